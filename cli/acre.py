@@ -1,0 +1,49 @@
+"""The acre command. Started by the script `acre` with the mask of ignored signals before its arguments."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+# A command is a module with main(arguments) -> exit code, imported when it is called.
+COMMANDS = ("run", "lib", "stats", "test")
+
+USAGE = """\
+acre: a memory allocator for Linux, and the tools around it
+
+  ./acre run [-y] [--stats] [--lib PATH] [--] PROGRAM ARGS…
+        run PROGRAM on acre, building the library first if need be
+          -y            install missing packages without asking
+          --stats       print a summary of the memory when PROGRAM ends
+          --lib PATH    use this libacre.so and build nothing
+  ./acre lib [-y]
+        print the path of libacre.so, building it first if need be
+  ./acre stats --classes [--json]
+        print the size classes and what each wastes
+  ./acre test [-y] [-j N] [SUITE…]
+        run the tests; `./acre test --list` names the suites
+
+To start: ./acre run --stats -- python3 -c 'print("hello")'
+"""
+
+
+def main(arguments):
+    if not arguments or arguments[0] in ("help", "-h", "--help"):
+        sys.stdout.write(USAGE)
+        return 0
+    command, *rest = arguments
+    if command not in COMMANDS:
+        print(f"acre: there is no command '{command}'; ./acre help lists them", file=sys.stderr)
+        return 2
+    return __import__(f"{command}_command").main(rest)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[2:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output went away; leave nothing to be flushed into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)

@@ -1,0 +1,92 @@
+"""The release library: whether it is up to date, and how it gets so."""
+
+import os
+
+from places import ROOT, build_folder
+from say import fail, say
+
+FOLDER = build_folder("release")
+LIBRARY = os.path.join(FOLDER, "libacre.so")
+STAMP = os.path.join(FOLDER, "acre.stamp")
+INPUTS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src")
+
+
+def fingerprint():
+    """Name, time and size of everything that the library is made of, as text.
+
+    Compared as a whole with what it was at the last build: that takes a millisecond, where asking
+    the build system takes a hundred.
+    """
+    lines = [ROOT]
+
+    def look_at(entry):
+        if entry.is_dir():
+            with os.scandir(entry.path) as entries:
+                for inner in sorted(entries, key=lambda inner: inner.name):
+                    look_at(inner)
+        else:
+            status = entry.stat()
+            lines.append(f"{entry.path} {status.st_mtime_ns} {status.st_size}")
+
+    with os.scandir(ROOT) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name in INPUTS:
+                look_at(entry)
+    return "\n".join(lines)
+
+
+def is_up_to_date():
+    try:
+        with open(STAMP, encoding="utf-8", errors="surrogateescape") as stamp:
+            return stamp.read() == fingerprint() and os.path.exists(LIBRARY)
+    except OSError:
+        return False
+
+
+def ensure(yes):
+    """-> the path of the release library, built if it was not up to date."""
+    if is_up_to_date():
+        return LIBRARY
+    import packages
+    packages.ensure(["build"], yes)
+    with one_builder():
+        if not is_up_to_date():
+            build()
+    return LIBRARY
+
+
+def build():
+    import steps
+    say(f"building {os.path.relpath(LIBRARY)}, which takes a minute or so the first time")
+    try:
+        before = fingerprint()
+        steps.configure("release")
+        steps.build("release", ["acre"])
+        write_stamp(before)
+    except steps.StepFailed as failure:
+        fail(str(failure))
+
+
+def write_stamp(before):
+    """Takes the sources as they were before the build: if one was saved during it, the next run
+    builds again."""
+    with open(STAMP, "w", encoding="utf-8", errors="surrogateescape") as stamp:
+        stamp.write(before)
+
+
+def one_builder():
+    """A lock: two `acre run` at once build one after the other."""
+    import contextlib
+    import fcntl
+
+    @contextlib.contextmanager
+    def locked():
+        os.makedirs(FOLDER, exist_ok=True)
+        with open(os.path.join(FOLDER, "acre.lock"), "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("waiting for another acre that is building")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    return locked()

@@ -1,0 +1,137 @@
+"""acre run: becomes PROGRAM with acre preloaded. Its second start is the hot path: import late."""
+
+import errno
+import os
+import sys
+
+import library
+from say import fail, say, usage_error
+
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+
+class Options:
+    yes = False
+    stats = False
+    lib = None
+    program = ()
+
+
+def parse(arguments):
+    options = Options()
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        at += 1
+        if word == "--":
+            break
+        if word in ("-y", "--yes"):
+            options.yes = True
+        elif word == "--stats":
+            options.stats = True
+        elif word == "--lib" and at < len(arguments):
+            options.lib = arguments[at]
+            at += 1
+        elif word.startswith("--lib="):
+            options.lib = word.removeprefix("--lib=")
+        elif word == "--lib":
+            usage_error("run: --lib needs a path")
+        elif word.startswith("-"):
+            usage_error(f"run: unknown option '{word}'")
+        else:
+            at -= 1
+            break
+    options.program = arguments[at:]
+    if not options.program:
+        usage_error("run: no PROGRAM to run")
+    return options
+
+
+def chosen_library(options):
+    path = library.ensure(options.yes) if options.lib is None else os.path.abspath(options.lib)
+    if not os.path.isfile(path):
+        fail(f"run: there is no library at '{path}'")
+    if " " in path or ":" in path:
+        # LD_PRELOAD separates by both and has no way to quote.
+        fail(f"run: '{path}' cannot be preloaded, since its path has a space or a colon in it; "
+             "move it, or give --lib the path of a copy")
+    return path
+
+
+def original_environment():
+    """The environment as acre was given it: in the C locale Python puts an LC_CTYPE into its own."""
+    try:
+        with open("/proc/self/environ", "rb") as block:
+            entries = block.read().split(b"\0")
+    except OSError:
+        return dict(os.environb)
+    return dict(entry.split(b"=", 1) for entry in entries if b"=" in entry)
+
+
+def add_acre(environment, path, stats):
+    before = environment.get(b"LD_PRELOAD")
+    environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
+    if stats:
+        before = environment.get(b"ACRE_CONF")
+        environment[b"ACRE_CONF"] = (before + b"," if before else b"") + b"stats_print:true"
+
+
+def find(name, environment):
+    """The file that execvp would take."""
+    if "/" in name:
+        candidates = [name]
+    else:
+        folders = os.fsdecode(environment.get(b"PATH", os.fsencode(os.defpath))).split(":")
+        candidates = [os.path.join(folder or ".", name) for folder in folders]
+    refused = None
+    for path in candidates:
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+        if refused is None and (os.path.isfile(path) or (os.path.isdir(path) and "/" in name)):
+            refused = path
+    if refused:
+        fail(f"run: '{refused}' is not executable", NOT_EXECUTABLE)
+    where = "there is no such file" if "/" in name else "it is in no folder of PATH"
+    fail(f"run: '{name}' was not found: {where}", NOT_FOUND)
+
+
+def warn_if_preload_is_ignored(path):
+    try:
+        import elf
+        reason = elf.why_preload_is_ignored(path)
+    except OSError:
+        return  # not readable, which is no reason not to run it
+    if reason:
+        say(f"warning: {reason}, so the loader ignores LD_PRELOAD and it runs without acre")
+
+
+def restore_signals():
+    """Undoes what Python did at its start, going by what the script `acre` saw before that."""
+    import _signal as signal  # the same functions, without the 4 ms for its enums
+    try:
+        ignored = int(sys.argv[1], 16)
+    except ValueError:
+        ignored = 0
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        if not ignored & (1 << (number - 1)):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def main(arguments):
+    options = parse(arguments)
+    environment = original_environment()
+    path = find(options.program[0], environment)
+    add_acre(environment, chosen_library(options), options.stats)
+    warn_if_preload_is_ignored(path)
+    restore_signals()
+    try:
+        os.execve(path, options.program, environment)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:
+            # A script without an interpreter line: execvp gives it to the shell.
+            os.execve("/bin/sh", ["sh", path, *options.program[1:]], environment)
+        if error.errno == errno.ENOENT:
+            # The file is there, so it is its loader or interpreter that is not.
+            fail(f"run: '{path}' names an interpreter that does not exist", NOT_FOUND)
+        fail(f"run: '{path}' cannot be executed: {error.strerror}", NOT_EXECUTABLE)

@@ -1,0 +1,45 @@
+"""What acre says for itself goes to stderr: stdout is the program's, or the answer of a command."""
+
+import sys
+
+
+def say(text):
+    print(f"acre: {text}", file=sys.stderr, flush=True)
+
+
+def fail(text, code=1):
+    say(text)
+    sys.exit(code)
+
+
+def usage_error(text):
+    fail(f"{text}; ./acre help shows what there is", 2)
+
+
+class Progress:
+    """One line that is written over again on a terminal, and an occasional line elsewhere."""
+
+    INTERVAL_S = 15
+
+    def __init__(self):
+        import time
+        self.now = time.monotonic
+        self.stream = sys.stderr
+        self.terminal = self.stream.isatty()
+        self.last = self.now()
+        self.shown = False
+
+    def update(self, text):
+        if self.terminal:
+            self.stream.write(f"\r\033[K{text[:100]}")
+            self.stream.flush()
+            self.shown = True
+        elif self.now() - self.last >= self.INTERVAL_S:
+            self.last = self.now()
+            print(text, file=self.stream, flush=True)
+
+    def clear(self):
+        if self.shown:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+            self.shown = False

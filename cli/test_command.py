@@ -1,0 +1,128 @@
+"""acre test: builds what the suites need, runs them, counts.
+
+Every test is a CTest test (tests/CMakeLists.txt); a suite is a build tree and a choice of labels.
+"""
+
+import os
+import sys
+import time
+
+import ctest
+import library
+import packages
+import steps
+from say import say, usage_error
+
+LABELS = ("unit", "stress", "fuzz")
+
+
+class Suite:
+    def __init__(self, name, preset, targets, choice, about, sections=(), verbose=False):
+        self.name = name
+        self.preset = preset
+        self.targets = targets
+        self.choice = choice      # ctest's arguments
+        self.about = about
+        self.sections = sections  # of packages.txt, besides build and test
+        self.verbose = verbose
+
+
+def tests(*labels):
+    return [f"tests_{label}" for label in labels]
+
+
+def labelled(*labels):
+    return ["-L", f"^({'|'.join(labels)})$"]
+
+
+SUITES = (
+    Suite("release", "release", ["all"], ["-LE", "^real-quick$"], "every test on the library as it is used"),
+    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface")], labelled("surface"),
+          "the same library built by clang 19"),
+    Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
+    Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer"),
+    Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under UndefinedBehaviorSanitizer"),
+    Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
+    Suite("real", "release", ["acre"], ["-C", "real-full", *labelled("real-full")],
+          "all real programs, which takes long (the default is its quick half)",
+          ("real-quick", "real"), verbose=True),
+)
+REAL_QUICK = Suite("real", "release", ["acre"], labelled("real-quick"), "", ("real-quick",), verbose=True)
+
+
+def parse(arguments):
+    yes, jobs, names = False, len(os.sched_getaffinity(0)), []
+    words = iter(arguments)
+    for word in words:
+        if word in ("-y", "--yes"):
+            yes = True
+        elif word == "--list":
+            for suite in SUITES:
+                print(f"{suite.name:10}{suite.about}")
+            sys.exit(0)
+        elif word.startswith("-j"):
+            count = word[2:] or next(words, "")
+            if not count.isdecimal() or int(count) == 0:
+                usage_error("test: -j needs a number of jobs")
+            jobs = int(count)
+        elif word in [suite.name for suite in SUITES]:
+            names.append(word)
+        else:
+            usage_error(f"test: there is no suite '{word}' (./acre test --list names them)")
+    if names:
+        return yes, jobs, [suite for suite in SUITES if suite.name in names]
+    return yes, jobs, [REAL_QUICK if suite.name == "real" else suite for suite in SUITES]
+
+
+def run_suite(suite, jobs):
+    """-> (counts, seconds to build, seconds to test)"""
+    started = time.monotonic()
+    say(f"{suite.name}: building")
+    try:
+        with library.one_builder():
+            before = library.fingerprint()
+            steps.configure(suite.preset)
+            steps.build(suite.preset, suite.targets, jobs)
+            if suite.preset == "release":
+                library.write_stamp(before)
+    except steps.StepFailed as failure:
+        say(f"{suite.name}: {failure}")
+        return ctest.Counts(failed=[f"building {suite.name}"]), time.monotonic() - started, 0.0
+    built = time.monotonic()
+    say(f"{suite.name}: testing")
+    counts = ctest.run(suite, jobs)
+    if not counts.passed and not counts.failed and not counts.skipped:
+        say(f"{suite.name}: no test was found, and a suite that runs nothing proves nothing")
+        counts.failed.append(f"{suite.name} has no tests")
+    return counts, built - started, time.monotonic() - built
+
+
+def print_summary(results, total_s):
+    print(f"\n{'suite':10}{'passed':>8}{'failed':>8}{'skipped':>9}{'build s':>9}{'test s':>8}")
+    for suite, (counts, build_s, test_s) in results:
+        print(f"{suite.name:10}{counts.passed:8}{len(counts.failed):8}{len(counts.skipped):9}"
+              f"{build_s:9.0f}{test_s:8.0f}")
+    print(f"in {total_s / 60:.1f} minutes")
+    for title in ("skipped", "failed"):
+        names = [f"{suite.name}: {name}" for suite, (counts, *_) in results for name in getattr(counts, title)]
+        if names:
+            print(f"\n{title}:")
+            print("\n".join(f"  {name}" for name in names))
+
+
+def main(arguments):
+    yes, jobs, suites = parse(arguments)
+    started = time.monotonic()
+    sections = ["build", "test"]
+    for suite in suites:
+        sections += suite.sections
+    packages.ensure(sections, yes)
+    # What tests say is one stream: failures belong between the lines that tell how it goes.
+    sys.stderr = sys.stdout
+    results = [(suite, run_suite(suite, jobs)) for suite in suites]
+    print_summary(results, time.monotonic() - started)
+    passed = sum(counts.passed for _, (counts, *_) in results)
+    failed = sum(len(counts.failed) for _, (counts, *_) in results)
+    skipped = sum(len(counts.skipped) for _, (counts, *_) in results)
+    print(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 0 if passed and not failed else 1

@@ -1,0 +1,71 @@
+# How the sources of acre are compiled and linked: one place for every flag.
+
+# Warnings that gcc 12 and clang 19 share. clang counts sign conversions into -Wconversion and gcc
+# does not; with them pointer arithmetic would drown in casts.
+set(acre_warnings
+  -Wall -Wextra -Wundef -Wshadow -Wconversion -Wno-sign-conversion -Wcast-qual -Wformat=2
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Wpointer-arith
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${ACRE_WERROR}>:-Werror>)
+
+# A compiler that knows what malloc does may turn the body of calloc into a call of calloc, or drop
+# a store to a block on its way to free.
+set(acre_no_builtins "")
+foreach(function IN ITEMS malloc calloc realloc reallocarray free free_sized free_aligned_sized
+    aligned_alloc posix_memalign memalign valloc pvalloc)
+  list(APPEND acre_no_builtins -fno-builtin-${function})
+endforeach()
+
+set(acre_sanitize "")
+if(ACRE_SANITIZE)
+  set(acre_sanitize -fsanitize=${ACRE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+# acre_target(TARGET [PREFIX_ONLY bool] [STATIC_ARCHIVE bool] [TESTING bool])
+# Every macro is always 0 or 1, since -Wundef makes an error of a forgotten one.
+function(acre_target target)
+  cmake_parse_arguments(arg "" "PREFIX_ONLY;STATIC_ARCHIVE;TESTING" "" ${ARGN})
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${target} PRIVATE
+    ACRE_PREFIX_ONLY=$<BOOL:${arg_PREFIX_ONLY}>
+    ACRE_STATIC_ARCHIVE=$<BOOL:${arg_STATIC_ARCHIVE}>
+    ACRE_TESTING=$<BOOL:${arg_TESTING}>
+    ACRE_DEBUG=$<BOOL:${ACRE_DEBUG}>)
+  set_target_properties(${target} PROPERTIES
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release>:-O2>
+    -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-tree-slp-vectorize
+    ${acre_no_builtins}
+    # One load to the thread's heap, in a dlopened library too (the TLS block is a few words).
+    -ftls-model=initial-exec
+    -fno-plt
+    $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
+    ${acre_sanitize}
+    ${acre_warnings})
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
+    # endbr64 at every entry costs an instruction a call, and Debian 12 does not turn IBT on.
+    target_compile_options(${target} PRIVATE -fcf-protection=none)
+  endif()
+  if(acre_sanitize)
+    target_link_options(${target} INTERFACE ${acre_sanitize})
+    target_compile_options(${target} INTERFACE ${acre_sanitize})
+  endif()
+endfunction()
+
+# A shared library of C++ sources that needs libc and nothing else. (gcc 12 has no -nostdlib++.)
+function(acre_link_without_cxx target)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+  set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
+  target_link_options(${target} PRIVATE
+    LINKER:--no-undefined LINKER:-O1 LINKER:--as-needed
+    LINKER:-Bsymbolic-functions
+    LINKER:-z,relro LINKER:-z,now
+    # A block, a thread's destructor or an atexit handler of acre may outlive dlclose.
+    LINKER:-z,nodelete)
+endfunction()

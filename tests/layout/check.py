@@ -1,0 +1,134 @@
+"""Holds src/ to its floors: check.py [SOURCE_ROOT]
+
+- A file includes files of lower floors, or of its own room.
+- No include cycle, no source that includes a source, no path that leads nowhere.
+- Only os/ and base/ ask which platform this is.
+- A file of more than 400 lines is named, and that is all that happens to it.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+# Top to bottom; a room may include those that stand after it.
+FLOORS = ("entry", "control", "report", "sample", "heap", "slab", "pages", "tables", "os", "base")
+PLATFORM_ROOMS = ("os", "base")
+PLATFORM_MACROS = (
+    "__linux__", "__linux", "__gnu_linux__", "__unix__", "__ANDROID__", "__APPLE__", "__MACH__",
+    "__FreeBSD__", "__NetBSD__", "__OpenBSD__", "_WIN32", "_WIN64", "__CYGWIN__",
+    "__x86_64__", "__amd64__", "__i386__", "__aarch64__", "__arm__", "__riscv", "__powerpc64__", "__s390x__",
+    "__GLIBC__", "__GLIBC_PREREQ", "__BIONIC__",
+)
+LINES_CAP = 400
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)")
+PLATFORM = re.compile(r"\b(" + "|".join(PLATFORM_MACROS) + r")\b")
+
+
+def numbered_lines(text):
+    """Lines with their numbers, those that end in a backslash joined."""
+    start, whole = 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        start = start or number
+        if line.endswith("\\"):
+            whole += line[:-1] + " "
+            continue
+        yield start, whole + line
+        start, whole = 0, ""
+
+
+class Layout:
+    def __init__(self, root):
+        self.root = root
+        self.problems = []
+        self.warnings = []
+        self.includes = {}  # file -> [(line number, file)], all relative to the root
+
+    def name(self, file):
+        return str(file.relative_to(self.root))
+
+    def check_file(self, file):
+        name = self.name(file)
+        text = file.read_text(encoding="utf-8")
+        length = text.count("\n")
+        if length > LINES_CAP:
+            self.warnings.append(f"{name}: {length} lines, more than {LINES_CAP}; split it when it grows")
+        room = file.relative_to(self.root / "src").parts[0] if name.startswith("src/") else None
+        if room is not None and room not in FLOORS:
+            self.problems.append(f"{name}: '{room}' is no floor; the floors are {', '.join(FLOORS)}")
+            return
+        self.includes[name] = []
+        for number, line in numbered_lines(text):
+            where = f"{name}:{number}"
+            include = INCLUDE.match(line)
+            if include:
+                self.check_include(where, name, room, include.group(1), number)
+            condition = CONDITION.match(line)
+            macro = condition and PLATFORM.search(condition.group(1))
+            if macro and room not in PLATFORM_ROOMS + (None,):
+                self.problems.append(f"{where}: {macro.group(1)} is asked for in {room}/; "
+                                     f"only {' and '.join(PLATFORM_ROOMS)} may ask for the platform")
+
+    def check_include(self, where, name, room, target, number):
+        for folder in ("src", "include"):
+            file = self.root / folder / target
+            if file.is_file():
+                break
+        else:
+            self.problems.append(f"{where}: '{target}' is neither under src/ nor under include/; "
+                                 "write includes from there")
+            return
+        self.includes[name].append((number, self.name(file)))
+        if file.suffix == ".cc":
+            self.problems.append(f"{where}: includes the source '{target}'; move what both need to a header")
+        if folder == "include":
+            return
+        if room is None:
+            self.problems.append(f"{where}: a public header includes '{target}' of src/, which is not installed")
+            return
+        other = Path(target).parts[0]
+        if other in FLOORS and FLOORS.index(other) < FLOORS.index(room):
+            self.problems.append(f"{where}: {room}/ includes '{target}' of the higher floor {other}/")
+
+    def check_cycles(self):
+        finished, path = set(), []
+
+        def visit(name):
+            if name in path:
+                cycle = path[path.index(name):] + [name]
+                self.problems.append("include cycle: " + " -> ".join(cycle))
+                return
+            if name in finished:
+                return
+            path.append(name)
+            for _, target in self.includes.get(name, ()):
+                visit(target)
+            path.pop()
+            finished.add(name)
+
+        for name in sorted(self.includes):
+            visit(name)
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("ACRE_SOURCE", Path(__file__).parents[2]))
+    layout = Layout(root.resolve())
+    files = sorted(file for folder in ("src", "include") for file in (layout.root / folder).rglob("*")
+                   if file.suffix in (".h", ".hpp", ".cc"))
+    if not files:
+        sys.exit(f"{root}: no sources under src/ and include/; give the root of acre's sources")
+    for file in files:
+        layout.check_file(file)
+    layout.check_cycles()
+    for warning in layout.warnings:
+        print(f"warning: {warning}")
+    for problem in layout.problems:
+        print(problem)
+    print(f"{len(files)} files, {len(layout.problems)} problems, {len(layout.warnings)} warnings")
+    return 1 if layout.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

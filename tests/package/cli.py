@@ -1,0 +1,176 @@
+"""./acre: the program that `acre run` starts should not notice that it was started so."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from checks import clean_environment, run
+
+ADDED_LIMIT_S = 0.050
+WASTE_LIMIT = 0.125
+
+
+class Cli:
+    """Calls of ./acre in an environment where it never asks."""
+
+    def __init__(self, source):
+        self.acre = source / "acre"
+        self.environment = clean_environment(CI="true")
+
+    def __call__(self, *arguments, **options):
+        options.setdefault("environment", self.environment)
+        return run([self.acre, *arguments], **options)
+
+
+def check_library(checks, acre):
+    lib = acre("lib")
+    last = lib.stdout.rstrip("\n").rpartition("\n")[2]
+    checks.that(lib.returncode == 0 and last.endswith(".so") and Path(last).is_file(),
+                "acre lib ends with the path of the library", lib.stdout + lib.stderr)
+    return last
+
+
+def check_passes_through(checks, acre, library):
+    ended = acre("run", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    checks.that(ended.returncode == 7, "the exit code is the program's", ended)
+    checks.that((ended.stdout, ended.stderr) == ("out\n", "err\n"), "stdout and stderr are the program's", ended)
+    ended = acre("run", "--", "sh", "-c", "kill -TERM $$")
+    checks.that(ended.returncode == -signal.SIGTERM, "a signal that ends the program is seen as such", ended)
+    ended = run(["sh", "-c", f"'{acre.acre}' run -- sh -c 'kill -TERM $$'; echo $?"], acre.environment)
+    checks.that(ended.stdout == "143\n", "a shell sees 143 for a SIGTERM", ended)
+    check_signal_to_program(checks, acre)
+    text = "one\ntwo\n" * 1000
+    ended = acre("run", "cat", input=text)
+    checks.that(ended.stdout == text, "stdin is the program's")
+    ended = acre("run", "--", "printf", "%s|", "a b", "--", "-y", "")
+    checks.that(ended.stdout == "a b|--|-y||", "arguments arrive as they were", ended)
+    maps = acre("run", "--", "cat", "/proc/self/maps").stdout
+    checks.that(os.path.realpath(library) in maps, "the library is in the program's memory", maps)
+
+
+def check_signal_to_program(checks, acre):
+    """The process that was started is the program: no parent stands between."""
+    program = subprocess.Popen([acre.acre, "run", "--", "sleep", "100"], env=acre.environment)
+    name = ""
+    for _ in range(500):
+        name = Path(f"/proc/{program.pid}/comm").read_text().strip()
+        if name == "sleep":
+            break
+        time.sleep(0.01)
+    program.send_signal(signal.SIGINT)
+    checks.that(name == "sleep" and program.wait(10) == -signal.SIGINT,
+                "a signal goes to the program itself", f"{name} {program.poll()}")
+
+
+def check_environment(checks, acre):
+    seen = acre("run", "--", "env", environment={"PATH": os.environ["PATH"]}).stdout.splitlines()
+    # The shell that starts ./acre may add PWD, SHLVL and _, as for any script.
+    names = {line.partition("=")[0] for line in seen} - {"PWD", "OLDPWD", "SHLVL", "_"}
+    checks.that(names == {"PATH", "LD_PRELOAD"}, "the environment gains LD_PRELOAD and nothing else", names)
+    both = acre("run", "--", "printenv", "LD_PRELOAD", environment=dict(acre.environment, LD_PRELOAD="libdl.so.2"))
+    checks.that(both.stdout.endswith("libacre.so:libdl.so.2\n"), "an LD_PRELOAD that was there is kept", both)
+    both = acre("run", "--stats", "--", "printenv", "ACRE_CONF",
+                environment=dict(acre.environment, ACRE_CONF="stats_print:false"))
+    checks.that(both.stdout == "stats_print:false,stats_print:true\n", "an ACRE_CONF that was there is kept", both)
+    for way, disposition in (("default", signal.SIG_DFL), ("ignored", signal.SIG_IGN)):
+        def before():
+            signal.signal(signal.SIGPIPE, disposition)
+            signal.signal(signal.SIGXFSZ, disposition)
+        look = ["grep", "SigIgn", "/proc/self/status"]
+        plain = run(look, acre.environment, preexec_fn=before, restore_signals=False).stdout
+        under = acre("run", "--", *look, preexec_fn=before, restore_signals=False).stdout
+        checks.that(plain == under != "", f"SIGPIPE and SIGXFSZ stay {way}", f"{plain}{under}")
+
+
+def check_stats(checks, acre):
+    ended = acre("run", "--stats", "--", "true")
+    checks.that(any(line.startswith("acre") for line in ended.stderr.splitlines()) and not ended.stdout,
+                "acre run --stats prints a summary to stderr", ended)
+    ended = acre("stats", "--classes", "--json")
+    try:
+        report = json.loads(ended.stdout)
+    except ValueError:
+        checks.that(False, "acre stats --classes --json prints JSON", ended)
+        return
+    classes = report["classes"]
+    smallest = [row["smallest_request"] for row in classes[1:]]
+    checks.that(smallest == [row["size"] + 1 for row in classes[:-1]],
+                "each size class begins where the one before it ends", smallest)
+    coarse = [row for row in classes if row["smallest_request"] > 128 and row["worst_waste"] > WASTE_LIMIT]
+    checks.that(classes and not coarse, "above 128 bytes no class wastes more than an eighth", coarse)
+    table = acre("stats", "--classes")
+    checks.that(table.returncode == 0 and len(table.stdout.splitlines()) == len(classes) + 2,
+                "acre stats --classes prints a line a class, a title and a summary", table)
+
+
+def check_refusals(checks, acre, work):
+    def ends(what, code, *arguments, **options):
+        ended = acre(*arguments, **options)
+        checks.that(ended.returncode == code and len(ended.stderr.splitlines()) == 1 and not ended.stdout,
+                    f"{what}: exit code {code} and one line", ended)
+
+    ends("no such program", 127, "run", "--", "acre-has-no-such-program")
+    ends("no such file", 127, "run", "--", work / "nothing")
+    plain = work / "plain.txt"
+    plain.write_text("echo hello\n")
+    ends("not executable", 126, "run", "--", plain)
+    ends("a folder", 126, "run", "--", work)
+    lost = work / "lost"
+    lost.write_text("#!/no/such/interpreter\n")
+    lost.chmod(0o755)
+    ends("an interpreter that does not exist", 127, "run", "--", lost)
+    ends("unknown command", 2, "frobnicate")
+    ends("unknown option", 2, "run", "--frobnicate", "true")
+    ends("no program", 2, "run")
+    ends("unknown suite", 2, "test", "frobnicate")
+    ends("no library", 1, "run", "--lib", work / "nothing.so", "true")
+    plain.chmod(0o755)
+    ended = acre("run", "--", plain)
+    checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
+    usage = acre()
+    checks.that(usage.returncode == 0 and "./acre run" in usage.stdout, "no arguments: usage", usage)
+
+
+def check_static_program(checks, acre, work):
+    (work / "still.c").write_text('#include <stdio.h>\nint main(void) { puts("still"); return 0; }\n')
+    if checks.succeeds("a static program builds", ["gcc", "-static", "-o", work / "still", work / "still.c"]):
+        ended = acre("run", "--", work / "still")
+        checks.that(ended.stdout == "still\n" and "statically linked" in ended.stderr,
+                    "a static program runs, with a warning", ended)
+
+
+def check_places(checks, acre, work):
+    link = work / "acre-link"
+    link.symlink_to(acre.acre)
+    ended = run([link, "run", "--", "pwd"], acre.environment, cwd=work)
+    checks.that(ended.stdout == f"{work}\n", "a link to acre works from another folder", ended)
+
+
+def fastest(command, environment, rounds=15):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        subprocess.run(command, env=environment, check=False)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def check_added_time(checks, acre):
+    added = fastest([acre.acre, "run", "--", "true"], acre.environment) - fastest(["true"], acre.environment)
+    checks.that(added < ADDED_LIMIT_S, f"acre run adds less than {ADDED_LIMIT_S * 1e3:.0f} ms",
+                f"{added * 1e3:.1f} ms")
+
+
+def check(checks, source, work):
+    acre = Cli(source)
+    library = check_library(checks, acre)
+    check_passes_through(checks, acre, library)
+    check_environment(checks, acre)
+    check_stats(checks, acre)
+    check_refusals(checks, acre, work)
+    check_static_program(checks, acre, work)
+    check_places(checks, acre, work)
+    check_added_time(checks, acre)

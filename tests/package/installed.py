@@ -1,0 +1,144 @@
+"""The installed package: what is in the library, and whether others can build with it."""
+
+import re
+import shutil
+from pathlib import Path
+
+from checks import clean_environment, run
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+TLS_LIMIT = 64
+# Operators new and delete, the only C++ names that may be seen from outside.
+CXX_OPERATORS = re.compile(r"^_Z(nw|na|dl|da)")
+
+
+class Prefix:
+    """Where acre is installed."""
+
+    def __init__(self, path):
+        self.path = path
+        found = sorted(path.rglob("libacre.so"))
+        self.libdir = found[0].parent if found else path / "lib"
+        self.library = self.libdir / "libacre.so"
+        self.include = path / "include"
+
+
+def install(checks, build, work):
+    """Into one prefix, moved to another: nothing in a package may hold on to where it was made."""
+    if not checks.succeeds("cmake --install", ["cmake", "--install", build, "--prefix", work / "first"]):
+        return None
+    shutil.move(work / "first", work / "prefix")
+    prefix = Prefix(work / "prefix")
+    for name in ("libacre.so", "libacre.so.1", "libacre.a", "pkgconfig/acre.pc", "cmake/acre/acreConfig.cmake",
+                 "cmake/acre/acreConfigVersion.cmake"):
+        checks.that((prefix.libdir / name).exists(), f"{name} is installed")
+    checks.that((prefix.include / "acre/acre.h").exists(), "acre/acre.h is installed")
+    return prefix
+
+
+def check_elf(checks, prefix):
+    dynamic = run(["readelf", "-dW", prefix.library]).stdout
+    soname = re.findall(r"SONAME\).*\[(.*)\]", dynamic)
+    checks.that(soname == ["libacre.so.1"], "SONAME is libacre.so.1", soname)
+    needed = re.findall(r"NEEDED\).*\[(.*)\]", dynamic)
+    allowed = re.compile(r"^(libc\.so\.6|ld-linux.*\.so\.\d)$")
+    checks.that(needed and all(allowed.match(name) for name in needed), "libacre.so needs libc only", needed)
+    checks.that("TEXTREL" not in dynamic, "libacre.so has no text relocations")
+    segments = run(["readelf", "-lW", prefix.library]).stdout
+    # TLS  offset  virtual  physical  file size  memory size
+    tls = [int(size, 16) for size in re.findall(r"^ +TLS +\S+ +\S+ +\S+ +\S+ +(0x[0-9a-f]+)", segments, re.M)]
+    checks.that(sum(tls) <= TLS_LIMIT, f"the TLS block has at most {TLS_LIMIT} bytes", tls)
+    cxx = [name for name in exported(prefix.library) if name.startswith("_Z") and not CXX_OPERATORS.match(name)]
+    checks.that(not cxx, "of C++, only operators new and delete are exported", "\n".join(cxx))
+
+
+def exported(library):
+    lines = run(["nm", "-D", "--defined-only", library]).stdout.splitlines()
+    return [line.split()[-1].split("@")[0] for line in lines]
+
+
+def check_cmake(checks, prefix, work):
+    folder = work / "cmake-user"
+    configured = checks.succeeds("find_package(acre) finds the moved prefix", [
+        "cmake", "-S", PROGRAMS.parent / "project", "-B", folder, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix.path}", f"-DPROGRAMS={PROGRAMS}"])
+    if not configured or not checks.succeeds("find_package(acre): builds", ["cmake", "--build", folder]):
+        return
+    for program in ("c_shared", "cc_shared", "c_archive", "cc_archive", "c_static", "cc_static"):
+        checks.succeeds(f"find_package(acre): {program} runs on acre", [folder / program])
+
+
+def pkg_config(prefix, *arguments):
+    environment = clean_environment(PKG_CONFIG_PATH=prefix.libdir / "pkgconfig")
+    return run(["pkg-config", *arguments, "acre"], environment)
+
+
+def check_compilers(checks, prefix, work):
+    version = pkg_config(prefix, "--modversion")
+    checks.that(version.returncode == 0, "pkg-config finds acre", version.stderr)
+    cflags = pkg_config(prefix, "--cflags").stdout.split()
+    libs = pkg_config(prefix, "--libs").stdout.split()
+    static_libs = pkg_config(prefix, "--libs", "--static").stdout.split()
+    plain = [f"-I{prefix.include}", f"-L{prefix.libdir}"]
+    environment = clean_environment(LD_LIBRARY_PATH=prefix.libdir)
+    for compiler, source in (("gcc", "in_use.c"), ("g++", "in_use.cc")):
+        ways = {
+            "pkg-config": [*cflags, source, *libs],
+            "pkg-config --static": ["-static", *cflags, source, *static_libs],
+            "pkg-config --static, static-pie": ["-static-pie", *cflags, source, *static_libs],
+            "-lacre": [*plain, source, "-lacre"],
+            "-static -lacre": ["-static", *plain, source, "-lacre"],
+        }
+        for way, arguments in ways.items():
+            program = work / "program"
+            if checks.succeeds(f"{compiler} {source} {way}: builds", [compiler, "-o", program, *arguments],
+                               cwd=PROGRAMS):
+                checks.succeeds(f"{compiler} {source} {way}: runs on acre", [program], environment=environment)
+                if compiler == "gcc" and way == "-lacre":
+                    needed = run(["readelf", "-dW", program]).stdout
+                    checks.that("libacre.so.1" in needed and "stdc++" not in needed,
+                                "a C program with -lacre needs libacre.so.1 and no libstdc++", needed)
+
+
+def check_dlopen(checks, prefix, work):
+    program = work / "dlopened"
+    if checks.succeeds("dlopened.c builds", ["gcc", "-o", program, PROGRAMS / "dlopened.c"]):
+        checks.succeeds("dlopen with RTLD_NOW works and dlclose does no harm", [program, prefix.library])
+    plugin, host = work / "plugin.so", work / "host"
+    built = checks.succeeds("libacre.a links into a shared object", [
+        "gcc", "-shared", "-fPIC", f"-I{prefix.include}", "-o", plugin, PROGRAMS / "plugin.c",
+        prefix.libdir / "libacre.a"])
+    if built and checks.succeeds("host.c builds", ["gcc", "-o", host, PROGRAMS / "host.c"]):
+        checks.succeeds("a dlopened shared object has its own acre", [host, plugin])
+
+
+def check_prefix_only(checks, source, work):
+    folder = work / "prefix-only"
+    if not (checks.succeeds("ACRE_PREFIX_ONLY configures", [
+            "cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DACRE_PREFIX_ONLY=ON", "-DACRE_BUILD_TESTS=OFF",
+            f"-DCMAKE_INSTALL_PREFIX={work / 'prefix-only-installed'}"])
+            and checks.succeeds("ACRE_PREFIX_ONLY builds", ["cmake", "--build", folder])
+            and checks.succeeds("ACRE_PREFIX_ONLY installs", ["cmake", "--install", folder])):
+        return
+    prefix = Prefix(work / "prefix-only-installed")
+    others = [name for name in exported(prefix.library) if not name.startswith("acre_")]
+    checks.that(not others, "ACRE_PREFIX_ONLY exports acre_* only", "\n".join(others))
+    environment = clean_environment(LD_LIBRARY_PATH=prefix.libdir)
+    for way, arguments in (("shared", []), ("static", ["-static"])):
+        program = work / f"beside-{way}"
+        libs = pkg_config(prefix, "--libs", *(["--static"] if arguments else [])).stdout.split()
+        if checks.succeeds(f"ACRE_PREFIX_ONLY, {way}: builds", [
+                "gcc", *arguments, f"-I{prefix.include}", "-o", program, PROGRAMS / "beside.c", *libs]):
+            checks.succeeds(f"ACRE_PREFIX_ONLY, {way}: malloc is libc's, acre_malloc is acre's",
+                            [program], environment=environment)
+
+
+def check(checks, source, build, work):
+    prefix = install(checks, build, work)
+    if prefix is None:
+        return
+    check_elf(checks, prefix)
+    check_cmake(checks, prefix, work)
+    check_compilers(checks, prefix, work)
+    check_dlopen(checks, prefix, work)
+    check_prefix_only(checks, source, work)
