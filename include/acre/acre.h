@@ -1,0 +1,69 @@
+/* acre: a general-purpose memory allocator for Linux.
+ *
+ * A program that links with libacre, or is started with it preloaded, has malloc, free and the C++ operators
+ * from acre; it needs no header. This one declares the same functions under names of their own, for programs
+ * that use acre beside another allocator, and what acre tells about itself.
+ *
+ * All functions may be called from any thread. None is async-signal-safe. Blocks from malloc and acre_malloc
+ * are the same: where malloc is acre's, either may free the other's.
+ */
+#ifndef ACRE_ACRE_H
+#define ACRE_ACRE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ACRE_VERSION "0.1.0"
+
+/* As their namesakes in C23, POSIX and glibc. Sizes are in bytes. On failure they return NULL (posix_memalign:
+ * the error) and set errno to ENOMEM, or EINVAL for an alignment that is not allowed; on success they leave
+ * errno alone. */
+void *acre_malloc(size_t size);
+void *acre_calloc(size_t count, size_t size);
+void *acre_realloc(void *block, size_t size);
+void *acre_reallocarray(void *block, size_t count, size_t size);
+void acre_free(void *block);
+void acre_free_sized(void *block, size_t size);
+void acre_free_aligned_sized(void *block, size_t alignment, size_t size);
+void *acre_aligned_alloc(size_t alignment, size_t size);
+int acre_posix_memalign(void **block, size_t alignment, size_t size);
+void *acre_memalign(size_t alignment, size_t size);
+void *acre_valloc(size_t size);
+void *acre_pvalloc(size_t size);
+void acre_cfree(void *block);
+
+/* Bytes that the program may use in a live block: at least what it asked for. 0 for NULL. */
+size_t acre_malloc_usable_size(const void *block);
+
+/* Returns all unused memory to the operating system but `pad` bytes. 1 if any was returned, else 0. */
+int acre_malloc_trim(size_t pad);
+
+/* Prints a summary of acre's memory to stderr. */
+void acre_malloc_stats(void);
+
+/* The version of the library in use, as ACRE_VERSION. */
+const char *acre_version(void);
+
+/* 1 if `block` is the start of a live block of acre's, else 0. Any pointer may be asked about. */
+int acre_owns(const void *block);
+
+/* A size class: blocks of up to 32 KiB are rounded up to one. */
+struct acre_size_class {
+  size_t size;             /* bytes of a block */
+  size_t run_bytes;        /* bytes of a run, which is cut into such blocks */
+  unsigned blocks;         /* blocks a run */
+  size_t alignment;        /* every block's address is a multiple of this */
+  size_t smallest_request; /* the smallest size that is rounded up to this class */
+};
+
+/* Describes size class `index`, counted from 0. Returns 0, or -1 if there is none. */
+int acre_size_class_info(unsigned index, struct acre_size_class *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

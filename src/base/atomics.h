@@ -1,0 +1,33 @@
+// Relaxed access to plain fields.
+//
+// A few fields are written by one thread at a time and read by others that only need some recent value.
+// std::atomic would be right, but gcc does not fold an atomic load into a compare with memory, and the hot
+// paths count instructions. So the fields are plain, and these functions name each racy access; under
+// ThreadSanitizer they are atomic.
+#pragma once
+
+#include "base/compiler.h"
+
+namespace acre {
+
+template <class T>
+ACRE_ALWAYS_INLINE T relaxed_load(const T& field) {
+#if ACRE_TSAN
+  return __atomic_load_n(&field, __ATOMIC_RELAXED);
+#else
+  return field;  // naturally aligned, at most a word: one load
+#endif
+}
+
+template <class T>
+ACRE_ALWAYS_INLINE void relaxed_store(T& field, T value) {
+  __atomic_store_n(&field, value, __ATOMIC_RELAXED);
+}
+
+// A statistics counter with one writer.
+template <class T>
+ACRE_ALWAYS_INLINE void relaxed_add(T& field, T delta) {
+  __atomic_store_n(&field, __atomic_load_n(&field, __ATOMIC_RELAXED) + delta, __ATOMIC_RELAXED);
+}
+
+}  // namespace acre

@@ -1,0 +1,91 @@
+#include "control/statistics.h"
+
+#include <unistd.h>
+
+#include "acre/acre.h"
+#include "base/text.h"
+#include "heap/registry.h"
+#include "os/os.h"
+#include "tables/options.h"
+#include "pages/huge.h"
+#include "pages/metadata.h"
+#include "pages/page_map.h"
+#include "pages/window.h"
+#include "slab/unit_table.h"
+
+namespace acre {
+
+namespace {
+
+void add_slab(Statistics& s, const Slab* slab) {
+  if (slab->block_bytes == 0) return;
+  RemoteWord word = load_remote(slab);
+  uint32_t local = word.holding == Holding::kOwned ? slab->capacity - slab::used(slab) : 0;
+  uint32_t free = smaller<uint32_t>(word.free + local, slab->capacity);
+  s.free_blocks += free;
+  s.free_block_bytes += size_t{free} * slab->block_bytes;
+  s.live_blocks += slab->capacity - free;
+}
+
+// The window's slab runs, in no moment's state: others go on changing them.
+void add_slabs(Statistics& s) {
+  const Address end = window::start() + window::used_bytes();
+  for (Address at = window::start(); at < end; at += unit_table::kUnitBytes) {
+    const Run* run = g_page_map.find(pointer_to(at));
+    if (run != nullptr && run->kind == RunKind::kSlab && run->base == at) add_slab(s, run->slab);
+  }
+}
+
+void add_heap(Heap& heap, void* argument) {
+  auto& s = *static_cast<Statistics*>(argument);
+  ++s.threads;
+  s.refills += heap.counts.refills;
+  s.new_runs += heap.counts.new_runs;
+  s.remote_frees += heap.counts.remote_frees;
+}
+
+void add_arena(Statistics& s, Arena& arena) {
+  PageCounts counts = arena.pages.counts();
+  s.used_runs += counts.used * kPageBytes;
+  s.dirty_bytes += counts.dirty * kPageBytes;
+  s.clean_bytes += counts.clean * kPageBytes;
+  s.purges += counts.purges;
+  s.purged_bytes += counts.purged * kPageBytes;
+}
+
+}  // namespace
+
+Statistics gather_statistics() {
+  Statistics s;
+  huge::Counts huge = huge::counts();
+  s.huge_blocks = huge.blocks;
+  s.huge_bytes = huge.bytes;
+  s.metadata = metadata::allocated_bytes() + unit_table::used_bytes();
+  s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
+  s.arenas = arenas::count();
+  for (unsigned i = 0; i < s.arenas; ++i) add_arena(s, *arenas::at(i));
+  add_slabs(s);
+  registry::for_each(add_heap, &s);
+  s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;
+  return s;
+}
+
+void print_summary(int fd) {
+  Statistics s = gather_statistics();
+  Line<1024> text;
+  text.add("acre " ACRE_VERSION ", process ").decimal(static_cast<uint64_t>(getpid())).add('\n');
+  text.add("  live            ").bytes(s.live_bytes).add('\n');
+  text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
+  text.add("  dirty pages     ").bytes(s.dirty_bytes).add("  (returned to the system within ");
+  text.signed_decimal(options().decay_ms).add(" ms of allocation activity)\n");
+  text.add("  metadata        ").bytes(s.metadata).add('\n');
+  text.add("  resident        ").bytes(os::resident_bytes()).add("  (the whole process)\n");
+  text.add("  mapped          ").bytes(s.mapped).add(" of address space\n");
+  text.add("  threads ").decimal(s.threads).add(", arenas ").decimal(s.arenas);
+  text.add(", refills ").decimal(s.refills).add(", new runs ").decimal(s.new_runs);
+  text.add(", remote frees ").decimal(s.remote_frees).add('\n');
+  text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
+  write_all(fd, text.c_str(), text.size());
+}
+
+}  // namespace acre

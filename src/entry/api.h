@@ -1,0 +1,85 @@
+// What the faces share: the C library's functions as the standards want them, over the heap's. The plain
+// names (libc.cc), the acre_ names (acre_names.cc) and the C++ operators are one-liners over these.
+#pragma once
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/free.h"
+#include "heap/malloc.h"
+#include "os/os.h"
+
+namespace acre::api {
+
+inline void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
+  size_t bytes;
+  if (ACRE_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) return out_of_memory();
+  return allocate_zeroed(bytes);
+}
+
+// As glibc: of size 0 it frees and returns null.
+inline void* realloc(void* block, size_t size) {
+  if (block == nullptr) return allocate(size);
+  if (size == 0) {
+    release(block);
+    return nullptr;
+  }
+  return reallocate(block, size);
+}
+
+inline void* reallocarray(void* block, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) return out_of_memory();
+  return realloc(block, bytes);
+}
+
+// aligned_alloc and memalign. As glibc's memalign, an alignment that is no power of two is rounded up to one.
+inline void* memalign(size_t alignment, size_t size) {
+  if (alignment > SIZE_MAX / 2 + 1) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if (!is_power_of_two(alignment)) alignment = alignment == 0 ? 1 : size_t{1} << (floor_log2(alignment) + 1);
+  return allocate_aligned(size, alignment);
+}
+
+// C17: the alignment must be one that the implementation supports, a power of two.
+inline void* aligned_alloc(size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate_aligned(size, alignment);
+}
+
+inline int posix_memalign(void** block, size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  int saved = errno;
+  void* p = allocate_aligned(size, alignment);
+  errno = saved;
+  if (p == nullptr) return ENOMEM;
+  *block = p;
+  return 0;
+}
+
+inline void* pvalloc(size_t size) {
+  size_t page = os::page_bytes();
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  return allocate_aligned(size == 0 ? page : align_up(size, page), page);
+}
+
+inline size_t malloc_usable_size(const void* block) {
+  return block == nullptr ? 0 : usable_size(block, "malloc_usable_size");
+}
+
+int malloc_trim(size_t pad);
+void malloc_stats();
+int owns(const void* block);
+
+}  // namespace acre::api

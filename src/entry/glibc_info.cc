@@ -1,0 +1,78 @@
+// glibc's own ways to ask: mallinfo, mallinfo2, malloc_info, mallopt. Figures that have no meaning here are 0.
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "control/statistics.h"
+
+#if !ACRE_PREFIX_ONLY
+
+#include <malloc.h>
+
+using namespace acre;
+
+namespace {
+
+int as_int(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
+
+void attribute(Text& text, const char* type, uint64_t count, uint64_t bytes) {
+  text.add("<total type=\"").add(type).add("\" count=\"").decimal(count);
+  text.add("\" size=\"").decimal(bytes).add("\"/>\n");
+}
+
+}  // namespace
+
+extern "C" {
+
+ACRE_EXPORT struct mallinfo2 mallinfo2() {
+  Statistics s = gather_statistics();
+  struct mallinfo2 info = {};
+  info.arena = s.mapped;
+  info.ordblks = s.free_blocks;
+  info.hblks = s.huge_blocks;
+  info.hblkhd = s.huge_bytes;
+  info.uordblks = s.live_bytes;
+  info.fordblks = s.mapped - smaller(s.mapped, s.live_bytes);
+  info.keepcost = s.dirty_bytes;
+  return info;
+}
+
+ACRE_EXPORT struct mallinfo mallinfo() {
+  struct mallinfo2 wide = mallinfo2();
+  struct mallinfo info = {};
+  info.arena = as_int(wide.arena);
+  info.ordblks = as_int(wide.ordblks);
+  info.hblks = as_int(wide.hblks);
+  info.hblkhd = as_int(wide.hblkhd);
+  info.uordblks = as_int(wide.uordblks);
+  info.fordblks = as_int(wide.fordblks);
+  info.keepcost = as_int(wide.keepcost);
+  return info;
+}
+
+// glibc's tunables have no counterpart: accepted, without effect.
+ACRE_EXPORT int mallopt(int, int) { return 1; }
+
+ACRE_EXPORT int malloc_info(int options, FILE* stream) {
+  if (options != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  Statistics s = gather_statistics();
+  Line<2048> text;
+  text.add("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n</heap>\n");
+  attribute(text, "live", s.live_blocks, s.live_bytes);
+  attribute(text, "rest", s.free_blocks, s.free_block_bytes);
+  attribute(text, "mmap", s.huge_blocks, s.huge_bytes);
+  text.add("<system type=\"current\" size=\"").decimal(s.mapped).add("\"/>\n");
+  text.add("<aspace type=\"total\" size=\"").decimal(s.mapped).add("\"/>\n");
+  text.add("</malloc>\n");
+  return fputs(text.c_str(), stream) < 0 ? -1 : 0;
+}
+
+}  // extern "C"
+
+#endif

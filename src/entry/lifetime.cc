@@ -1,0 +1,39 @@
+// Start-up and the program's end.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control/statistics.h"
+#include "heap/registry.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+// Many programs close stderr in an exit handler of theirs, before the libraries' turn comes. So the summary
+// goes to a duplicate, made at start-up, far from the numbers that programs count on; it is used only if it
+// is still the same file.
+constexpr int kLeastDescriptor = 100;
+constinit int g_summary_fd = -1;
+constinit struct stat g_summary_file = {};
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+// As early as the loader lets us: fork handlers run in reverse order of registration before the fork, so that
+// the first to register is the last to lock. Most programs have allocated before this.
+__attribute__((constructor(101))) void on_load() {
+  registry::start();
+  if (!options().stats_print || fstat(STDERR_FILENO, &g_summary_file) != 0) return;
+  g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
+}
+
+__attribute__((destructor(101))) void on_unload() {
+  struct stat file;
+  if (g_summary_fd < 0 || fstat(g_summary_fd, &file) != 0 || !same_file(file, g_summary_file)) return;
+  print_summary(g_summary_fd);
+}
+
+}  // namespace
+
+}  // namespace acre

@@ -1,0 +1,25 @@
+// free, the hot path.
+#pragma once
+
+#include "heap/heap.h"
+#include "slab/unit_table.h"
+
+namespace acre {
+
+// Everything but a plain block of an owned run: null, foreign and misused pointers, large blocks, blocks of
+// runs that other threads own or nobody does.
+void release_slow(void* p);
+
+// The countdown of the owned run that a block was freed in has reached zero.
+void release_event(Slab* slab);
+
+ACRE_ALWAYS_INLINE void release(void* p) {
+  Slab* slab = unit_table::at(p);
+  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return release_slow(p);
+  if (ACRE_UNLIKELY(!is_block_start(slab, p))) return release_slow(p);
+  if (ACRE_UNLIKELY(is_marked(slab, p))) return release_slow(p);  // free already? (slab/free_list.h)
+  slab::defer(slab, p);
+  if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
+}
+
+}  // namespace acre

@@ -1,0 +1,44 @@
+#include "heap/free.h"
+#include "heap/large.h"
+#include "heap/lookup.h"
+#include "heap/misuse.h"
+
+namespace acre {
+
+namespace {
+
+void release_elsewhere(Slab* slab, void* p) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr) {
+    write_link(slab, p, kEndOfList);
+    return slab::give_back(slab, low_address(p), link_of(p), 1);
+  }
+  if (slab::adopt(slab, heap->token)) {
+    slab::defer(slab, p);
+    return shelve_adopted(*heap, slab);
+  }
+  ++heap->counts.remote_frees;
+  heap->outbox.add(slab, p);
+  tick(*heap);
+}
+
+void release_in_slab(Slab* slab, void* p) {
+  if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free("free", p, slab->block_bytes);
+  if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
+  slab::defer(slab, p);
+  if (slab->countdown == 0) release_event(slab);
+}
+
+}  // namespace
+
+ACRE_NOINLINE void release_slow(void* p) {
+  if (p == nullptr) return;
+  Found found = find_block(p);
+  if (found.slab != nullptr) return release_in_slab(found.slab, p);
+  if (found.run != nullptr) return large::free(found.run);
+  misuse::not_a_block("free", p);
+}
+
+ACRE_NOINLINE void release_event(Slab* slab) { shelf_event(*static_cast<Heap*>(t_heap), slab); }
+
+}  // namespace acre

@@ -1,0 +1,139 @@
+// A thread cache: the runs that a thread owns right now, and its outbox of blocks freed for others.
+//
+// Life of a run in it: it is *current* for its class, and its free blocks are the class's private list;
+// when they are used up it is released. The first block that its last owner frees in it brings it back as
+// *adopted*; once enough of it is free it is *available* to become current again. What is adopted or
+// available counts against a byte bound that all threads share; beyond it, runs are released, oldest first.
+//
+//   malloc: slot → block                          heap/malloc.h     private list of the class
+//     └ slow door: refill → next run              heap/refill.cc    everything else
+//   free: page map → run → deferred list          heap/free.h       blocks of runs that the thread owns
+//     └ slow: adopt, outbox, large, misuse        heap/free_slow.cc everything else
+#pragma once
+
+#include <cstddef>
+
+#include "base/thread_token.h"
+#include "heap/outbox.h"
+#include "slab/lifecycle.h"
+
+namespace acre {
+
+// The private list of one class: blocks of its current run.
+struct Slot {
+  Address high = 0;               // the blocks' high 32 address bits
+  LowAddress head = kEndOfList;
+  uint32_t batch = 0;             // blocks to carve next time: grows as the class is used
+};
+
+// The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are
+// all empty and which own no run: so the hot paths need no null check.
+struct HotHeap {
+  uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for (n + 7) / 8
+  Slot slots[kSmallClasses] = {};
+
+  constexpr HotHeap() {
+    for (size_t i = 0; i < kTableEntries; ++i) {
+      slot_at[i] = static_cast<uint16_t>(sizeof slot_at + padding() + class_of_size(i * 8) * sizeof(Slot));
+    }
+  }
+ private:
+  static constexpr size_t padding() { return align_up(sizeof slot_at, alignof(Slot)) - sizeof slot_at; }
+};
+
+// A list of runs through node.next and node.prev, newest first.
+class RunList {
+ public:
+  bool empty() const { return newest_ == nullptr; }
+  Slab* newest() const { return newest_; }
+  Slab* oldest() const { return oldest_; }
+  void add(Slab* slab);
+  void remove(Slab* slab);
+
+ private:
+  Slab* newest_ = nullptr;
+  Slab* oldest_ = nullptr;
+};
+
+inline constexpr uint8_t kMostRunsKept = 16;
+
+// What a class's runs do in this heap.
+struct Shelves {
+  Slab* current = nullptr;
+  RunList available;
+  uint16_t empties = 0;    // available runs whose blocks are all free
+  uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
+  bool returned = false;   // one was returned to the page heap since a new one was made
+  bool busy = false;       // refilled since the collection last passed
+};
+
+struct HeapCounts {
+  uint64_t refills = 0;
+  uint64_t new_runs = 0;
+  uint64_t adoptions = 0;
+  uint64_t remote_frees = 0;  // blocks handed over through the outbox
+  uint64_t large_allocations = 0;
+};
+
+struct Heap : HotHeap {
+  ThreadToken token = kNoThread;
+  Arena* arena = nullptr;
+  RunList adopted;
+  size_t kept_pages = 0;       // of adopted and available runs
+  size_t allowed_pages = 0;    // this heap's part of the shared bound
+  uint32_t events = 0;         // slow-door events
+  SizeClass next_to_collect = 0;
+  Outbox outbox;
+  HeapCounts counts;
+  Heap* next = nullptr;        // registry's lists
+  Heap* prev = nullptr;
+  Shelves shelves[kSmallClasses];
+};
+
+static_assert(offsetof(HotHeap, slots) % alignof(Slot) == 0);
+
+extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
+extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down at its end
+
+// One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
+extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// The calling thread's heap, or null if it has none.
+inline Heap* heap_if_any() {
+  HotHeap* hot = t_heap;
+  return hot == &kUnbornHeap || hot == &kGoneHeap ? nullptr : static_cast<Heap*>(hot);
+}
+
+// --- refill.cc ----------------------------------------------------------------------------------------------
+
+// Fills the class's private list, which must be empty. False when memory is refused.
+bool refill(Heap& heap, SizeClass c);
+
+// --- shelves.cc ---------------------------------------------------------------------------------------------
+
+// The calling thread has just become the owner of a run again, and has freed a block in it. The run may be
+// given up at once.
+void shelve_adopted(Heap& heap, Slab* slab);
+
+// The countdown of an adopted or available run has reached zero.
+void shelf_event(Heap& heap, Slab* slab);
+
+// Takes an available run of this class off its shelf; null if there is none.
+Slab* take_available(Heap& heap, SizeClass c);
+
+// Gives up the current run of a class, its private list included.
+void retire_current(Heap& heap, SizeClass c);
+
+// Counts a slow-door event; every so often it is followed by a step of collection or decay.
+void tick(Heap& heap);
+
+// One step of thread-cache collection: flushes the outbox, retires what a few classes no longer use.
+void collect_step(Heap& heap);
+
+// Gives up everything.
+void empty_heap(Heap& heap);
+
+// Bytes that all heaps together may still keep.
+size_t shared_allowance_left();
+
+}  // namespace acre

@@ -1,0 +1,126 @@
+#include "heap/large.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "heap/registry.h"
+#include "os/os.h"
+#include "pages/huge.h"
+
+namespace acre::large {
+
+namespace {
+
+// Moving pages beats copying from here on. Each move may leave the kernel one mapping more to keep, so there
+// is a most.
+constexpr size_t kMoveFrom = size_t{4} << 20;
+constexpr unsigned kMostMoves = 400;
+constinit std::atomic<unsigned> g_moves{0};
+
+// Where the calling thread's runs come from.
+Arena* arena_of_thread() {
+  HotHeap* hot = t_heap;
+  if (hot == &kGoneHeap) return arenas::at(0);
+  Heap* heap = hot == &kUnbornHeap ? registry::birth() : static_cast<Heap*>(hot);
+  return heap == nullptr ? nullptr : heap->arena;
+}
+
+// Memory that is dirty anyway is taken before any that would make the process grow.
+Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
+  const unsigned count = arenas::count();
+  for (unsigned i = 0; i < count; ++i) {
+    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
+    if (heap.dirty_pages() < pages) continue;
+    if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
+  }
+  if (Run* run = arena->pages.allocate(pages, align_pages)) return run;
+  for (unsigned i = 1; i < count; ++i) {
+    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
+    if (Run* run = heap.allocate_free(pages, align_pages, false)) return run;
+  }
+  return nullptr;
+}
+
+bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
+
+// Its pages are part of another run now.
+void free_emptied(Run* run) {
+  run->fresh = true;
+  run->home->free(run, 0);
+}
+
+Run* move_to_other_run(Run* run, size_t n) {
+  if (run->bytes() < kMoveFrom || g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
+  Arena* arena = arena_of_thread();
+  if (arena == nullptr) return nullptr;
+  bool to_huge = is_huge(n, kPageBytes);
+  Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), 1);
+  if (bigger == nullptr) return nullptr;
+  if (!os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes())) {
+    if (to_huge) {
+      huge::free(bigger);
+    } else {
+      bigger->home->free(bigger, 0);
+    }
+    g_moves.store(kMostMoves, std::memory_order_relaxed);  // this kernel can't
+    return nullptr;
+  }
+  bigger->fresh = false;
+  free_emptied(run);
+  return bigger;
+}
+
+}  // namespace
+
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  Arena* arena = n > PTRDIFF_MAX ? nullptr : arena_of_thread();
+  Run* run = nullptr;
+  if (arena != nullptr) {
+    if (is_huge(n, alignment)) {
+      run = huge::allocate(n, larger(alignment, kPageBytes));
+    } else {
+      run = run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+    }
+  }
+  if (run == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* block = pointer_to(run->base);
+  if (zeroed && !run->fresh) memset(block, 0, n);
+  if (Heap* heap = heap_if_any()) {
+    ++heap->counts.large_allocations;
+    tick(*heap);
+  }
+  return block;
+}
+
+void free(Run* run) {
+  if (run->kind == RunKind::kHuge) {
+    huge::free(run);
+  } else {
+    run->home->free(run, run->pages);
+  }
+  if (Heap* heap = heap_if_any()) tick(*heap);
+}
+
+void* resize(Run* run, size_t n) {
+  if (n > PTRDIFF_MAX) return nullptr;
+  size_t pages = pages_for(n);
+  if (pages == run->pages) return pointer_to(run->base);
+  if (run->kind == RunKind::kHuge) {
+    if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
+    if (huge::resize_in_place(run, n)) return pointer_to(run->base);
+    run = huge::grow_elsewhere(run, n);
+    return run == nullptr ? nullptr : pointer_to(run->base);
+  }
+  if (pages < run->pages) {
+    run->home->shrink_in_place(run, pages);
+    return pointer_to(run->base);
+  }
+  if (!is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages)) return pointer_to(run->base);
+  run = move_to_other_run(run, n);
+  return run == nullptr ? nullptr : pointer_to(run->base);
+}
+
+}  // namespace acre::large

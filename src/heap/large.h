@@ -1,0 +1,19 @@
+// Large blocks: a run each, in whole pages; from kHugeFrom on a mapping each.
+#pragma once
+
+#include "pages/run.h"
+
+namespace acre::large {
+
+inline constexpr size_t kHugeFrom = size_t{64} << 20;
+
+// n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure.
+void* allocate(size_t n, size_t alignment, bool zeroed);
+
+void free(Run* run);
+
+// Makes the block n bytes long (more than kSmallMax) without copying. Returns where it is now; null if that
+// can't be done, with nothing changed.
+void* resize(Run* run, size_t n);
+
+}  // namespace acre::large

@@ -1,0 +1,108 @@
+#include "heap/malloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "heap/free.h"
+#include "heap/large.h"
+#include "heap/lookup.h"
+#include "heap/misuse.h"
+#include "heap/registry.h"
+
+namespace acre {
+
+namespace {
+
+void* pop(Slot& slot) {
+  Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
+  slot.head = block->next;
+  block->mark = 0;
+  return block;
+}
+
+void* allocate_in(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  if (is_end(slot.head)) {
+    if (!refill(heap, c)) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    void* block = pop(slot);
+    tick(heap);
+    return block;
+  }
+  return pop(slot);
+}
+
+// A thread whose heap is gone, in the last destructors: from a heap that such threads share.
+ACRE_COLD void* allocate_late(SizeClass c) {
+  Heap* heap = registry::enter_late_heap();
+  if (heap == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* block = allocate_in(*heap, c);
+  registry::leave_late_heap();
+  return block;
+}
+
+void* allocate_small(SizeClass c) {
+  HotHeap* hot = t_heap;
+  if (ACRE_UNLIKELY(hot == &kGoneHeap)) return allocate_late(c);
+  if (ACRE_UNLIKELY(hot == &kUnbornHeap)) {
+    hot = registry::birth();
+    if (hot == nullptr) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+  }
+  return allocate_in(*static_cast<Heap*>(hot), c);
+}
+
+// What a live block is; ends the program if p is the start of none.
+Found find_live_block(const void* p, const char* caller) {
+  Found found = find_block(p);
+  if (found.slab == nullptr && found.run == nullptr) misuse::not_a_block(caller, p);
+  if (found.slab != nullptr && is_marked(found.slab, p) && misuse::is_free(found.slab, p)) {
+    misuse::double_free(caller, p, found.slab->block_bytes);
+  }
+  return found;
+}
+
+}  // namespace
+
+ACRE_NOINLINE void* allocate_slow(size_t n) {
+  if (n > kSmallMax) return large::allocate(n, 1, false);
+  return allocate_small(class_of_size(n));
+}
+
+void* allocate_zeroed(size_t n) {
+  if (n > kSmallMax) return large::allocate(n, 1, true);
+  void* p = allocate(n);
+  if (ACRE_LIKELY(p != nullptr)) memset(p, 0, n);
+  return p;
+}
+
+void* allocate_aligned(size_t n, size_t alignment) {
+  SizeClass c = class_for_aligned(n, alignment);
+  if (c == kSmallClasses) return large::allocate(n, alignment, false);
+  return allocate(size_of_class(c));
+}
+
+size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
+
+void* reallocate(void* p, size_t n) {
+  Found found = find_live_block(p, "realloc");
+  if (found.slab != nullptr) {
+    if (n <= kSmallMax && class_of_size(n) == found.slab->size_class) return p;
+  } else if (n > kSmallMax) {
+    if (void* resized = large::resize(found.run, n)) return resized;
+  }
+  void* moved = allocate(n);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, smaller(n, block_bytes(found)));
+  release(p);
+  return moved;
+}
+
+}  // namespace acre

@@ -1,0 +1,101 @@
+#include "heap/misuse.h"
+
+#include "base/text.h"
+#include "heap/registry.h"
+#include "pages/page_map.h"
+
+namespace acre {
+
+namespace {
+
+// Other threads may be changing the list: each step is checked before the next is taken.
+bool list_holds(const Slab* slab, LowAddress head, const void* block) {
+  LowAddress low = head;
+  for (uint32_t i = 0; i < slab->capacity && !is_end(low); ++i) {
+    Link* link = link_at(slab, low);
+    if (link == block) return true;
+    if (!is_block_start(slab, link) || !is_marked(slab, link)) return false;
+    low = link->next;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Outbox::holds(const Slab* slab, const void* block) const {
+  const Group& group = groups_[place_of(slab)];
+  return group.slab == slab && list_holds(slab, group.head, block);
+}
+
+namespace misuse {
+
+namespace {
+
+struct Search {
+  const Slab* slab;
+  const void* block;
+  bool found;
+};
+
+void search_heap(Heap& heap, void* argument) {
+  auto& search = *static_cast<Search*>(argument);
+  SizeClass c = search.slab->size_class;
+  bool current = relaxed_load(heap.shelves[c].current) == search.slab;
+  search.found |= (current && list_holds(search.slab, heap.slots[c].head, search.block)) ||
+                  heap.outbox.holds(search.slab, search.block);
+}
+
+Text& begin(Text& text, const char* caller, const void* p) {
+  return text.add(caller).add('(').hex(address_of(p)).add("): ");
+}
+
+}  // namespace
+
+bool is_free(Slab* slab, const void* block) {
+  if (list_holds(slab, slab->deferred, block)) return true;
+  if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
+  Search search{slab, block, false};
+  registry::for_each(search_heap, &search);
+  return search.found;
+}
+
+void double_free(const char* caller, const void* p, size_t bytes) {
+  Line<200> text;
+  begin(text, caller, p).add("double free: the block of ").decimal(bytes).add(" bytes is free already");
+  fatal(text.c_str());
+}
+
+void not_a_block(const char* caller, const void* p) {
+  Line<240> text;
+  begin(text, caller, p);
+  Run* run = g_page_map.find_covering(p);
+  switch (run == nullptr ? RunKind::kNone : run->kind) {
+    case RunKind::kSlab: {
+      const Slab* slab = run->slab;
+      uint32_t index = block_index(slab, address_of(p));
+      Address block = slab->base + size_t{index} * slab->block_bytes;
+      if (index < slab->carved) {
+        text.add("interior pointer: it is ").decimal(address_of(p) - block).add(" bytes into a block of ");
+        text.decimal(slab->block_bytes).add(" bytes at ").hex(block);
+      } else {
+        text.add("not a live block: nothing has been allocated here");
+      }
+      break;
+    }
+    case RunKind::kLarge:
+    case RunKind::kHuge:
+      text.add("interior pointer: it is ").decimal(address_of(p) - run->base).add(" bytes into a block of ");
+      text.decimal(run->bytes()).add(" bytes at ").hex(run->base);
+      break;
+    case RunKind::kFree:
+      text.add("not a live block: its pages are free (was it freed before?)");
+      break;
+    case RunKind::kNone:
+      text.add("foreign pointer: acre has not allocated it (or has returned its pages since)");
+      break;
+  }
+  fatal(text.c_str());
+}
+
+}  // namespace misuse
+}  // namespace acre

@@ -1,0 +1,115 @@
+// The slow door: where the next private list comes from.
+//
+// In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
+// not enough of them, it is released and another one taken: an available one of this heap's, one from the
+// arena's bin, a new one on the arena's dirty pages, one of another arena's, and only then new memory.
+#include "heap/heap.h"
+
+namespace acre {
+
+namespace {
+
+constexpr unsigned kMostArenasSearched = 8;
+
+// Lists grow with use: each time blocks are cut, twice as many, up to a quarter of a run.
+uint32_t next_batch(Slot& slot, const Slab* slab) {
+  const RunShape& shape = run_shape(slab->size_class);
+  uint32_t batch = larger<uint32_t>(slot.batch, shape.first_batch);
+  slot.batch = larger<uint32_t>(shape.first_batch, smaller<uint32_t>(batch * 2, shape.capacity / 4u));
+  return batch;
+}
+
+bool fill_from_current(Slot& slot, Slab* slab) {
+  const uint32_t uncarved = slab->capacity - slab->carved;
+  const uint32_t deferred = slab::deferred_count(slab);
+  const uint32_t remote = load_remote(slab).free;
+  const uint32_t enough = smaller<uint32_t>(slab->enough, slot.batch);  // a shorter list would soon be back here
+  LowAddress head;
+  if (deferred != 0 && deferred >= enough) {
+    head = slab::take_deferred(slab);
+  } else if (remote != 0 && remote >= enough) {
+    head = slab::collect_remote(slab);
+  } else if (uncarved != 0) {
+    LowAddress tail = slab::take_deferred(slab);
+    head = slab::carve(slab, smaller(next_batch(slot, slab), uncarved), tail);
+  } else if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
+    head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
+  } else {
+    return false;
+  }
+  slot.high = high_part(slab->base);
+  slot.head = head;
+  return true;
+}
+
+Slab* from_other_bins(Heap& heap, SizeClass c) {
+  unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
+  for (unsigned i = 1; i < arenas; ++i) {
+    Arena* arena = arenas::at((heap.arena->index + i) % arenas::count());
+    if (Slab* slab = arena->bins[c].take(heap.token)) return slab;
+  }
+  return nullptr;
+}
+
+// Pages from other arenas' free runs.
+Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
+  unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
+  for (unsigned i = 1; i < arenas; ++i) {
+    PageHeap& other = arenas::at((heap.arena->index + i) % arenas::count())->pages;
+    if (dirty_only && other.dirty_pages() < pages) continue;
+    if (Run* run = other.allocate_free(pages, kRunUnitPages, dirty_only)) return run;
+  }
+  return nullptr;
+}
+
+Slab* new_run(Heap& heap, SizeClass c) {
+  const size_t pages = run_shape(c).pages;
+  PageHeap& own = heap.arena->pages;
+  Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
+  if (run == nullptr) {
+    if (Slab* slab = from_other_bins(heap, c)) return slab;
+    run = pages_from_others(heap, pages, true);
+  }
+  if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
+  if (run == nullptr) run = pages_from_others(heap, pages, false);
+  if (run == nullptr) return nullptr;
+  Slab* slab = slab::make(run, c, heap.token);
+  if (slab == nullptr) {
+    run->home->free(run, 0);
+    return nullptr;
+  }
+  ++heap.counts.new_runs;
+  Shelves& shelves = heap.shelves[c];
+  if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
+  shelves.returned = false;
+  return slab;
+}
+
+Slab* next_run(Heap& heap, SizeClass c) {
+  if (Slab* slab = take_available(heap, c)) return slab;
+  heap.outbox.flush();
+  if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
+  return new_run(heap, c);
+}
+
+}  // namespace
+
+bool refill(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  Shelves& shelves = heap.shelves[c];
+  ++heap.counts.refills;
+  shelves.busy = true;
+  for (;;) {
+    if (shelves.current != nullptr) {
+      if (fill_from_current(slot, shelves.current)) return true;
+      retire_current(heap, c);
+    }
+    Slab* slab = next_run(heap, c);
+    if (slab == nullptr) return false;
+    slab->shelf = Shelf::kCurrent;
+    slab::watch(slab, slab::used(slab), slab::kNever);
+    shelves.current = slab;
+  }
+}
+
+}  // namespace acre

@@ -1,0 +1,222 @@
+#include "heap/registry.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "pages/huge.h"
+#include "pages/metadata.h"
+#include "pages/window.h"
+#include "slab/unit_table.h"
+#include "tables/options.h"
+
+namespace acre {
+
+constinit const HotHeap kUnbornHeap;
+constinit const HotHeap kGoneHeap;
+constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
+
+namespace registry {
+
+namespace {
+
+constinit Mutex g_lock{Rank::kRegistry};
+constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
+
+constinit Mutex g_late_lock{Rank::kLateHeap};
+constinit Heap* g_late_heap ACRE_GUARDED_BY(g_late_lock) = nullptr;
+
+// Start-up happens once, on the first allocation or in the library's constructor.
+enum Stage : int { kAsleep, kStarting, kStarted };
+constinit std::atomic<int> g_stage{kAsleep};
+pthread_key_t g_key;
+
+void take_down(void* argument);
+
+void start_once() {
+  int stage = g_stage.load(std::memory_order_acquire);
+  if (stage == kStarted) return;
+  stage = kAsleep;
+  if (g_stage.compare_exchange_strong(stage, kStarting)) {
+    read_options(environ);
+    unit_table::initialise();
+    pthread_key_create(&g_key, take_down);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    g_stage.store(kStarted, std::memory_order_release);
+    return;
+  }
+  while (g_stage.load(std::memory_order_acquire) != kStarted) {  // microseconds, once in a process
+  }
+}
+
+// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first.
+Arena* least_loaded() ACRE_REQUIRES(g_lock) {
+  Arena* least = nullptr;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    Arena* arena = arenas::at(i);
+    if (least == nullptr || arena->threads < least->threads) least = arena;
+  }
+  if (least != nullptr && (least->threads == 0 || arenas::count() >= arenas::most())) return least;
+  if (g_spare_arena != nullptr) {
+    Arena* made = g_spare_arena;
+    g_spare_arena = nullptr;
+    arenas::install(made);
+    return made;
+  }
+  return nullptr;
+}
+
+Arena* join_arena() {
+  for (;;) {
+    {
+      Lock lock(g_lock);
+      if (Arena* arena = least_loaded()) {
+        ++arena->threads;
+        return arena;
+      }
+    }
+    Arena* made = arenas::make();
+    Lock lock(g_lock);
+    if (made == nullptr) {  // any arena will do
+      if (arenas::count() == 0) return nullptr;
+      ++arenas::at(0)->threads;
+      return arenas::at(0);
+    }
+    g_spare_arena = made;  // if another thread was as fast, its arena is lost: a few KiB, once
+  }
+}
+
+Heap* take_spare() {
+  Lock lock(g_lock);
+  Heap* heap = g_spare;
+  if (heap != nullptr) g_spare = heap->next;
+  return heap;
+}
+
+void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
+  heap->prev = nullptr;
+  heap->next = g_live;
+  if (g_live != nullptr) g_live->prev = heap;
+  g_live = heap;
+  ++g_live_count;
+}
+
+Heap* make_heap(ThreadToken token) {
+  Heap* memory = take_spare();
+  if (memory == nullptr) memory = static_cast<Heap*>(metadata::allocate(sizeof(Heap)));
+  if (memory == nullptr) return nullptr;
+  Heap* heap = new (memory) Heap;
+  heap->token = token;
+  heap->arena = join_arena();
+  Lock lock(g_lock);
+  if (heap->arena == nullptr) {
+    heap->next = g_spare;
+    g_spare = heap;
+    return nullptr;
+  }
+  link_live(heap);
+  return heap;
+}
+
+// pthread's destructor for the thread's heap.
+void take_down(void* argument) {
+  Heap* heap = static_cast<Heap*>(argument);
+  empty_heap(*heap);
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);
+  Lock lock(g_lock);
+  --heap->arena->threads;
+  (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
+  if (heap->next != nullptr) heap->next->prev = heap->prev;
+  --g_live_count;
+  heap->next = g_spare;
+  g_spare = heap;
+}
+
+}  // namespace
+
+Heap* birth() {
+  start_once();
+  Heap* heap = make_heap(this_thread());
+  if (heap == nullptr) return nullptr;
+  t_heap = heap;  // before anything that may allocate
+  pthread_setspecific(g_key, heap);
+  return heap;
+}
+
+void start() {
+  start_once();
+}
+
+Heap* enter_late_heap() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_late_lock.lock();
+  // Its token is no thread's, so that no thread takes its runs for its own.
+  if (g_late_heap == nullptr) g_late_heap = make_heap(address_of(&g_late_heap));
+  if (g_late_heap == nullptr) g_late_lock.unlock();
+  return g_late_heap;
+}
+
+void leave_late_heap() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_late_lock.unlock(); }
+
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument) {
+  Lock lock(g_lock);
+  for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
+}
+
+unsigned live_heaps() {
+  Lock lock(g_lock);
+  return g_live_count;
+}
+
+// --- Fork -------------------------------------------------------------------------------------------------
+
+void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_late_lock.before_fork();
+  g_lock.before_fork();
+  arenas::before_fork();
+  huge::before_fork();
+  window::before_fork();
+  unit_table::before_fork();
+  metadata::before_fork();
+  Mutex::begin_fork();
+}
+
+void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  Mutex::end_fork();
+  metadata::after_fork_in_parent();
+  unit_table::after_fork_in_parent();
+  window::after_fork_in_parent();
+  huge::after_fork_in_parent();
+  arenas::after_fork_in_parent();
+  g_lock.after_fork_in_parent();
+  g_late_lock.after_fork_in_parent();
+}
+
+// The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
+// own stays as it is: at most their current runs and what the shared bound allows.
+void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  metadata::after_fork_in_child();
+  unit_table::after_fork_in_child();
+  window::after_fork_in_child();
+  huge::after_fork_in_child();
+  arenas::after_fork_in_child();
+  for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
+  Heap* mine = heap_if_any();
+  Heap* late = g_late_heap;
+  g_live = nullptr;
+  g_live_count = 0;
+  for (Heap* heap : {mine, late}) {
+    if (heap == nullptr) continue;
+    link_live(heap);
+    ++heap->arena->threads;
+  }
+  g_lock.after_fork_in_child();
+  g_late_lock.after_fork_in_child();
+  Mutex::end_fork();
+}
+
+}  // namespace registry
+}  // namespace acre

@@ -1,0 +1,27 @@
+// Birth and death of heaps, and the list of those that live.
+#pragma once
+
+#include "heap/heap.h"
+
+namespace acre::registry {
+
+// Gives the calling thread its heap. Null when memory is refused.
+Heap* birth();
+
+// For a thread whose heap is gone: the heap that such threads share, locked until leave_late_heap().
+Heap* enter_late_heap();
+void leave_late_heap();
+
+// Visits the live heaps under the registry's lock. Their owners go on using them.
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument);
+
+unsigned live_heaps();
+
+// Start-up that does not depend on the first allocation: called by the library's constructor.
+void start();
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+}  // namespace acre::registry

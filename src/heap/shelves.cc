@@ -1,0 +1,183 @@
+#include "heap/heap.h"
+#include "os/os.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+// Heaps take their part of the shared bound in these steps.
+constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
+
+constexpr uint32_t kEventsPerDecay = 32;
+constexpr uint32_t kEventsPerCollection = 64;
+constexpr unsigned kClassesPerStep = 2;
+
+
+constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
+
+size_t shared_bound() { return options().thread_cache_max / kPageBytes; }
+
+bool extend_allowance(Heap& heap) {
+  size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
+  do {
+    if (handed_out + kAllowanceStep > shared_bound()) return false;
+  } while (!g_handed_out.compare_exchange_weak(handed_out, handed_out + kAllowanceStep));
+  heap.allowed_pages += kAllowanceStep;
+  return true;
+}
+
+void trim_allowance(Heap& heap) {
+  while (heap.allowed_pages >= heap.kept_pages + 2 * kAllowanceStep) {
+    heap.allowed_pages -= kAllowanceStep;
+    g_handed_out.fetch_sub(kAllowanceStep);
+  }
+}
+
+void put_available(Heap& heap, Slab* slab) {
+  slab->shelf = Shelf::kAvailable;
+  slab::watch(slab, slab::used(slab), 0);
+  heap.shelves[slab->size_class].available.add(slab);
+}
+
+void take_off(Heap& heap, Slab* slab) {
+  Shelves& shelves = heap.shelves[slab->size_class];
+  if (slab->shelf == Shelf::kAdopted) {
+    heap.adopted.remove(slab);
+  } else {
+    shelves.available.remove(slab);
+    if (slab::used(slab) == 0) --shelves.empties;
+  }
+  heap.kept_pages -= slab->pages;
+  slab->shelf = Shelf::kNone;
+}
+
+void give_up(Heap& heap, Slab* slab) {
+  take_off(heap, slab);
+  slab::release(slab);
+}
+
+// The run that can be spared most: an adopted one, which has little to give, before an available one.
+void keep_within_allowance(Heap& heap, SizeClass c) {
+  while (heap.kept_pages > heap.allowed_pages && !extend_allowance(heap)) {
+    Slab* victim = heap.adopted.oldest();
+    if (victim == nullptr) victim = heap.shelves[c].available.oldest();
+    if (victim == nullptr) return;  // other classes' runs: collection sees to them
+    give_up(heap, victim);
+  }
+}
+
+// All blocks of an available run have come back. A few such runs are kept, so that a program that frees and
+// allocates at the edge of a run does not make and destroy it each time.
+void on_empty(Heap& heap, Slab* slab) {
+  Shelves& shelves = heap.shelves[slab->size_class];
+  if (shelves.empties++ < shelves.keep) return;
+  take_off(heap, slab);
+  slab::free_pages(slab);
+  shelves.returned = true;
+}
+
+void collect_class(Heap& heap, SizeClass c) {
+  Shelves& shelves = heap.shelves[c];
+  if (shelves.busy) {
+    shelves.busy = false;
+    return;
+  }
+  retire_current(heap, c);
+  while (!shelves.available.empty()) give_up(heap, shelves.available.oldest());
+  shelves.keep = 1;
+  heap.slots[c].batch = 0;
+}
+
+}  // namespace
+
+void RunList::add(Slab* slab) {
+  slab->node.prev = nullptr;
+  slab->node.next = newest_;
+  (newest_ == nullptr ? oldest_ : newest_->node.prev) = slab;
+  newest_ = slab;
+}
+
+void RunList::remove(Slab* slab) {
+  (slab->node.prev == nullptr ? newest_ : slab->node.prev->node.next) = slab->node.next;
+  (slab->node.next == nullptr ? oldest_ : slab->node.next->node.prev) = slab->node.prev;
+}
+
+void shelve_adopted(Heap& heap, Slab* slab) {
+  ++heap.counts.adoptions;
+  heap.kept_pages += slab->pages;
+  slab->shelf = Shelf::kAdopted;
+  heap.adopted.add(slab);
+  // The event comes when `enough` blocks are free, those on the remote list included.
+  int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
+  slab::watch(slab, slab::used(slab), floor);
+  if (slab->countdown <= 0) shelf_event(heap, slab);
+  if (heap.kept_pages > heap.allowed_pages) keep_within_allowance(heap, slab->size_class);
+}
+
+void shelf_event(Heap& heap, Slab* slab) {
+  if (slab->shelf == Shelf::kAdopted) {
+    heap.adopted.remove(slab);
+    put_available(heap, slab);
+    if (slab::used(slab) != 0) return;
+  }
+  on_empty(heap, slab);
+}
+
+Slab* take_available(Heap& heap, SizeClass c) {
+  Slab* slab = heap.shelves[c].available.newest();
+  if (slab != nullptr) take_off(heap, slab);
+  return slab;
+}
+
+void retire_current(Heap& heap, SizeClass c) {
+  Slab* slab = heap.shelves[c].current;
+  if (slab == nullptr) return;
+  Slot& slot = heap.slots[c];
+  LowAddress head = slot.head;
+  slot.head = kEndOfList;
+  heap.shelves[c].current = nullptr;
+  slab::return_list(slab, head);
+  slab::release(slab);
+}
+
+void tick(Heap& heap) {
+  uint32_t event = ++heap.events;
+  if (event % kEventsPerDecay == 0) {
+    // Its own arena, and the others by turns: their threads may be idle.
+    uint64_t now = os::now_ms();
+    heap.arena->pages.decay(now);
+    arenas::at((event / kEventsPerDecay) % arenas::count())->pages.decay(now);
+  }
+  if (event % kEventsPerCollection == 0) collect_step(heap);
+}
+
+void collect_step(Heap& heap) {
+  heap.outbox.flush();
+  for (unsigned i = 0; i < kClassesPerStep; ++i) {
+    collect_class(heap, heap.next_to_collect);
+    heap.next_to_collect = (heap.next_to_collect + 1) % kSmallClasses;
+  }
+  if (Slab* slab = heap.adopted.oldest()) {  // others may have freed what is left of it
+    if (load_remote(slab).free != 0) give_up(heap, slab);
+  }
+  trim_allowance(heap);
+}
+
+void empty_heap(Heap& heap) {
+  heap.outbox.flush();
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    retire_current(heap, c);
+    while (!heap.shelves[c].available.empty()) give_up(heap, heap.shelves[c].available.oldest());
+  }
+  while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
+  g_handed_out.fetch_sub(heap.allowed_pages);
+  heap.allowed_pages = 0;
+}
+
+size_t shared_allowance_left() {
+  size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
+  return (shared_bound() - smaller(handed_out, shared_bound())) * kPageBytes;
+}
+
+}  // namespace acre

@@ -1,0 +1,163 @@
+#include <fcntl.h>
+#include <linux/mman.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+
+#include <atomic>
+
+#include "base/syscall.h"
+#include "base/text.h"
+#include "os/os.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace acre::os {
+
+namespace {
+
+bool failed(long result) { return result < 0 && result > -4096; }
+long as_long(const void* p) { return reinterpret_cast<long>(p); }
+void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
+
+#if ACRE_TESTING
+std::atomic<long> g_requests{0};
+std::atomic<long> g_refuse_from{-1}, g_refuse_to{-1};
+bool granted() {
+  long number = g_requests.fetch_add(1);
+  return number < g_refuse_from.load() || number >= g_refuse_to.load() || g_refuse_from.load() < 0;
+}
+#else
+constexpr bool granted() { return true; }
+#endif
+
+void* map_with(Address hint, size_t bytes, int protection, int extra_flags) {
+  if (!granted()) return nullptr;
+  return as_pointer(raw_syscall(SYS_mmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0));
+}
+
+}  // namespace
+
+void* map(size_t bytes) { return map_with(0, bytes, PROT_READ | PROT_WRITE, 0); }
+
+void* map_at(Address address, size_t bytes) {
+  void* p = map_with(address, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+  if (p != nullptr && address_of(p) != address) {  // a kernel before 4.17 takes the address as a hint
+    unmap(p, bytes);
+    return nullptr;
+  }
+  return p;
+}
+
+void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0); }
+
+bool commit(void* start, size_t bytes) {
+  if (!granted()) return false;
+  return raw_syscall(SYS_mprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
+}
+
+void unmap(void* start, size_t bytes) { raw_syscall(SYS_munmap, as_long(start), static_cast<long>(bytes)); }
+
+bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
+  if (new_bytes > old_bytes && !granted()) return false;
+  return !failed(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
+                             static_cast<long>(new_bytes), 0));
+}
+
+bool move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
+  if (!granted()) return false;
+  return !failed(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
+                             static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
+}
+
+bool move_pages(void* from, void* to, size_t bytes) {
+  long size = static_cast<long>(bytes);
+  return !failed(raw_syscall(SYS_mremap, as_long(from), size, size,
+                             MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, as_long(to)));
+}
+
+bool purge(void* start, size_t bytes) {
+  Address first = align_up(address_of(start), page_bytes());
+  Address end = align_down(address_of(start) + bytes, page_bytes());
+  if (first >= end) return true;
+  return raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first), MADV_DONTNEED) == 0;
+}
+
+void avoid_huge_pages(void* start, size_t bytes) {
+  raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_NOHUGEPAGE);
+}
+
+size_t page_bytes() {
+  static std::atomic<size_t> cached{0};
+  size_t bytes = cached.load(std::memory_order_relaxed);
+  if (bytes == 0) {
+    bytes = static_cast<size_t>(getpagesize());
+    cached.store(bytes, std::memory_order_relaxed);
+  }
+  return bytes;
+}
+
+unsigned processors() {
+  unsigned long mask[128] = {};  // 8192 processors
+  long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_long(mask));
+  unsigned count = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof mask[0]); ++i) {
+    count += static_cast<unsigned>(__builtin_popcountl(mask[i]));
+  }
+  return count == 0 ? 1 : count;
+}
+
+size_t physical_memory() {
+  struct sysinfo info;
+  if (raw_syscall(SYS_sysinfo, as_long(&info)) != 0) return 0;
+  return static_cast<size_t>(info.totalram) * info.mem_unit;
+}
+
+size_t address_space_limit() {
+  struct rlimit limit;
+  if (raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, as_long(&limit)) != 0) return SIZE_MAX;
+  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : static_cast<size_t>(limit.rlim_cur);
+}
+
+uint64_t now_ms() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);  // the vDSO answers; it cannot fail for this clock
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
+}
+
+size_t resident_bytes() {
+  char text[128];
+  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long("/proc/self/statm"), O_RDONLY | O_CLOEXEC);
+  if (failed(fd)) return 0;
+  long size = raw_syscall(SYS_read, fd, as_long(text), sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  const char* at = text;
+  while (*at >= '0' && *at <= '9') ++at;  // total pages
+  while (*at == ' ') ++at;
+  size_t pages = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) pages = pages * 10 + static_cast<size_t>(*at - '0');
+  return pages * page_bytes();
+}
+
+#if ACRE_TESTING
+namespace testing {
+void refuse_requests(long allowed, long refused) {
+  g_refuse_from.store(g_requests.load() + allowed);
+  g_refuse_to.store(g_requests.load() + allowed + refused);
+}
+void refuse_nothing() { g_refuse_from.store(-1); }
+long requests_made() { return g_requests.load(); }
+}  // namespace testing
+#endif
+
+}  // namespace acre::os

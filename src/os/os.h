@@ -1,0 +1,72 @@
+// The contract with the operating system. Every call states what it needs and what it leaves; none touches
+// errno, none allocates, all may be called from any thread. linux.cc implements it.
+//
+// Tests may refuse requests for memory: see os::testing below.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "base/units.h"
+
+namespace acre::os {
+
+// --- Address space and memory ---------------------------------------------------------------------------
+
+// Zeroed, readable and writable private memory that takes physical memory when touched.
+// bytes: a multiple of the page size. Returns null when refused.
+void* map(size_t bytes);
+
+// The same at exactly this address; fails (null) rather than replace a mapping that is already there.
+void* map_at(Address address, size_t bytes);
+
+// Address space alone: neither readable nor counted as committed memory. Null when refused.
+void* reserve(size_t bytes);
+
+// Makes part of a reservation readable and writable (zeroed). Idempotent. False when refused.
+bool commit(void* start, size_t bytes);
+
+// Gives address space back. The range may be any part of earlier maps.
+void unmap(void* start, size_t bytes);
+
+// Grows or shrinks a mapping of its own where it is. False when refused or when something is in the way; to
+// shrink never fails.
+bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes);
+
+// Moves a mapping of its own, grown to new_bytes, onto `to`, replacing what is mapped there. False when
+// refused: the old mapping is then as it was, and nothing may be mapped at `to`.
+bool move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to);
+
+// Moves the physical pages of [from, from+bytes) to [to, to+bytes), both mapped; `from` stays mapped, empty
+// and zero. False when the kernel can't (before 5.7): nothing has happened then.
+bool move_pages(void* from, void* to, size_t bytes);
+
+// Returns the physical memory of a range: it reads as zeroes afterwards. False when refused (the contents
+// are then undefined but the range stays usable).
+bool purge(void* start, size_t bytes);
+
+// Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.
+void avoid_huge_pages(void* start, size_t bytes);
+
+// --- Facts ------------------------------------------------------------------------------------------------
+
+size_t page_bytes();                 // the OS page, read once
+unsigned processors();               // that this process may run on, at least 1
+size_t physical_memory();            // bytes, 0 if unknown
+size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
+uint64_t now_ms();                   // monotonic, coarse
+size_t resident_bytes();             // of this process, 0 if unknown
+
+// --- Tests --------------------------------------------------------------------------------------------------
+
+#if ACRE_TESTING
+namespace testing {
+// After `allowed` further requests for memory or address space, refuses `refused` requests in a row.
+void refuse_requests(long allowed, long refused);
+void refuse_nothing();
+long requests_made();
+}  // namespace testing
+#endif
+
+}  // namespace acre::os

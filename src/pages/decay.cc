@@ -1,0 +1,60 @@
+#include "pages/decay.h"
+
+#include "base/units.h"
+
+namespace acre {
+
+namespace {
+
+constexpr unsigned kFractionBits = 16;
+
+// h(i/n) in fixed point.
+constexpr uint32_t smoothstep(unsigned i, unsigned n) {
+  double x = static_cast<double>(i) / n;
+  double h = x * x * x * (x * (x * 6 - 15) + 10);
+  return static_cast<uint32_t>(h * (1u << kFractionBits));
+}
+
+template <unsigned N>
+struct Curve {
+  uint32_t h[N];
+  constexpr Curve() : h() {
+    for (unsigned i = 0; i < N; ++i) h[i] = smoothstep(i, N);
+  }
+};
+
+}  // namespace
+
+bool Decay::advance(uint64_t now, size_t dirty) {
+  if (time_ms_ < 0) return false;
+  if (time_ms_ == 0) {
+    allowed_ = 0;
+    return dirty != 0;
+  }
+  uint64_t interval = larger<uint64_t>(1, static_cast<uint64_t>(time_ms_) / kEpochs);
+  if (epoch_start_ == 0) epoch_start_ = now;
+  uint64_t epochs = now > epoch_start_ ? (now - epoch_start_) / interval : 0;
+  if (epochs == 0) return false;
+  epoch_start_ += epochs * interval;
+  shift(epochs, dirty);
+  allowed_ = sum();
+  return true;
+}
+
+// The pages that became dirty since the last epoch are counted for the newest one.
+void Decay::shift(uint64_t epochs, size_t dirty) {
+  unsigned steps = epochs < kEpochs ? static_cast<unsigned>(epochs) : kEpochs;
+  for (unsigned i = 0; i < kEpochs; ++i) backlog_[i] = i + steps < kEpochs ? backlog_[i + steps] : 0;
+  size_t fresh = dirty > dirty_at_epoch_ ? dirty - dirty_at_epoch_ : 0;
+  backlog_[kEpochs - 1] = static_cast<uint32_t>(smaller<size_t>(fresh, UINT32_MAX));
+  dirty_at_epoch_ = dirty;
+}
+
+size_t Decay::sum() const {
+  static constexpr Curve<kEpochs> kCurve;
+  uint64_t total = 0;
+  for (unsigned i = 0; i < kEpochs; ++i) total += static_cast<uint64_t>(backlog_[i]) * kCurve.h[i];
+  return static_cast<size_t>(total >> kFractionBits);
+}
+
+}  // namespace acre

@@ -1,0 +1,42 @@
+// How many dirty pages an arena may keep, as time goes by.
+//
+// After jemalloc's smoothstep decay: pages that became dirty at time t may stay until t + decay time, and
+// the share of them that may stay falls along h(x) = 6x^5 - 15x^4 + 10x^3 read from 1 to 0. Time is cut into
+// epochs; for each the pages that became dirty in it are remembered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace acre {
+
+class Decay {
+ public:
+  // Moves on to `now` (ms). dirty: pages that are dirty now. True when an epoch has ended since the last
+  // call: `allowed` has then changed.
+  bool advance(uint64_t now, size_t dirty);
+
+  // Pages that may be dirty now.
+  size_t allowed() const { return allowed_; }
+
+  // After a purge, or when dirty pages were used again: dirty pages at this moment.
+  void settle(size_t dirty) { dirty_at_epoch_ = dirty; }
+
+  // Milliseconds over which pages decay; below 0: never, 0: at once.
+  void set_time(int64_t ms) { time_ms_ = ms; }
+  int64_t time() const { return time_ms_; }
+
+ private:
+  static constexpr unsigned kEpochs = 100;
+
+  void shift(uint64_t epochs, size_t dirty);
+  size_t sum() const;
+
+  int64_t time_ms_ = 10000;
+  uint64_t epoch_start_ = 0;
+  size_t dirty_at_epoch_ = 0;
+  size_t allowed_ = SIZE_MAX;
+  uint32_t backlog_[kEpochs] = {};  // pages that became dirty, oldest first
+};
+
+}  // namespace acre

@@ -1,0 +1,77 @@
+// A set of free runs of one kind (dirty or clean), for best fit at the lowest address.
+//
+// Runs are kept in size bins: one for each length up to 32 pages, then eight a doubling; each bin is a heap
+// by address, and a bitmap names the bins that have runs.
+#pragma once
+
+#include "base/bits.h"
+#include "base/pairing_heap.h"
+#include "pages/run.h"
+
+namespace acre {
+
+class FreeRuns {
+ public:
+  void insert(Run* run) {
+    unsigned bin = bin_of(run->pages);
+    heaps_[bin].insert(run);
+    occupied_[bin / 64] |= uint64_t{1} << (bin % 64);
+    pages_ += run->pages;
+  }
+
+  void remove(Run* run) {
+    unsigned bin = bin_of(run->pages);
+    heaps_[bin].remove(run);
+    if (heaps_[bin].empty()) occupied_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+    pages_ -= run->pages;
+  }
+
+  // The lowest run among the shortest that hold `pages` pages from an address aligned to align_pages.
+  // Stays in the set. Null if there is none.
+  Run* find(size_t pages, size_t align_pages) const {
+    Run* run = find_unaligned(pages);
+    if (run == nullptr || align_pages == 1 || fits(run, pages, align_pages)) return run;
+    return find_unaligned(pages + align_pages - 1);
+  }
+
+  // Pages before the first aligned one.
+  static size_t lead(const Run* run, size_t align_pages) {
+    return (align_up(run->base, align_pages << kPageShift) - run->base) >> kPageShift;
+  }
+
+  size_t pages() const { return pages_; }
+
+ private:
+  static constexpr unsigned kExactBins = 32;
+  static constexpr unsigned kBins = 192;  // the last one begins past 2^24 pages, 64 GiB
+
+  static bool fits(const Run* run, size_t pages, size_t align_pages) {
+    return lead(run, align_pages) + pages <= run->pages;
+  }
+
+  // The bin that holds runs of this length.
+  static unsigned bin_of(size_t pages) {
+    if (pages <= kExactBins) return static_cast<unsigned>(pages - 1);
+    unsigned log2 = floor_log2(pages - 1);
+    unsigned step = static_cast<unsigned>((pages - 1) >> (log2 - 3)) - 8;
+    return kExactBins + (log2 - 5) * 8 + step;
+  }
+
+  Run* find_unaligned(size_t pages) const {
+    unsigned bin = bin_of(pages);
+    Run* first = heaps_[bin].min();  // in a bin of several lengths, at least the lowest run may do
+    if (first != nullptr && first->pages >= pages) return first;
+    for (unsigned word = ++bin / 64; word < kBins / 64; ++word) {
+      uint64_t bits = occupied_[word];
+      if (word == bin / 64) bits &= ~uint64_t{0} << (bin % 64);
+      if (bits != 0) return heaps_[word * 64 + lowest_bit(bits)].min();
+    }
+    return nullptr;
+  }
+
+  uint64_t occupied_[kBins / 64] = {};
+  PairingHeap<Run, LowerAddress> heaps_[kBins];
+  size_t pages_ = 0;
+};
+
+}  // namespace acre

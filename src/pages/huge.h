@@ -1,0 +1,33 @@
+// Huge blocks: each a mapping of its own, so that it can grow with mremap and leaves nothing behind.
+#pragma once
+
+#include <cstddef>
+
+#include "pages/run.h"
+
+namespace acre::huge {
+
+// A block of at least `bytes` zeroed bytes whose address is a multiple of alignment (a power of two, at
+// least a page). Null when the OS refuses.
+Run* allocate(size_t bytes, size_t alignment);
+
+void free(Run* run);
+
+// Changes the block's length where it is. False: nothing has changed. To shrink never fails.
+bool resize_in_place(Run* run, size_t bytes);
+
+// The block, grown, at another address: moves its pages, not their contents one by one. The old run is gone
+// then. Null: nothing has changed.
+Run* grow_elsewhere(Run* run, size_t bytes);
+
+struct Counts {
+  size_t blocks = 0;
+  size_t bytes = 0;
+};
+Counts counts();
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+}  // namespace acre::huge

@@ -1,0 +1,65 @@
+#include "pages/metadata.h"
+
+#include "base/mutex.h"
+#include "base/units.h"
+#include "os/os.h"
+
+namespace acre::metadata {
+
+namespace {
+
+// Regions double up to the largest, so that a small program maps little and a big one seldom.
+constexpr size_t kFirstRegion = size_t{256} << 10;
+constexpr size_t kLargestRegion = size_t{4} << 20;
+
+constinit Mutex g_lock{Rank::kMetadata};
+constinit char* g_next ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit char* g_end ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit size_t g_mapped ACRE_GUARDED_BY(g_lock) = 0;
+constinit size_t g_allocated ACRE_GUARDED_BY(g_lock) = 0;
+
+void* cut(size_t bytes) ACRE_REQUIRES(g_lock) {
+  if (static_cast<size_t>(g_end - g_next) < bytes) return nullptr;
+  void* result = g_next;
+  g_next += bytes;
+  g_allocated += bytes;
+  return result;
+}
+
+}  // namespace
+
+void* allocate(size_t bytes) {
+  bytes = align_up(bytes, kCacheLine);
+  size_t region;
+  {
+    Lock lock(g_lock);
+    if (void* result = cut(bytes)) return result;
+    region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes, kPageBytes));
+  }
+  region = align_up(region, os::page_bytes());
+  void* memory = os::map(region);
+  if (memory == nullptr) return nullptr;
+  Lock lock(g_lock);
+  g_mapped += region;
+  if (static_cast<size_t>(g_end - g_next) < region) {  // else another thread was faster; keep the larger rest
+    g_next = static_cast<char*>(memory);
+    g_end = g_next + region;
+    return cut(bytes);
+  }
+  return cut(bytes);
+}
+
+size_t mapped_bytes() {
+  Lock lock(g_lock);
+  return g_mapped;
+}
+size_t allocated_bytes() {
+  Lock lock(g_lock);
+  return g_allocated;
+}
+
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() { g_lock.after_fork_in_child(); }
+
+}  // namespace acre::metadata

@@ -1,0 +1,19 @@
+// Memory for acre's own structures. It never goes back to the OS; users of it keep what they no longer need
+// on lists of their own.
+#pragma once
+
+#include <cstddef>
+
+namespace acre::metadata {
+
+// Zeroed memory, aligned to a cache line. Null when the OS refuses.
+void* allocate(size_t bytes);
+
+size_t mapped_bytes();
+size_t allocated_bytes();
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+}  // namespace acre::metadata

@@ -1,0 +1,51 @@
+// Address to run, for any pointer, ours or foreign: a sparse tree of two levels with an entry a page.
+//
+// Entries that name a run: every page of a slab run; the first and last page of other runs. The hot path of
+// free finds slab runs without it (slab/unit_table.h).
+#pragma once
+
+#include <atomic>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "pages/run.h"
+
+namespace acre {
+
+class PageMap {
+ public:
+  // The run that p's page belongs to by the rule above; null if there is none.
+  Run* find(const void* p) const {
+    Entry* at = entry(address_of(p));
+    return at == nullptr ? nullptr : at->load(std::memory_order_acquire);
+  }
+
+  // The run that covers p, looking for the start of large runs too; takes time in proportion to the run.
+  // For error messages.
+  Run* find_covering(const void* p) const;
+
+  // The addresses must lie in memory prepared by prepare().
+  void set_all(Run* run, Run* value);    // every page of the run
+  void set_ends(Run* run, Run* value);   // its first and last page
+
+  // Makes entries for [start, start + bytes). False when memory is refused.
+  bool prepare(Address start, size_t bytes);
+
+ private:
+  using Entry = std::atomic<Run*>;
+  static constexpr unsigned kAddressBits = 47;
+  static constexpr unsigned kLeafShift = 30;  // address bits that a leaf covers
+  static constexpr size_t kLeafEntries = size_t{1} << (kLeafShift - kPageShift);
+
+  Entry* entry(Address a) const {
+    if (ACRE_UNLIKELY(a >> kAddressBits != 0)) return nullptr;
+    Entry* leaf = leaves_[a >> kLeafShift].load(std::memory_order_acquire);
+    return leaf == nullptr ? nullptr : leaf + ((a >> kPageShift) & (kLeafEntries - 1));
+  }
+
+  std::atomic<Entry*> leaves_[size_t{1} << (kAddressBits - kLeafShift)] = {};
+};
+
+extern constinit PageMap g_page_map ACRE_HIDDEN;
+
+}  // namespace acre

@@ -1,0 +1,45 @@
+// The header of a run: contiguous pages with one purpose. Headers lie out of line, are never unmapped, and
+// stay with the arena they were made for, so that a stale pointer to one can always be read.
+#pragma once
+
+#include "base/pairing_heap.h"
+#include "base/units.h"
+
+namespace acre {
+
+class PageHeap;
+struct Slab;
+
+enum class RunKind : uint8_t {
+  kNone,   // a header without pages, or pages in transit
+  kFree,   // in an arena's set of free runs
+  kSlab,   // cut into blocks of one size class
+  kLarge,  // one block
+  kHuge,   // one block that is a mapping of its own
+};
+
+// All fields change only under the arena's page lock, or while the run has one holder.
+struct Run {
+  Address base = 0;
+  uint32_t pages = 0;
+  RunKind kind = RunKind::kNone;
+  bool dirty = false;          // free run: its pages hold physical memory
+  bool fresh = false;          // run in use: its pages were clean (zero) when it was made
+  PageHeap* home = nullptr;    // fixed for ever; null for huge blocks
+  Slab* slab = nullptr;        // slab run: the header of its blocks
+  HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
+  Run* older = nullptr;        // dirty free runs, by the time they became so
+  Run* younger = nullptr;
+
+  Address end() const { return base + (static_cast<size_t>(pages) << kPageShift); }
+  size_t bytes() const { return static_cast<size_t>(pages) << kPageShift; }
+};
+
+struct LowerAddress {
+  template <class T>
+  bool operator()(const T& a, const T& b) const {
+    return a.base < b.base;
+  }
+};
+
+}  // namespace acre

@@ -1,0 +1,110 @@
+#include "pages/window.h"
+
+#include <atomic>
+
+#include "base/mutex.h"
+#include "os/os.h"
+#include "pages/page_map.h"
+
+namespace acre::window {
+
+namespace {
+
+constinit Mutex g_lock{Rank::kWindow};
+constinit Address g_start = 0;
+constinit size_t g_bytes = 0;
+constinit std::atomic<size_t> g_used{0};  // handed out, from the window's start; changes under the lock
+constinit std::atomic<size_t> g_mapped{0};
+
+bool crosses_link_reach(Address start, size_t bytes) {
+  return start / kLinkReach != (start + bytes - 1) / kLinkReach;
+}
+
+// The next part of the window, or 0.
+Address take_addresses(size_t bytes) {
+  Lock lock(g_lock);
+  size_t used = g_used.load(std::memory_order_relaxed);
+  if (crosses_link_reach(g_start + used, bytes)) used = align_up(g_start + used, kLinkReach) - g_start;
+  if (used + bytes > g_bytes) return 0;
+  g_used.store(used + bytes, std::memory_order_relaxed);
+  return g_start + used;
+}
+
+void give_back_addresses(Address start, size_t bytes) {
+  Lock lock(g_lock);
+  size_t used = g_used.load(std::memory_order_relaxed);
+  if (g_start + used == start + bytes) g_used.store(used - bytes, std::memory_order_relaxed);
+}
+
+Chunk from_window(size_t bytes) {
+  // A mapping of the program's own may lie in the window: step over a few, then give up on it.
+  for (int tries = 0; tries < 8; ++tries) {
+    Address start = take_addresses(bytes);
+    if (start == 0) return {};
+    void* memory = os::map_at(start, bytes);
+    if (memory == nullptr) {
+      void* anywhere = os::map(bytes);  // tells a taken address from a lack of memory
+      if (anywhere == nullptr) {
+        give_back_addresses(start, bytes);
+        return {};
+      }
+      os::unmap(anywhere, bytes);
+      continue;
+    }
+    if (g_page_map.prepare(start, bytes)) return {start, bytes};
+    os::unmap(memory, bytes);
+    give_back_addresses(start, bytes);
+    return {};
+  }
+  return {};
+}
+
+Chunk from_anywhere(size_t bytes) {
+  void* memory = os::map(bytes);
+  if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
+    // Twice the length has room on one side of the boundary.
+    os::unmap(memory, bytes);
+    memory = os::map(2 * bytes);
+    if (memory == nullptr) return {};
+    Address start = address_of(memory);
+    Address boundary = align_up(start, kLinkReach);
+    Address keep = boundary - start >= bytes ? start : boundary;
+    if (keep > start) os::unmap(memory, keep - start);
+    if (keep + bytes < start + 2 * bytes) os::unmap(pointer_to(keep + bytes), start + bytes - keep);
+    memory = pointer_to(keep);
+  }
+  if (memory == nullptr) return {};
+  if (g_page_map.prepare(address_of(memory), bytes)) return {address_of(memory), bytes};
+  os::unmap(memory, bytes);
+  return {};
+}
+
+}  // namespace
+
+void place(Address below, size_t bytes) {
+  g_start = align_down(below, bytes) - bytes;
+  g_bytes = bytes;
+}
+
+Address start() { return g_start; }
+size_t bytes() { return g_bytes; }
+size_t used_bytes() { return g_used.load(std::memory_order_relaxed); }
+
+Chunk allocate(size_t bytes) {
+  bytes = align_up(bytes, kHugePageBytes);
+  Chunk chunk = from_window(bytes);
+  if (chunk.start == 0) chunk = from_anywhere(bytes);
+  if (chunk.start != 0) {
+    os::avoid_huge_pages(pointer_to(chunk.start), bytes);
+    g_mapped.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  return chunk;
+}
+
+size_t mapped_bytes() { return g_mapped.load(std::memory_order_relaxed); }
+
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() { g_lock.after_fork_in_child(); }
+
+}  // namespace acre::window

@@ -1,0 +1,77 @@
+#include "slab/arena.h"
+
+#include <new>
+
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "tables/options.h"
+
+namespace acre::arenas {
+
+namespace {
+
+constexpr unsigned kPerProcessor = 4;
+
+constinit std::atomic<Arena*> g_arenas[kMostArenas];
+constinit std::atomic<unsigned> g_count{0};
+
+template <class Action>
+void for_each_lock(Action action) {
+  for (unsigned i = 0; i < count(); ++i) {
+    for (Bin& bin : at(i)->bins) action(bin);
+  }
+  for (unsigned i = 0; i < count(); ++i) action(at(i)->pages);
+}
+
+}  // namespace
+
+unsigned count() { return g_count.load(std::memory_order_acquire); }
+
+Arena* at(unsigned index) { return g_arenas[index].load(std::memory_order_relaxed); }
+
+unsigned most() {
+  static std::atomic<unsigned> cached{0};
+  unsigned most = cached.load(std::memory_order_relaxed);
+  if (most != 0) return most;
+  uint64_t wanted = options().arenas;
+  if (wanted == 0) {
+    unsigned processors = os::processors();
+    wanted = processors == 1 ? 1 : uint64_t{kPerProcessor} * processors;
+  }
+  most = static_cast<unsigned>(smaller<uint64_t>(wanted, kMostArenas));
+  cached.store(most, std::memory_order_relaxed);
+  return most;
+}
+
+Arena* make() {
+  void* memory = metadata::allocate(sizeof(Arena));
+  if (memory == nullptr) return nullptr;
+  Arena* arena = new (memory) Arena;
+  arena->pages.set_decay_time(options().decay_ms);
+  return arena;
+}
+
+void install(Arena* arena) {
+  unsigned index = count();
+  arena->index = index;
+  g_arenas[index].store(arena, std::memory_order_relaxed);
+  g_count.store(index + 1, std::memory_order_release);
+}
+
+size_t purge_all() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.purge_to(0);
+  return pages;
+}
+
+void before_fork() {
+  for_each_lock([](auto& part) { part.before_fork(); });
+}
+void after_fork_in_parent() {
+  for_each_lock([](auto& part) { part.after_fork_in_parent(); });
+}
+void after_fork_in_child() {
+  for_each_lock([](auto& part) { part.after_fork_in_child(); });
+}
+
+}  // namespace acre::arenas

@@ -1,0 +1,41 @@
+// An arena: an independent owner of page runs and bins, with its own locks. Threads are bound to arenas; any
+// thread may give blocks and runs back to any arena.
+#pragma once
+
+#include "pages/page_heap.h"
+#include "slab/bin.h"
+#include "tables/size_class.h"
+
+namespace acre {
+
+inline constexpr unsigned kMostArenas = 256;
+
+struct Arena {
+  PageHeap pages;  // first member: a run's home leads to its arena
+  Bin bins[kSmallClasses];
+  unsigned index = 0;
+  unsigned threads = 0;  // bound to it; under the registry's lock (heap/registry.cc)
+};
+
+inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }
+inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bins[slab->size_class]; }
+
+namespace arenas {
+
+// A new arena, known to nobody yet. Arenas never go away. Null when memory is refused.
+Arena* make();
+// Counts it among the arenas. One caller at a time.
+void install(Arena* arena);
+
+unsigned count();              // made so far
+Arena* at(unsigned index);     // index < count()
+unsigned most();               // how many there may be
+
+size_t purge_all();            // every dirty page of every arena; returns pages
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+}  // namespace arenas
+}  // namespace acre

@@ -1,0 +1,64 @@
+#include "slab/bin.h"
+
+#include "slab/remote.h"
+
+namespace acre {
+
+void Bin::insert(Slab* slab) {
+  runs_.insert(slab);
+  relaxed_store(slab->binned_in, this);
+  relaxed_store(count_, count_ + 1);
+}
+
+void Bin::remove(Slab* slab) {
+  runs_.remove(slab);
+  relaxed_store(slab->binned_in, static_cast<Bin*>(nullptr));
+  relaxed_store(count_, count_ - 1);
+}
+
+// All blocks free means that no thread can change the word any more, except one that takes the run under
+// this lock.
+bool Bin::take_if_all_free(Slab* slab) {
+  RemoteWord word = load_remote(slab);
+  if (word.holding != Holding::kBinned || word.free != slab->capacity) return false;
+  while (!change_remote(slab, word, RemoteWord{})) {
+  }
+  return true;
+}
+
+bool Bin::offer(Slab* slab) {
+  Lock lock(lock_);
+  if (take_if_all_free(slab)) return true;
+  insert(slab);
+  return false;
+}
+
+bool Bin::reclaim(Slab* slab) {
+  Lock lock(lock_);
+  // The header may serve another run by now; binned_in names this bin only if it lies here, since that is
+  // written under this lock.
+  if (relaxed_load(slab->binned_in) != this || !take_if_all_free(slab)) return false;
+  remove(slab);
+  return true;
+}
+
+Slab* Bin::take(ThreadToken owner) {
+  if (seems_empty()) return nullptr;
+  Lock lock(lock_);
+  Slab* slab = runs_.min();
+  if (slab == nullptr) return nullptr;
+  remove(slab);
+  RemoteWord word = load_remote(slab);
+  RemoteWord owned;
+  do {
+    owned = word;
+    owned.holding = Holding::kOwned;
+    owned.free = word.free - word.local;
+    owned.local = 0;
+  } while (!change_remote(slab, word, owned));
+  relaxed_store(slab->last_owner, owner);
+  relaxed_store(slab->owner, owner);
+  return slab;
+}
+
+}  // namespace acre

@@ -1,0 +1,158 @@
+#include "slab/lifecycle.h"
+
+#include "slab/unit_table.h"
+
+namespace acre {
+
+// A list that was overwritten leads out of its run, to a block without the mark, or in a circle.
+ListEnd walk_list(const Slab* slab, LowAddress head) {
+  ListEnd end;
+  for (LowAddress low = head; !is_end(low); low = end.last->next) {
+    Link* link = link_at(slab, low);
+    if (!is_block_start(slab, link) || !is_marked(slab, link) || end.count == slab->capacity) {
+      fatal("a list of free blocks was overwritten (write after free, or past a block's end)");
+    }
+    end.last = link;
+    ++end.count;
+  }
+  return end;
+}
+
+namespace slab {
+
+Slab* make(Run* run, SizeClass c, ThreadToken owner) {
+  Slab* slab = unit_table::header_for(run);
+  if (slab == nullptr) return nullptr;
+  const RunShape& shape = run_shape(c);
+  slab->run = run;
+  slab->divide = kGeometries.geometry[c].divide;
+  slab->block_bytes = shape.block_bytes;
+  slab->capacity = shape.capacity;
+  slab->enough = shape.enough;
+  slab->pages = shape.pages;
+  slab->size_class = static_cast<uint8_t>(c);
+  slab->deferred = kEndOfList;
+  slab->shelf = Shelf::kNone;
+  set_carved(slab, 0);
+  relaxed_store(slab->base, run->base);
+  watch(slab, 0, 0);
+  reset_remote(slab);
+  relaxed_store(slab->last_owner, owner);
+  relaxed_store(slab->owner, owner);
+  run->home->make_slab(run, slab);
+  return slab;
+}
+
+LowAddress take_deferred(Slab* slab) {
+  LowAddress head = slab->deferred;
+  slab->deferred = kEndOfList;
+  watch(slab, slab->carved, slab->floor);
+  return head;
+}
+
+LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
+  Address first = slab->base + size_t{slab->carved} * slab->block_bytes;
+  Address block = first;
+  for (uint32_t i = 1; i < count; ++i) {
+    Address next = block + slab->block_bytes;
+    write_link(slab, pointer_to(block), low_address(next));
+    block = next;
+  }
+  write_link(slab, pointer_to(block), tail);
+  set_carved(slab, slab->carved + count);
+  slab->countdown += static_cast<int32_t>(count);
+  return low_address(first);
+}
+
+LowAddress collect_remote(Slab* slab) {
+  RemoteWord word = load_remote(slab);
+  while (!change_remote(slab, word, RemoteWord{})) {
+  }
+  return head_block(slab, word);
+}
+
+void return_list(Slab* slab, LowAddress head) {
+  if (is_end(head)) return;
+  ListEnd end = walk_list(slab, head);
+  end.last->next = slab->deferred;
+  slab->deferred = head;
+  slab->countdown -= static_cast<int32_t>(end.count);
+}
+
+void free_pages(Slab* slab) {
+  relaxed_store(slab->owner, kNoThread);
+  size_t touched = pages_for(size_t{slab->carved} * slab->block_bytes);
+  relaxed_store(slab->limit, uint64_t{0});
+  relaxed_store(slab->base, Address{0});
+  Run* run = slab->run;
+  unit_table::drop_header(slab);
+  run->home->free(run, touched);
+}
+
+void release(Slab* slab) {
+  Bin* bin = bin_of(slab);
+  uint32_t local = slab->capacity - used(slab);
+  watch(slab, used(slab), 0);
+  slab->shelf = Shelf::kNone;
+  relaxed_store(slab->owner, kNoThread);
+  RemoteWord word = load_remote(slab);
+  RemoteWord given_up;
+  do {
+    given_up = word;
+    given_up.free = word.free + local;
+    given_up.local = local;
+    if (given_up.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
+    given_up.holding = given_up.free >= slab->enough ? Holding::kBinned : Holding::kFull;
+  } while (!change_remote(slab, word, given_up));
+  if (given_up.holding == Holding::kBinned && bin->offer(slab)) free_pages(slab);
+}
+
+bool adopt(Slab* slab, ThreadToken me) {
+  if (relaxed_load(slab->last_owner) != me) return false;
+  RemoteWord word = load_remote(slab);
+  while (word.holding == Holding::kFull) {
+    RemoteWord owned = word;
+    owned.holding = Holding::kOwned;
+    owned.free = word.free - word.local;
+    owned.local = 0;
+    if (change_remote(slab, word, owned)) {
+      relaxed_store(slab->owner, me);
+      return true;
+    }
+  }
+  return false;
+}
+
+void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
+  // Whatever is needed later is read now: after the change the run may be gone.
+  Bin* bin = bin_of(slab);
+  const uint32_t capacity = slab->capacity;
+  const uint32_t enough = slab->enough;
+  const uint32_t head_index = head_of(slab, high_part(slab->base) | head);
+  RemoteWord word = load_remote(slab);
+  RemoteWord next;
+  do {
+    last->next = head_block(slab, word);
+    next = word;
+    next.head = head_index;
+    next.free = word.free + count;
+    if (word.holding == Holding::kFull) {
+      if (next.free == capacity) {
+        next = RemoteWord{};  // kOwned, by nobody else: ours
+      } else if (next.free >= enough) {
+        next.holding = Holding::kBinned;
+      }
+    }
+  } while (!change_remote(slab, word, next));
+
+  bool ours = false;
+  if (word.holding == Holding::kFull) {
+    ours = next.holding == Holding::kOwned || (next.holding == Holding::kBinned && bin->offer(slab));
+  } else if (word.holding == Holding::kBinned && next.free == capacity) {
+    ours = bin->reclaim(slab);
+  }
+  if (ours) free_pages(slab);
+}
+
+}  // namespace slab
+}  // namespace acre

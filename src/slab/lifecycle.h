@@ -1,0 +1,71 @@
+// How slab runs are made, cut, handed from holder to holder and given back.
+//
+//   make ──> owned ──release──> full ──give_back──> binned ──Bin::take──> owned …
+//             ^  └──────────────release────────────────^
+//             └────────adopt────── full
+//
+// Whoever finds all blocks free while nobody else can reach the run returns its pages. "free" in names below
+// means free blocks, "local" those that only the holder can reach.
+#pragma once
+
+#include "slab/arena.h"
+#include "slab/free_list.h"
+#include "slab/geometry.h"
+#include "slab/remote.h"
+
+namespace acre::slab {
+
+// --- For the holder ---------------------------------------------------------------------------------------
+
+// Turns fresh pages into a slab run of this class, owned by `owner`. Null when memory for its header is
+// refused: the pages are then the caller's still.
+Slab* make(Run* run, SizeClass c, ThreadToken owner);
+
+// Blocks that are with the program, in a private list or in the remote list.
+inline uint32_t used(const Slab* slab) { return static_cast<uint32_t>(slab->countdown + slab->floor); }
+inline uint32_t deferred_count(const Slab* slab) { return slab->carved - used(slab); }
+
+// Sets at how many used blocks the owner's free takes the slow door.
+inline void watch(Slab* slab, uint32_t used_blocks, int32_t floor) {
+  slab->floor = floor;
+  slab->countdown = static_cast<int32_t>(used_blocks) - floor;
+}
+// A floor that is never reached: the current run's.
+inline constexpr int32_t kNever = -1;
+
+// Puts a block that the owner frees on the deferred list.
+ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
+  write_link(slab, block, slab->deferred);
+  slab->deferred = low_address(block);
+  --slab->countdown;
+}
+
+// The deferred blocks as a list; they count as used from now on.
+LowAddress take_deferred(Slab* slab);
+
+// Cuts `count` more blocks into a list that ends in `tail`; they count as used from now on.
+LowAddress carve(Slab* slab, uint32_t count, LowAddress tail);
+
+// The remote list; its blocks were counted as used all along.
+LowAddress collect_remote(Slab* slab);
+
+// Puts a list that was taken back: deferred again.
+void return_list(Slab* slab, LowAddress head);
+
+// Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
+void release(Slab* slab);
+
+// Returns the pages of a run whose blocks are all free. Exclusive holder only.
+void free_pages(Slab* slab);
+
+// --- For everyone -----------------------------------------------------------------------------------------
+
+// Makes the calling thread, which was the last owner, the owner again, if the run is full. The caller has a
+// block of the run in hand.
+bool adopt(Slab* slab, ThreadToken me);
+
+// Hands over `count` blocks linked from `head` to `last`, freed by a thread that does not own the run. The
+// run may be gone when this returns.
+void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count);
+
+}  // namespace acre::slab

@@ -1,0 +1,110 @@
+#include "slab/unit_table.h"
+
+#include <new>
+
+#include "base/bits.h"
+#include "base/mutex.h"
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "pages/window.h"
+#include "tables/options.h"
+
+namespace acre::unit_table {
+
+namespace {
+
+constinit Slab g_no_slab;
+
+// The window: room for several times the machine's memory. Under `ulimit -v` the table takes at most a small
+// part of what may be had.
+constexpr size_t kLeastWindow = size_t{4} << 30;
+constexpr size_t kMostWindow = size_t{16} << 40;
+constexpr size_t kWindowPerMemory = 2;
+constexpr size_t kTableShareOfLimit = 64;
+
+// The table's part for this much of the window is committed first; then it doubles.
+constexpr size_t kFirstCover = size_t{4} << 30;
+
+constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> kUnitShift << kHeaderShift; }
+
+constinit Mutex g_lock{Rank::kUnits};
+constinit Slab* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit std::atomic<size_t> g_covered{0};  // bytes of the window that the table has headers for
+
+size_t wanted_window() {
+  size_t bytes = os::physical_memory() * kWindowPerMemory;
+  bytes = smaller(larger(bytes, kLeastWindow), kMostWindow);
+  bytes = size_t{1} << floor_log2(bytes);
+  size_t limit = os::address_space_limit();
+  if (limit == SIZE_MAX) return bytes;
+  while (bytes != 0 && (table_bytes_for(bytes) > limit / kTableShareOfLimit || bytes / 2 > limit)) bytes /= 2;
+  return bytes >= kFirstCover ? bytes : 0;
+}
+
+// Makes the table reach over this much of the window. Another thread may be doing the same: harmless.
+bool cover(size_t window_bytes) {
+  size_t covered = g_covered.load(std::memory_order_acquire);
+  while (covered < window_bytes) {
+    size_t next = larger(covered * 2, kFirstCover);
+    if (next > window::bytes()) return false;
+    if (!os::commit(pointer_to(g_table), table_bytes_for(next))) return false;
+    if (g_covered.compare_exchange_strong(covered, next)) {
+      __atomic_store_n(&g_mask, table_bytes_for(next) - sizeof(Slab), __ATOMIC_RELEASE);
+      covered = next;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+constinit Address g_table = 0;
+constinit size_t g_mask = 0;
+
+void initialise() {
+  g_table = address_of(&g_no_slab);
+  size_t bytes = options().flat_page_map ? wanted_window() : 0;
+  if (bytes == 0) return;
+  void* table = os::reserve(table_bytes_for(bytes));
+  if (table == nullptr) return;
+  if (!os::commit(table, table_bytes_for(kFirstCover))) {
+    os::unmap(table, table_bytes_for(bytes));
+    return;
+  }
+  // The kernel hands out addresses downwards from here, and acre fills its window upwards, so that the two
+  // meet late. Where the kernel put the table, it put randomness too.
+  Address below = address_of(table);
+  if (below < 2 * bytes) below = align_up(below + table_bytes_for(bytes), bytes) + bytes;  // as under valgrind
+  window::place(below, bytes);
+  g_table = address_of(table);
+  g_covered.store(kFirstCover);
+  __atomic_store_n(&g_mask, table_bytes_for(kFirstCover) - sizeof(Slab), __ATOMIC_RELEASE);
+}
+
+Slab* header_for(const Run* run) {
+  if (window::contains(run->base) && cover(run->end() - window::start())) return at(pointer_to(run->base));
+  {
+    Lock lock(g_lock);
+    if (Slab* slab = g_spare) {
+      g_spare = slab->next_spare;
+      return slab;
+    }
+  }
+  void* memory = metadata::allocate(sizeof(Slab));
+  return memory == nullptr ? nullptr : new (memory) Slab;
+}
+
+void drop_header(Slab* slab) {
+  if (address_of(slab) - g_table < table_bytes_for(window::bytes())) return;
+  Lock lock(g_lock);
+  slab->next_spare = g_spare;
+  g_spare = slab;
+}
+
+size_t used_bytes() { return table_bytes_for(window::used_bytes()); }
+
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() { g_lock.after_fork_in_child(); }
+
+}  // namespace acre::unit_table

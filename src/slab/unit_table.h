@@ -1,0 +1,48 @@
+// Where a slab run's header lies: found from any pointer in four instructions, without a load.
+//
+// The window is cut into units of 64 KiB, and a table has room for a header for each. A slab run begins at a
+// unit, and its header is the unit's. So the header that belongs to a pointer in a run of one unit is
+//     table + (pointer >> 16) % units * sizeof(Slab).
+// For any other pointer the same sum names some header too, which is either of no run or of another run: the
+// caller must check that the pointer lies in it (geometry.h), and fall back on the page map. That holds for
+// runs of several units, chunks outside of the window, other blocks and foreign pointers.
+//
+// The table is reserved address space (1/512 of the window), committed as the window fills, so that
+// mlockall() finds little to lock. Before start-up, and if there is no address space for it, the table is
+// one header that belongs to no run.
+#pragma once
+
+#include "slab/slab.h"
+
+namespace acre::unit_table {
+
+inline constexpr unsigned kUnitShift = 16;
+inline constexpr size_t kUnitBytes = size_t{1} << kUnitShift;
+inline constexpr unsigned kHeaderShift = 7;
+static_assert(sizeof(Slab) == size_t{1} << kHeaderShift);
+
+// Separate variables, so that each is an operand of one instruction.
+extern constinit Address g_table ACRE_HIDDEN;
+extern constinit size_t g_mask ACRE_HIDDEN;  // (covered units - 1) * sizeof(Slab); only grows
+
+ACRE_ALWAYS_INLINE Slab* at(const void* p) {
+  size_t offset = (address_of(p) >> (kUnitShift - kHeaderShift)) & relaxed_load(g_mask);
+  return reinterpret_cast<Slab*>(g_table + offset);
+}
+
+// Reserves the table and places the window. Once, before any memory is obtained.
+void initialise();
+
+// A header for a slab run on these pages: the table's, or, where the table does not reach, a spare one.
+// Null when memory is refused. The pages begin at a multiple of kUnitBytes.
+Slab* header_for(const Run* run);
+void drop_header(Slab* slab);
+
+// Bytes of the table that hold headers of pages that were obtained.
+size_t used_bytes();
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+}  // namespace acre::unit_table

@@ -1,0 +1,34 @@
+// Options, declared once in the table below; the parser, the defaults and the printed list follow from it.
+//
+// Read once at start-up from ACRE_CONF ("name:value,name:value"); ignored in set-user-id programs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace acre {
+
+// X(name, type, default, least, most, help)
+#define ACRE_OPTIONS(X)                                                                                      \
+  X(stats_print, bool, 0, 0, 1, "print a summary to stderr when the program ends")                          \
+  X(arenas, uint64_t, 0, 0, 256, "most arenas; 0: one on one processor, else four times the processors")    \
+  X(decay_ms, int64_t, 10000, -1, INT64_MAX / 1000000, "time in which unused dirty pages are returned to "  \
+    "the OS, in milliseconds; 0: at once, -1: never")                                                       \
+  X(thread_cache_max, uint64_t, 32 << 20, 0, INT64_MAX, "bytes of runs that all threads together may "      \
+    "keep beyond their current runs")                                                                       \
+  X(flat_page_map, bool, 1, 0, 1, "find runs through a flat table where address space allows")
+
+struct Options {
+#define ACRE_X(name, type, initial, least, most, help) type name = initial;
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+};
+
+// The options in force. Written at start-up, before the program's threads, and read-only afterwards.
+const Options& options();
+
+// Reads ACRE_CONF out of an environment block. A wrong name or value is one line on stderr, and the default
+// stays.
+void read_options(char** environment);
+
+}  // namespace acre

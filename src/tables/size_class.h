@@ -1,0 +1,115 @@
+// Small size classes.
+//
+// Derivation. Class 0 is 8 bytes; then multiples of 16 to 128; from there every doubling is cut into 8 equal
+// steps, so that a request n in (2^k, 2^(k+1)] is rounded up by less than 2^k/8: at most 1/9 of the block is
+// waste just above a power of two, and the share only falls from there (below 12.5 % everywhere above 128).
+// Sizes up to 128 waste at most 15 bytes.
+// A block's address is a multiple of the largest power of two that divides its class (runs begin at such
+// addresses). Larger blocks are large runs, rounded up to whole pages.
+//
+// Each class has a run length, in units of 64 KiB: one up to 8 KiB, so that the hot path of free finds the
+// run's header by its place (slab/unit_table.h); above, at least 8 blocks and little tail.
+#pragma once
+
+#include "base/bits.h"
+#include "base/units.h"
+
+namespace acre {
+
+using SizeClass = unsigned;
+
+// Chosen constants.
+inline constexpr size_t kQuantum = 16;
+inline constexpr size_t kSpacedFrom = 128;              // eight classes a doubling from here on
+inline constexpr unsigned kStepsLog2 = 3;
+inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
+inline constexpr size_t kTableMax = 1024;               // sizes whose class the hot path looks up in a table
+
+// Derived constants.
+inline constexpr unsigned kSteps = 1u << kStepsLog2;
+inline constexpr SizeClass kFirstSpaced = static_cast<SizeClass>(kSpacedFrom / kQuantum);  // class of 128 bytes
+inline constexpr SizeClass kSmallClasses =
+    kFirstSpaced + (floor_log2(kSmallMax) - floor_log2(kSpacedFrom)) * kSteps + 1;
+inline constexpr size_t kTableEntries = kTableMax / 8 + 1;
+
+constexpr size_t size_of_class(SizeClass c) {
+  if (c == 0) return 8;
+  if (c <= kFirstSpaced) return c * kQuantum;
+  unsigned step = c - kFirstSpaced - 1;
+  size_t doubling = kSpacedFrom << (step / kSteps);
+  return doubling + (doubling >> kStepsLog2) * (step % kSteps + 1);
+}
+
+// n: 0 … kSmallMax.
+constexpr SizeClass class_of_size(size_t n) {
+  if (n <= 8) return 0;
+  if (n <= kSpacedFrom) return static_cast<SizeClass>((n + kQuantum - 1) / kQuantum);
+  unsigned log2 = floor_log2(n - 1);
+  unsigned step = static_cast<unsigned>((n - 1) >> (log2 - kStepsLog2)) - kSteps;
+  return kFirstSpaced + (log2 - floor_log2(kSpacedFrom)) * kSteps + step + 1;
+}
+
+// What a run of this class looks like.
+struct RunShape {
+  uint32_t block_bytes;
+  uint16_t pages;
+  uint16_t capacity;     // blocks a run
+  uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
+  uint16_t first_batch;  // blocks carved at first: an OS page's worth
+};
+
+inline constexpr size_t kRunUnitPages = 16;
+
+constexpr RunShape make_run_shape(SizeClass c) {
+  size_t size = size_of_class(c);
+  size_t pages = kRunUnitPages;
+  if (size > 8192) {
+    pages = align_up(pages_for(size * 8), kRunUnitPages);
+    size_t most = pages + 2 * kRunUnitPages;
+    auto tail_permille = [size](size_t p) { return (p * kPageBytes % size) * 1000 / (p * kPageBytes); };
+    for (size_t p = pages; p <= most; p += kRunUnitPages) {
+      if (tail_permille(p) < tail_permille(pages)) pages = p;
+    }
+  }
+  size_t capacity = pages * kPageBytes / size;
+  return {static_cast<uint32_t>(size),
+          static_cast<uint16_t>(pages),
+          static_cast<uint16_t>(capacity),
+          static_cast<uint16_t>(larger<size_t>(1, capacity / 8)),
+          static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size))};
+}
+
+struct RunShapes {
+  RunShape shape[kSmallClasses];
+  constexpr RunShapes() : shape() {
+    for (SizeClass c = 0; c < kSmallClasses; ++c) shape[c] = make_run_shape(c);
+  }
+};
+inline constexpr RunShapes kRunShapes;
+constexpr const RunShape& run_shape(SizeClass c) { return kRunShapes.shape[c]; }
+
+// The derivation's claims.
+constexpr bool size_classes_hold() {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    size_t size = size_of_class(c);
+    size_t below = c == 0 ? 0 : size_of_class(c - 1);
+    if (size <= below || class_of_size(size) != c || class_of_size(below + 1) != c) return false;
+    if (size > 16 && size % kQuantum != 0) return false;
+    if (size > kSpacedFrom && (size - below - 1) * 8 > size) return false;
+    const RunShape& shape = run_shape(c);
+    if (shape.capacity < 8 || shape.pages * kPageBytes > (size_t{512} << 10)) return false;
+  }
+  return size_of_class(kSmallClasses - 1) == kSmallMax;
+}
+static_assert(size_classes_hold());
+
+// The class for a block of n bytes whose address is a multiple of alignment; kSmallClasses if a slab run has
+// none. alignment: a power of two.
+constexpr SizeClass class_for_aligned(size_t n, size_t alignment) {
+  if (n > kSmallMax || alignment > kSmallMax) return kSmallClasses;
+  SizeClass c = class_of_size(larger(n, alignment));
+  while (c < kSmallClasses && size_of_class(c) % alignment != 0) ++c;
+  return c;
+}
+
+}  // namespace acre
