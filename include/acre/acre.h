@@ -10,7 +10,9 @@
 #ifndef ACRE_ACRE_H
 #define ACRE_ACRE_H
 
+#include <malloc.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +45,13 @@ int acre_malloc_trim(size_t pad);
 
 /* Prints a summary of acre's memory to stderr. */
 void acre_malloc_stats(void);
+
+/* As their namesakes in glibc's <malloc.h>; what has no meaning here is 0, and acre_mallopt accepts all and
+ * changes nothing. acre_malloc_info writes XML; options must be 0. */
+struct mallinfo acre_mallinfo(void);
+struct mallinfo2 acre_mallinfo2(void);
+int acre_mallopt(int parameter, int value);
+int acre_malloc_info(int options, FILE *stream);
 
 /* The version of the library in use, as ACRE_VERSION. */
 const char *acre_version(void);

@@ -37,10 +37,15 @@ class PairingHeap {
     item->node = {};
   }
 
-  // Visits every element in no particular order.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    visit_all(root_, visit);
+  // The first of the `most` elements nearest the root for which `fits` holds; null if none does. The root is
+  // the least; the others come in no particular order.
+  template <class Fits>
+  T* find_near_root(unsigned most, Fits&& fits) const {
+    for (T* item = root_; item != nullptr && most != 0; --most) {
+      if (fits(item)) return item;
+      item = item->node.child != nullptr ? item->node.child : next_in_preorder(item);
+    }
+    return nullptr;
   }
 
  private:
@@ -93,12 +98,13 @@ class PairingHeap {
     return result;
   }
 
-  template <class Visit>
-  static void visit_all(T* item, Visit& visit) {
-    for (; item != nullptr; item = item->node.next) {
-      visit(item);
-      visit_all(item->node.child, visit);
+  // The element after a leaf: the right sibling of the nearest ancestor, itself included, that has one.
+  T* next_in_preorder(T* item) const {
+    while (item != root_ && item->node.next == nullptr) {
+      while (item->node.prev->node.child != item) item = item->node.prev;  // leftmost sibling
+      item = item->node.prev;                                               // parent
     }
+    return item == root_ ? nullptr : item->node.next;
   }
 
   T* root_ = nullptr;

@@ -1,16 +1,13 @@
-// glibc's own ways to ask: mallinfo, mallinfo2, malloc_info, mallopt. Figures that have no meaning here are 0.
+// glibc's own ways to ask: mallinfo, mallinfo2, malloc_info, mallopt, under both names. Figures that have no
+// meaning here are 0.
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 
+#include "acre/acre.h"
 #include "base/compiler.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "control/statistics.h"
-
-#if !ACRE_PREFIX_ONLY
-
-#include <malloc.h>
 
 using namespace acre;
 
@@ -18,7 +15,7 @@ namespace {
 
 int as_int(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
 
-void attribute(Text& text, const char* type, uint64_t count, uint64_t bytes) {
+void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
   text.add("<total type=\"").add(type).add("\" count=\"").decimal(count);
   text.add("\" size=\"").decimal(bytes).add("\"/>\n");
 }
@@ -27,7 +24,7 @@ void attribute(Text& text, const char* type, uint64_t count, uint64_t bytes) {
 
 extern "C" {
 
-ACRE_EXPORT struct mallinfo2 mallinfo2() {
+ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
   Statistics s = gather_statistics();
   struct mallinfo2 info = {};
   info.arena = s.mapped;
@@ -40,8 +37,8 @@ ACRE_EXPORT struct mallinfo2 mallinfo2() {
   return info;
 }
 
-ACRE_EXPORT struct mallinfo mallinfo() {
-  struct mallinfo2 wide = mallinfo2();
+ACRE_EXPORT struct mallinfo acre_mallinfo() {
+  struct mallinfo2 wide = acre_mallinfo2();
   struct mallinfo info = {};
   info.arena = as_int(wide.arena);
   info.ordblks = as_int(wide.ordblks);
@@ -53,10 +50,10 @@ ACRE_EXPORT struct mallinfo mallinfo() {
   return info;
 }
 
-// glibc's tunables have no counterpart: accepted, without effect.
-ACRE_EXPORT int mallopt(int, int) { return 1; }
+// glibc's tunables have no counterpart.
+ACRE_EXPORT int acre_mallopt(int, int) { return 1; }
 
-ACRE_EXPORT int malloc_info(int options, FILE* stream) {
+ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
   if (options != 0) {
     errno = EINVAL;
     return -1;
@@ -64,15 +61,20 @@ ACRE_EXPORT int malloc_info(int options, FILE* stream) {
   Statistics s = gather_statistics();
   Line<2048> text;
   text.add("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n</heap>\n");
-  attribute(text, "live", s.live_blocks, s.live_bytes);
-  attribute(text, "rest", s.free_blocks, s.free_block_bytes);
-  attribute(text, "mmap", s.huge_blocks, s.huge_bytes);
+  add_total(text, "live", s.live_blocks, s.live_bytes);
+  add_total(text, "rest", s.free_blocks, s.free_block_bytes);
+  add_total(text, "mmap", s.huge_blocks, s.huge_bytes);
   text.add("<system type=\"current\" size=\"").decimal(s.mapped).add("\"/>\n");
   text.add("<aspace type=\"total\" size=\"").decimal(s.mapped).add("\"/>\n");
   text.add("</malloc>\n");
   return fputs(text.c_str(), stream) < 0 ? -1 : 0;
 }
 
-}  // extern "C"
-
+#if !ACRE_PREFIX_ONLY
+ACRE_EXPORT struct mallinfo2 mallinfo2() { return acre_mallinfo2(); }
+ACRE_EXPORT struct mallinfo mallinfo() { return acre_mallinfo(); }
+ACRE_EXPORT int mallopt(int parameter, int value) { return acre_mallopt(parameter, value); }
+ACRE_EXPORT int malloc_info(int options, FILE* stream) { return acre_malloc_info(options, stream); }
 #endif
+
+}  // extern "C"

@@ -9,16 +9,42 @@
 
 #if !ACRE_PREFIX_ONLY
 
-#if ACRE_STATIC_ARCHIVE
-#define ACRE_FROM_CXX
-#else
-#define ACRE_FROM_CXX __attribute__((weak))
-#endif
-
 namespace std {
-ACRE_FROM_CXX void __throw_bad_alloc();
+void __throw_bad_alloc();
 }
-extern "C" ACRE_FROM_CXX std::new_handler acre_get_new_handler() __asm__("_ZSt15get_new_handlerv");
+extern "C" std::new_handler acre_get_new_handler() __asm__("_ZSt15get_new_handlerv");
+
+#if ACRE_STATIC_ARCHIVE
+static auto find_thrower() { return &std::__throw_bad_alloc; }
+static std::new_handler current_handler() { return acre_get_new_handler(); }
+#else
+// What a catch clause refers to, too.
+asm(".weak _ZSt17__throw_bad_allocv, _ZSt15get_new_handlerv");
+asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Resume");
+
+#include <dlfcn.h>
+
+// A program in C that has loaded a library in C++ later on: the weak symbols were bound before that.
+static void* find_in_cxx_library(const char* symbol) {
+  for (const char* name : {"libstdc++.so.6", "libc++.so.1"}) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* found = dlsym(library, symbol);
+    dlclose(library);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+template <class Function>
+static Function* or_later(Function* bound, const char* symbol) {
+  return bound != nullptr ? bound : reinterpret_cast<Function*>(find_in_cxx_library(symbol));
+}
+static auto find_thrower() { return or_later(&std::__throw_bad_alloc, "_ZSt17__throw_bad_allocv"); }
+static std::new_handler current_handler() {
+  auto* get = or_later(&acre_get_new_handler, "_ZSt15get_new_handlerv");
+  return get == nullptr ? nullptr : get();
+}
+#endif
 
 namespace {
 
@@ -27,10 +53,10 @@ using namespace acre;
 template <class Allocate>
 ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
   for (;;) {
-    std::new_handler handler = &acre_get_new_handler != nullptr ? acre_get_new_handler() : nullptr;
+    std::new_handler handler = current_handler();
     if (handler == nullptr) {
       if (!may_throw) return nullptr;
-      if (&std::__throw_bad_alloc != nullptr) std::__throw_bad_alloc();
+      if (auto* throw_bad_alloc = find_thrower()) throw_bad_alloc();
       fatal("operator new: out of memory, and no C++ library to throw bad_alloc");
     }
     handler();
@@ -63,15 +89,22 @@ ACRE_EXPORT void* operator new[](size_t n) { return allocate_new(n); }
 ACRE_EXPORT void* operator new(size_t n, std::align_val_t a) { return allocate_new_aligned(n, a); }
 ACRE_EXPORT void* operator new[](size_t n, std::align_val_t a) { return allocate_new_aligned(n, a); }
 
-// A new_handler may throw; a nothrow operator must not, so it stops there: the handler's exception would end
-// the program, as noexcept has it.
+// The nothrow forms return null where a new_handler throws.
+template <class Retry>
+static ACRE_COLD void* catching(Retry retry) noexcept {
+  try {
+    return retry();
+  } catch (...) {
+    return nullptr;
+  }
+}
 static void* allocate_nothrow(size_t n) noexcept {
   void* p = acre::allocate(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry(n, false);
+  return ACRE_LIKELY(p != nullptr) ? p : catching([=] { return retry(n, false); });
 }
 static void* allocate_nothrow(size_t n, std::align_val_t a) noexcept {
   void* p = acre::allocate_aligned(n, static_cast<size_t>(a));
-  return ACRE_LIKELY(p != nullptr) ? p : retry_aligned(n, static_cast<size_t>(a), false);
+  return ACRE_LIKELY(p != nullptr) ? p : catching([=] { return retry_aligned(n, static_cast<size_t>(a), false); });
 }
 ACRE_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return allocate_nothrow(n); }
 ACRE_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return allocate_nothrow(n); }

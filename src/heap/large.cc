@@ -46,7 +46,7 @@ bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || align
 // Its pages are part of another run now.
 void free_emptied(Run* run) {
   run->fresh = true;
-  run->home->free(run, 0);
+  run->home->free(run, false);
 }
 
 Run* move_to_other_run(Run* run, size_t n) {
@@ -60,7 +60,7 @@ Run* move_to_other_run(Run* run, size_t n) {
     if (to_huge) {
       huge::free(bigger);
     } else {
-      bigger->home->free(bigger, 0);
+      bigger->home->free(bigger, false);
     }
     g_moves.store(kMostMoves, std::memory_order_relaxed);  // this kernel can't
     return nullptr;
@@ -99,7 +99,7 @@ void free(Run* run) {
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
-    run->home->free(run, run->pages);
+    run->home->free(run, true);
   }
   if (Heap* heap = heap_if_any()) tick(*heap);
 }

@@ -75,7 +75,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) return nullptr;
   Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {
-    run->home->free(run, 0);
+    run->home->free(run, false);
     return nullptr;
   }
   ++heap.counts.new_runs;

@@ -26,12 +26,18 @@ class FreeRuns {
     pages_ -= run->pages;
   }
 
-  // The lowest run among the shortest that hold `pages` pages from an address aligned to align_pages.
-  // Stays in the set. Null if there is none.
+  // A run among the shortest that hold `pages` pages from an address aligned to align_pages, the lowest of
+  // them if any address will do. Stays in the set. Null if there is none.
   Run* find(size_t pages, size_t align_pages) const {
-    Run* run = find_unaligned(pages);
-    if (run == nullptr || align_pages == 1 || fits(run, pages, align_pages)) return run;
-    return find_unaligned(pages + align_pages - 1);
+    auto fits = [=](const Run* run) { return lead(run, align_pages) + pages <= run->pages; };
+    // Bins in which some runs may be too short, or not have an aligned address at the right place …
+    unsigned sure = bin_of(pages + align_pages - 1) + 1;
+    for (unsigned bin = next_occupied(bin_of(pages)); bin < sure; bin = next_occupied(bin + 1)) {
+      if (Run* run = heaps_[bin].find_near_root(align_pages == 1 ? 1 : kMostTried, fits)) return run;
+    }
+    // … and those in which all will do.
+    unsigned bin = next_occupied(sure);
+    return bin < kBins ? heaps_[bin].min() : nullptr;
   }
 
   // Pages before the first aligned one.
@@ -45,9 +51,7 @@ class FreeRuns {
   static constexpr unsigned kExactBins = 32;
   static constexpr unsigned kBins = 192;  // the last one begins past 2^24 pages, 64 GiB
 
-  static bool fits(const Run* run, size_t pages, size_t align_pages) {
-    return lead(run, align_pages) + pages <= run->pages;
-  }
+  static constexpr unsigned kMostTried = 8;
 
   // The bin that holds runs of this length.
   static unsigned bin_of(size_t pages) {
@@ -57,16 +61,14 @@ class FreeRuns {
     return kExactBins + (log2 - 5) * 8 + step;
   }
 
-  Run* find_unaligned(size_t pages) const {
-    unsigned bin = bin_of(pages);
-    Run* first = heaps_[bin].min();  // in a bin of several lengths, at least the lowest run may do
-    if (first != nullptr && first->pages >= pages) return first;
-    for (unsigned word = ++bin / 64; word < kBins / 64; ++word) {
+  // The first bin from this one on that has runs, or kBins.
+  unsigned next_occupied(unsigned bin) const {
+    for (unsigned word = bin / 64; word < kBins / 64; ++word) {
       uint64_t bits = occupied_[word];
       if (word == bin / 64) bits &= ~uint64_t{0} << (bin % 64);
-      if (bits != 0) return heaps_[word * 64 + lowest_bit(bits)].min();
+      if (bits != 0) return word * 64 + lowest_bit(bits);
     }
-    return nullptr;
+    return kBins;
   }
 
   uint64_t occupied_[kBins / 64] = {};

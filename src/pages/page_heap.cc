@@ -210,8 +210,9 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
 
 // --- Giving back --------------------------------------------------------------------------------------------
 
-void PageHeap::free(Run* run, size_t touched) {
-  bool have_headers = reserve_headers();
+// A slab run that was cut only in part counts as dirty as a whole: in two pieces, a dirty and a clean one, it
+// would fit no other run of its length.
+void PageHeap::free(Run* run, bool touched) {
   Lock lock(lock_);
   if (run->kind == RunKind::kSlab) {
     g_page_map.set_all(run, nullptr);
@@ -220,12 +221,7 @@ void PageHeap::free(Run* run, size_t touched) {
   }
   run->kind = RunKind::kNone;
   counts_.used -= run->pages;
-  if (!run->fresh) touched = run->pages;
-  if (touched == 0) return insert_free(run, false);
-  if (touched < run->pages && have_headers) {
-    if (Run* rest = split(run, touched)) insert_free(rest, false);
-  }
-  insert_free(run, true);
+  insert_free(run, touched || !run->fresh);
 }
 
 bool PageHeap::grow_in_place(Run* run, size_t pages) {

@@ -35,9 +35,8 @@ class PageHeap {
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
 
-  // Gives a run back. touched: pages at its start that may hold physical memory; the rest is as it was when
-  // the run was made.
-  void free(Run* run, size_t touched);
+  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made.
+  void free(Run* run, bool touched);
 
   // Grows a large run in place if the pages behind it are free. False: nothing has changed.
   bool grow_in_place(Run* run, size_t pages);

@@ -81,7 +81,7 @@ void return_list(Slab* slab, LowAddress head) {
 
 void free_pages(Slab* slab) {
   relaxed_store(slab->owner, kNoThread);
-  size_t touched = pages_for(size_t{slab->carved} * slab->block_bytes);
+  bool touched = slab->carved != 0;
   relaxed_store(slab->limit, uint64_t{0});
   relaxed_store(slab->base, Address{0});
   Run* run = slab->run;

@@ -7,8 +7,9 @@
 // A block's address is a multiple of the largest power of two that divides its class (runs begin at such
 // addresses). Larger blocks are large runs, rounded up to whole pages.
 //
-// Each class has a run length, in units of 64 KiB: one up to 8 KiB, so that the hot path of free finds the
-// run's header by its place (slab/unit_table.h); above, at least 8 blocks and little tail.
+// Each class has a run length: whole pages, no more than one unit of 64 KiB for blocks up to 8 KiB, so that the
+// hot path of free finds the run's header by its place (slab/unit_table.h), and at least 8 blocks above.
+// Within that, the number of blocks is the one that leaves the smallest share of the last page unused.
 #pragma once
 
 #include "base/bits.h"
@@ -58,22 +59,24 @@ struct RunShape {
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
 };
 
-inline constexpr size_t kRunUnitPages = 16;
+inline constexpr size_t kRunUnitPages = 16;  // runs begin at a multiple of this
+inline constexpr size_t kOneUnitMax = 8192;    // largest block whose run is one unit
+
+// Bytes of the last page that `blocks` blocks leave unused, per million bytes of blocks.
+constexpr size_t tail_ppm(size_t size, size_t blocks) {
+  return (align_up(blocks * size, kPageBytes) - blocks * size) * 1000000 / (blocks * size);
+}
 
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
-  size_t pages = kRunUnitPages;
-  if (size > 8192) {
-    pages = align_up(pages_for(size * 8), kRunUnitPages);
-    size_t most = pages + 2 * kRunUnitPages;
-    auto tail_permille = [size](size_t p) { return (p * kPageBytes % size) * 1000 / (p * kPageBytes); };
-    for (size_t p = pages; p <= most; p += kRunUnitPages) {
-      if (tail_permille(p) < tail_permille(pages)) pages = p;
-    }
+  size_t most = size <= kOneUnitMax ? kRunUnitPages * kPageBytes / size : 10;
+  size_t least = size <= kOneUnitMax ? most - most / 4 : 8;
+  size_t capacity = most;
+  for (size_t blocks = most; blocks >= least; --blocks) {
+    if (tail_ppm(size, blocks) < tail_ppm(size, capacity)) capacity = blocks;
   }
-  size_t capacity = pages * kPageBytes / size;
   return {static_cast<uint32_t>(size),
-          static_cast<uint16_t>(pages),
+          static_cast<uint16_t>(pages_for(capacity * size)),
           static_cast<uint16_t>(capacity),
           static_cast<uint16_t>(larger<size_t>(1, capacity / 8)),
           static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size))};
@@ -98,6 +101,7 @@ constexpr bool size_classes_hold() {
     if (size > kSpacedFrom && (size - below - 1) * 8 > size) return false;
     const RunShape& shape = run_shape(c);
     if (shape.capacity < 8 || shape.pages * kPageBytes > (size_t{512} << 10)) return false;
+    if (tail_ppm(size, shape.capacity) > 20000) return false;
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Golden instruction counts: how many instructions a malloc and a free cost, counted by callgrind.
+
+The library is taken from ACRE_LIB (or --lib), else build/release/libacre.so. Exit status: 0 all within
+limits, 1 some case is not (or something broke), 77 there is nothing to count with. README.md has the
+convention.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import startup
+
+HERE = Path(__file__).resolve().parent
+GOLDEN = HERE / "golden.json"
+SKIPPED = 77
+TOLERANCE = 0.5  # instructions a pair by which a recorded number may grow unnoticed
+ATTEMPTS = 3  # a count may include work that depends on the clock (decay); the lowest one is the path
+
+
+class Case(NamedTuple):
+    short: int  # rounds of the shorter run: enough to reach the steady state
+    rounds: int  # rounds that are counted
+    pairs: int  # pairs (or operations) a round, by which the count is divided
+
+
+CASES = {
+    "pair_48": Case(20_000, 100_000, 1),
+    "batch_48": Case(50, 200, 1000),
+    "batch_1000": Case(50, 200, 1000),
+    "pair_1000": Case(20_000, 100_000, 1),
+    "pair_4096": Case(20_000, 100_000, 1),
+    "pair_20000": Case(20_000, 100_000, 1),
+    "batch_4096": Case(20, 80, 1000),
+    "batch_lifo_48": Case(50, 200, 1000),
+    "batch_shuffled_48": Case(20, 50, 4096),
+    "replace_16_512": Case(200_000, 200_000, 1),
+    "replace_1k_16k": Case(200_000, 200_000, 1),
+    "calloc_64": Case(20_000, 100_000, 1),
+    "calloc_1000": Case(20_000, 50_000, 1),
+    "realloc_growth": Case(2_000, 10_000, 1),
+    "realloc_in_place": Case(20_000, 100_000, 2),
+    "mix": Case(5_000, 20_000, 3),
+}
+
+# memset and memcpy are chosen by processor; without these the counts of calloc and realloc would be too.
+PLAIN_COPIES = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load"
+
+
+class CountError(Exception):
+    pass
+
+
+def build(folder):
+    compiler = os.environ.get("GOLDEN_CC") or shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        raise CountError("no C compiler")
+    program = Path(folder) / "hotpaths"
+    flags = ["-O2", "-fno-builtin"]
+    if platform.machine() == "x86_64":
+        flags.append("-fcf-protection=none")  # no endbr64 in the PLT, whatever the distribution
+    subprocess.run([compiler, *flags, str(HERE / "hotpaths.c"), "-o", str(program)], check=True)
+    return program
+
+
+def count_instructions(program, case, rounds, lib, folder):
+    """All instructions of one run, as callgrind's out file sums them up."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("ACRE_", "MALLOC_", "LD_"))}
+    env["GLIBC_TUNABLES"] = PLAIN_COPIES
+    if lib:
+        env["LD_PRELOAD"] = str(lib)
+    handle, out = tempfile.mkstemp(prefix="callgrind.", dir=folder)
+    os.close(handle)
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+    done = subprocess.run([*command, str(program), case, str(rounds)], env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise CountError(f"{case}: status {done.returncode} under callgrind\n{done.stderr.strip()}")
+    text = Path(out).read_text()
+    os.unlink(out)
+    if lib and not re.search(rf"^c?ob=\(\d+\) .*/{re.escape(lib.name)}$", text, re.M):
+        raise CountError(f"{case}: {lib.name} was not in use")
+    total = re.search(r"^(?:summary|totals): (\d+)", text, re.M)
+    if not total:
+        raise CountError(f"{case}: no sum in callgrind's out file")
+    return int(total.group(1))
+
+
+def measure(program, name, lib, folder):
+    case = CASES[name]
+    short = count_instructions(program, name, case.short, lib, folder)
+    long = count_instructions(program, name, case.short + case.rounds, lib, folder)
+    return (long - short) / (case.rounds * case.pairs)
+
+
+def allowed(entry):
+    """The most instructions a case may cost: its hard limit, and its recorded number plus tolerance."""
+    bounds = []
+    if entry.get("limit") is not None:
+        bounds.append(entry["limit"])
+    if entry.get("recorded") is not None:
+        bounds.append(entry["recorded"] + TOLERANCE)
+    return min(bounds, default=None)
+
+
+def measure_checked(program, name, lib, folder, bound):
+    best = measure(program, name, lib, folder)
+    for _ in range(ATTEMPTS - 1):
+        if bound is None or best <= bound:
+            break
+        best = min(best, measure(program, name, lib, folder))
+    return best
+
+
+def verdict(value, entry):
+    if entry.get("limit") is not None and value > entry["limit"]:
+        return "OVER THE LIMIT"
+    if entry.get("recorded") is None:
+        return "not recorded"
+    if value > entry["recorded"] + TOLERANCE:
+        return "GREW"
+    return "fell: --update" if value < entry["recorded"] - TOLERANCE else "ok"
+
+
+def show(value):
+    return "-" if value is None else f"{value:.1f}"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--lib", help="shared object to preload; 'glibc' for none")
+    parser.add_argument("--print", action="store_true", help="only print the counts, for any allocator")
+    parser.add_argument("--update", action="store_true", help="record the counts of this run")
+    parser.add_argument("--case", action="append", choices=list(CASES), help="only this case (repeatable)")
+    parser.add_argument("--jobs", type=int, default=2)
+    return parser.parse_args()
+
+
+def library(args):
+    if args.lib == "glibc":
+        return None
+    lib = Path(args.lib or os.environ.get("ACRE_LIB") or HERE.parents[1] / "build/release/libacre.so").resolve()
+    if not lib.exists():
+        raise CountError(f"no library at {lib}")
+    return lib
+
+
+def built_by_gcc(lib):
+    return b"clang version" not in lib.read_bytes()
+
+
+def main():
+    args = arguments()
+    lib = library(args)
+    failed = []
+    if not (args.print or args.update or args.case) and startup.check(lib) == 1:
+        failed.append("startup")
+
+    machine = platform.machine()
+    golden = json.loads(GOLDEN.read_text())
+    entries = golden.get(machine)
+    if not shutil.which("valgrind") or (entries is None and not args.print):
+        print("no valgrind: not counted" if entries else f"nothing recorded for {machine}: not counted")
+        return 1 if failed else SKIPPED
+    names = args.case or list(CASES)
+    if lib and not (args.print or args.update) and not built_by_gcc(lib):
+        print("not built by gcc: only the hard limits apply")
+        entries = {name: {"limit": entry["limit"]} for name, entry in entries.items()}
+    print(f"{'case':<20}{'count':>9}{'limit':>9}{'recorded':>10}")
+    with tempfile.TemporaryDirectory(prefix="golden.") as folder:
+        program = build(folder)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            free_hand = args.print or args.update
+            bounds = {name: None if free_hand else allowed(entries[name]) for name in names}
+            counts = pool.map(lambda name: measure_checked(program, name, lib, folder, bounds[name]), names)
+            for name, value in zip(names, counts):
+                if args.print:
+                    print(f"{name:<20}{value:>9.1f}", flush=True)
+                    continue
+                entry = entries[name]
+                if args.update:
+                    entry["recorded"] = round(value, 1)
+                said = verdict(value, entry)
+                if said.isupper():
+                    failed.append(name)
+                columns = f"{show(entry.get('limit')):>9}{show(entry.get('recorded')):>10}"
+                print(f"{name:<20}{value:>9.1f}{columns}  {said}", flush=True)
+    if args.update and not args.print:
+        GOLDEN.write_text(json.dumps(golden, indent=2) + "\n")
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (CountError, subprocess.CalledProcessError) as error:
+        print(f"failed: {error}", file=sys.stderr)
+        sys.exit(1)
