@@ -61,6 +61,8 @@ inline constexpr uint8_t kMostRunsKept = 16;
 struct Shelves {
   Slab* current = nullptr;
   RunList available;
+  uint16_t available_count = 0;
+  uint16_t low_water = 0;  // least available_count since the collection last passed
   uint16_t empties = 0;    // available runs whose blocks are all free
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made

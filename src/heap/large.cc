@@ -25,9 +25,14 @@ Arena* arena_of_thread() {
   return heap == nullptr ? nullptr : heap->arena;
 }
 
+// Runs of this length and more all come from the first arena, where they find each other's memory again: to
+// fill one takes so much longer than to find it that its lock is no bottleneck.
+constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
+
 // Memory that is dirty anyway is taken before any that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
+  if (pages >= kSharedFrom) arena = arenas::at(0);
   for (unsigned i = 0; i < count; ++i) {
     PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
     if (heap.dirty_pages() < pages) continue;

@@ -1,8 +1,8 @@
 // The slow door: where the next private list comes from.
 //
 // In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
-// not enough of them, it is released and another one taken: an available one of this heap's, one from the
-// arena's bin, a new one on the arena's dirty pages, one of another arena's, and only then new memory.
+// not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
+// the arena's own first, a new one on dirty pages, and only then one on new memory.
 #include "heap/heap.h"
 
 namespace acre {
@@ -66,10 +66,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   const size_t pages = run_shape(c).pages;
   PageHeap& own = heap.arena->pages;
   Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
-  if (run == nullptr) {
-    if (Slab* slab = from_other_bins(heap, c)) return slab;
-    run = pages_from_others(heap, pages, true);
-  }
+  if (run == nullptr) run = pages_from_others(heap, pages, true);
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
@@ -89,6 +86,7 @@ Slab* next_run(Heap& heap, SizeClass c) {
   if (Slab* slab = take_available(heap, c)) return slab;
   heap.outbox.flush();
   if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
+  if (Slab* slab = from_other_bins(heap, c)) return slab;
   return new_run(heap, c);
 }
 

@@ -37,7 +37,9 @@ void trim_allowance(Heap& heap) {
 void put_available(Heap& heap, Slab* slab) {
   slab->shelf = Shelf::kAvailable;
   slab::watch(slab, slab::used(slab), 0);
-  heap.shelves[slab->size_class].available.add(slab);
+  Shelves& shelves = heap.shelves[slab->size_class];
+  shelves.available.add(slab);
+  ++shelves.available_count;
 }
 
 void take_off(Heap& heap, Slab* slab) {
@@ -46,6 +48,7 @@ void take_off(Heap& heap, Slab* slab) {
     heap.adopted.remove(slab);
   } else {
     shelves.available.remove(slab);
+    shelves.low_water = smaller(shelves.low_water, --shelves.available_count);
     if (slab::used(slab) == 0) --shelves.empties;
   }
   heap.kept_pages -= slab->pages;
@@ -81,6 +84,9 @@ void collect_class(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   if (shelves.busy) {
     shelves.busy = false;
+    // What was never needed since the last time is more than this thread needs.
+    for (unsigned spare = (shelves.low_water + 1u) / 2; spare != 0; --spare) give_up(heap, shelves.available.oldest());
+    shelves.low_water = shelves.available_count;
     return;
   }
   retire_current(heap, c);

@@ -7,9 +7,10 @@
 // A block's address is a multiple of the largest power of two that divides its class (runs begin at such
 // addresses). Larger blocks are large runs, rounded up to whole pages.
 //
-// Each class has a run length: whole pages, no more than one unit of 64 KiB for blocks up to 8 KiB, so that the
-// hot path of free finds the run's header by its place (slab/unit_table.h), and at least 8 blocks above.
-// Within that, the number of blocks is the one that leaves the smallest share of the last page unused.
+// Each class has a run length: one unit of 64 KiB for blocks up to 8 KiB, so that the hot path of free finds the
+// run's header by its place (slab/unit_table.h), and two to four units above. Runs begin at units, so that
+// whatever a run leaves of its last unit is of little use to others: the number of units is the one that
+// leaves the smallest share. Whole pages at the end that no block reaches are not part of the run.
 #pragma once
 
 #include "base/bits.h"
@@ -61,20 +62,25 @@ struct RunShape {
 
 inline constexpr size_t kRunUnitPages = 16;  // runs begin at a multiple of this
 inline constexpr size_t kOneUnitMax = 8192;    // largest block whose run is one unit
+inline constexpr size_t kMostUnits = 4;
+inline constexpr size_t kLeastBlocks = 6;
 
-// Bytes of the last page that `blocks` blocks leave unused, per million bytes of blocks.
-constexpr size_t tail_ppm(size_t size, size_t blocks) {
-  return (align_up(blocks * size, kPageBytes) - blocks * size) * 1000000 / (blocks * size);
+// The part of so many units, in thousandths, that blocks of this size leave unused.
+constexpr size_t rest_permille(size_t size, size_t units) {
+  size_t bytes = units * kRunUnitPages * kPageBytes;
+  return bytes % size * 1000 / bytes;
 }
 
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
-  size_t most = size <= kOneUnitMax ? kRunUnitPages * kPageBytes / size : 10;
-  size_t least = size <= kOneUnitMax ? most - most / 4 : 8;
-  size_t capacity = most;
-  for (size_t blocks = most; blocks >= least; --blocks) {
-    if (tail_ppm(size, blocks) < tail_ppm(size, capacity)) capacity = blocks;
+  size_t units = 1;
+  if (size > kOneUnitMax) {
+    while (units * kRunUnitPages * kPageBytes / size < kLeastBlocks) ++units;
+    for (size_t more = units + 1; more <= kMostUnits; ++more) {
+      if (rest_permille(size, more) < rest_permille(size, units)) units = more;
+    }
   }
+  size_t capacity = units * kRunUnitPages * kPageBytes / size;
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(pages_for(capacity * size)),
           static_cast<uint16_t>(capacity),
@@ -100,8 +106,8 @@ constexpr bool size_classes_hold() {
     if (size > 16 && size % kQuantum != 0) return false;
     if (size > kSpacedFrom && (size - below - 1) * 8 > size) return false;
     const RunShape& shape = run_shape(c);
-    if (shape.capacity < 8 || shape.pages * kPageBytes > (size_t{512} << 10)) return false;
-    if (tail_ppm(size, shape.capacity) > 20000) return false;
+    if (shape.capacity < kLeastBlocks || shape.pages > kMostUnits * kRunUnitPages) return false;
+    if (rest_permille(size, (shape.pages + kRunUnitPages - 1) / kRunUnitPages) > 95) return false;
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }
