@@ -8,9 +8,10 @@
 // addresses). Larger blocks are large runs, rounded up to whole pages.
 //
 // Each class has a run length: one unit of 64 KiB for blocks up to 8 KiB, so that the hot path of free finds the
-// run's header by its place (slab/unit_table.h), and two to four units above. Runs begin at units, so that
-// whatever a run leaves of its last unit is of little use to others: the number of units is the one that
-// leaves the smallest share. Whole pages at the end that no block reaches are not part of the run.
+// run's header by its place (slab/unit_table.h). Above, as few units as will do: long runs of few blocks are
+// seldom quite empty, and harder to place. Runs begin at units, so what a run leaves of its last unit is of
+// little use to others; a little of it is accepted for a short run. Whole pages at the end that no block
+// reaches are not part of the run.
 #pragma once
 
 #include "base/bits.h"
@@ -60,27 +61,31 @@ struct RunShape {
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
 };
 
-inline constexpr size_t kRunUnitPages = 16;  // runs begin at a multiple of this
-inline constexpr size_t kOneUnitMax = 8192;    // largest block whose run is one unit
+inline constexpr size_t kRunUnitPages = 16;       // runs begin at a multiple of this
+inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
 inline constexpr size_t kMostUnits = 4;
-inline constexpr size_t kLeastBlocks = 6;
+inline constexpr size_t kLeastBlocks = 4;
+inline constexpr size_t kAcceptedPermille = 65;   // of a run's units may stay unused above one unit's blocks
 
 // The part of so many units, in thousandths, that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
-  size_t bytes = units * kRunUnitPages * kPageBytes;
-  return bytes % size * 1000 / bytes;
+  return units * kUnitPayload % size * 1000 / (units * kUnitPayload);
+}
+
+constexpr size_t units_for(size_t size) {
+  if (size <= kUnitPayload / 8) return 1;
+  size_t best = 0;
+  for (size_t units = 1; units <= kMostUnits; ++units) {
+    if (units * kUnitPayload / size < kLeastBlocks) continue;
+    if (rest_permille(size, units) <= kAcceptedPermille) return units;
+    if (best == 0 || rest_permille(size, units) < rest_permille(size, best)) best = units;
+  }
+  return best;
 }
 
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
-  size_t units = 1;
-  if (size > kOneUnitMax) {
-    while (units * kRunUnitPages * kPageBytes / size < kLeastBlocks) ++units;
-    for (size_t more = units + 1; more <= kMostUnits; ++more) {
-      if (rest_permille(size, more) < rest_permille(size, units)) units = more;
-    }
-  }
-  size_t capacity = units * kRunUnitPages * kPageBytes / size;
+  size_t capacity = units_for(size) * kUnitPayload / size;
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(pages_for(capacity * size)),
           static_cast<uint16_t>(capacity),
