@@ -34,11 +34,16 @@ struct HotHeap {
 
   constexpr HotHeap() {
     for (size_t i = 0; i < kTableEntries; ++i) {
-      slot_at[i] = static_cast<uint16_t>(sizeof slot_at + padding() + class_of_size(i * 8) * sizeof(Slot));
+      slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i * 8) * sizeof(Slot));
     }
   }
- private:
-  static constexpr size_t padding() { return align_up(sizeof slot_at, alignof(Slot)) - sizeof slot_at; }
+  static constexpr size_t kSlotsAt = align_up(kTableEntries * sizeof(uint16_t), alignof(Slot));
+
+  // As class_of_size, by the table where it reaches.
+  SizeClass class_for(size_t n) const {
+    if (n > kTableMax) return class_of_size(n);
+    return static_cast<SizeClass>((slot_at[(n + 7) / 8] - kSlotsAt) / sizeof(Slot));
+  }
 };
 
 // A list of runs through node.next and node.prev, newest first.
@@ -55,7 +60,7 @@ class RunList {
   Slab* oldest_ = nullptr;
 };
 
-inline constexpr uint8_t kMostRunsKept = 16;
+inline constexpr uint8_t kMostRunsKept = 32;
 
 // What a class's runs do in this heap.
 struct Shelves {
@@ -67,6 +72,7 @@ struct Shelves {
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
   bool busy = false;       // refilled since the collection last passed
+  uint8_t short_lists = 0; // refills with few blocks since the list last grew
 };
 
 struct HeapCounts {
@@ -92,7 +98,7 @@ struct Heap : HotHeap {
   Shelves shelves[kSmallClasses];
 };
 
-static_assert(offsetof(HotHeap, slots) % alignof(Slot) == 0);
+static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
 
 extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
 extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down at its end
@@ -126,8 +132,12 @@ Slab* take_available(Heap& heap, SizeClass c);
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
 
-// Counts a slow-door event; every so often it is followed by a step of collection or decay.
-void tick(Heap& heap);
+// Counts a slow-door event; every so often a step of collection or decay follows.
+inline constexpr uint32_t kEventsPerTick = 32;
+void tick_slow(Heap& heap);
+inline void tick(Heap& heap) {
+  if (ACRE_UNLIKELY(++heap.events % kEventsPerTick == 0)) tick_slow(heap);
+}
 
 // One step of thread-cache collection: flushes the outbox, retires what a few classes no longer use.
 void collect_step(Heap& heap);

@@ -23,13 +23,11 @@ void* pop(Slot& slot) {
 void* allocate_in(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
+    tick(heap);
     if (!refill(heap, c)) {
       errno = ENOMEM;
       return nullptr;
     }
-    void* block = pop(slot);
-    tick(heap);
-    return block;
   }
   return pop(slot);
 }
@@ -46,17 +44,14 @@ ACRE_COLD void* allocate_late(SizeClass c) {
   return block;
 }
 
-void* allocate_small(SizeClass c) {
-  HotHeap* hot = t_heap;
-  if (ACRE_UNLIKELY(hot == &kGoneHeap)) return allocate_late(c);
-  if (ACRE_UNLIKELY(hot == &kUnbornHeap)) {
-    hot = registry::birth();
-    if (hot == nullptr) {
-      errno = ENOMEM;
-      return nullptr;
-    }
+// The thread's first allocation.
+ACRE_COLD void* allocate_first(SizeClass c) {
+  Heap* heap = registry::birth();
+  if (heap == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
   }
-  return allocate_in(*static_cast<Heap*>(hot), c);
+  return allocate_in(*heap, c);
 }
 
 // What a live block is; ends the program if p is the start of none.
@@ -73,7 +68,11 @@ Found find_live_block(const void* p, const char* caller) {
 
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
-  return allocate_small(class_of_size(n));
+  HotHeap* heap = t_heap;
+  SizeClass c = heap->class_for(n);
+  if (ACRE_UNLIKELY(heap == &kUnbornHeap)) return allocate_first(c);
+  if (ACRE_UNLIKELY(heap == &kGoneHeap)) return allocate_late(c);
+  return allocate_in(*static_cast<Heap*>(heap), c);
 }
 
 void* allocate_zeroed(size_t n) {

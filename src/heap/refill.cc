@@ -10,35 +10,50 @@ namespace acre {
 namespace {
 
 constexpr unsigned kMostArenasSearched = 8;
+constexpr uint32_t kWorthwhileBatch = 16;
+constexpr uint8_t kShortListsBearable = 32;
 
-// Lists grow with use: each time blocks are cut, twice as many, up to a quarter of a run.
+// A shorter list would soon be back here.
+uint32_t enough_for_list(const Slot& slot, const Slab* slab) { return smaller<uint32_t>(slab->enough, slot.batch); }
+
+// Lists grow with use: each time blocks are cut, twice as many, up to a quarter of a run or a
+// number that makes up for the way here.
 uint32_t next_batch(Slot& slot, const Slab* slab) {
   const RunShape& shape = run_shape(slab->size_class);
   uint32_t batch = larger<uint32_t>(slot.batch, shape.first_batch);
-  slot.batch = larger<uint32_t>(shape.first_batch, smaller<uint32_t>(batch * 2, shape.capacity / 4u));
+  uint32_t most = larger<uint32_t>(shape.capacity / 4u, smaller<uint32_t>(shape.capacity, kWorthwhileBatch));
+  slot.batch = larger<uint32_t>(shape.first_batch, smaller<uint32_t>(batch * 2, most));
   return batch;
 }
 
+// Blocks that the owner freed. If they are few, and it is not the first time, some that were never used are
+// added, so that a class in steady use comes here less often.
+bool fill_from_deferred(Shelves& shelves, Slot& slot, Slab* slab) {
+  const uint32_t deferred = slab::deferred_count(slab);
+  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return false;
+  slot.head = slab::take_deferred(slab);
+  if (deferred < kWorthwhileBatch && slab->carved < slab->capacity && ++shelves.short_lists == kShortListsBearable) {
+    shelves.short_lists = 0;
+    slot.head = slab::carve(slab, smaller<uint32_t>(deferred, slab->capacity - slab->carved), slot.head);
+  }
+  return true;
+}
+
+// The longer half of the choice; refill() has tried the deferred blocks.
 bool fill_from_current(Slot& slot, Slab* slab) {
   const uint32_t uncarved = slab->capacity - slab->carved;
   const uint32_t deferred = slab::deferred_count(slab);
   const uint32_t remote = load_remote(slab).free;
-  const uint32_t enough = smaller<uint32_t>(slab->enough, slot.batch);  // a shorter list would soon be back here
-  LowAddress head;
-  if (deferred != 0 && deferred >= enough) {
-    head = slab::take_deferred(slab);
-  } else if (remote != 0 && remote >= enough) {
-    head = slab::collect_remote(slab);
+  if (remote != 0 && remote >= enough_for_list(slot, slab)) {
+    slot.head = slab::collect_remote(slab);
   } else if (uncarved != 0) {
     LowAddress tail = slab::take_deferred(slab);
-    head = slab::carve(slab, smaller(next_batch(slot, slab), uncarved), tail);
+    slot.head = slab::carve(slab, smaller(next_batch(slot, slab), uncarved), tail);
   } else if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
-    head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
+    slot.head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
   } else {
     return false;
   }
-  slot.high = high_part(slab->base);
-  slot.head = head;
   return true;
 }
 
@@ -92,21 +107,28 @@ Slab* next_run(Heap& heap, SizeClass c) {
 
 }  // namespace
 
+// Makes a run current that has enough to give.
+static bool change_run(Heap& heap, SizeClass c) {
+  Shelves& shelves = heap.shelves[c];
+  retire_current(heap, c);
+  Slab* slab = next_run(heap, c);
+  if (slab == nullptr) return false;
+  slab->shelf = Shelf::kCurrent;
+  slab::watch(slab, slab::used(slab), slab::kNever);
+  shelves.current = slab;
+  heap.slots[c].high = high_part(slab->base);
+  return true;
+}
+
 bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
   ++heap.counts.refills;
   shelves.busy = true;
   for (;;) {
-    if (shelves.current != nullptr) {
-      if (fill_from_current(slot, shelves.current)) return true;
-      retire_current(heap, c);
-    }
-    Slab* slab = next_run(heap, c);
-    if (slab == nullptr) return false;
-    slab->shelf = Shelf::kCurrent;
-    slab::watch(slab, slab::used(slab), slab::kNever);
-    shelves.current = slab;
+    Slab* slab = shelves.current;
+    if (slab != nullptr && (fill_from_deferred(shelves, slot, slab) || fill_from_current(slot, slab))) return true;
+    if (!change_run(heap, c)) return false;
   }
 }
 

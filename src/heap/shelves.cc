@@ -9,8 +9,7 @@ namespace {
 // Heaps take their part of the shared bound in these steps.
 constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 
-constexpr uint32_t kEventsPerDecay = 32;
-constexpr uint32_t kEventsPerCollection = 64;
+constexpr uint32_t kTicksPerCollection = 2;
 constexpr unsigned kClassesPerStep = 2;
 
 
@@ -147,15 +146,14 @@ void retire_current(Heap& heap, SizeClass c) {
   slab::release(slab);
 }
 
-void tick(Heap& heap) {
-  uint32_t event = ++heap.events;
-  if (event % kEventsPerDecay == 0) {
-    // Its own arena, and the others by turns: their threads may be idle.
-    uint64_t now = os::now_ms();
-    heap.arena->pages.decay(now);
-    arenas::at((event / kEventsPerDecay) % arenas::count())->pages.decay(now);
-  }
-  if (event % kEventsPerCollection == 0) collect_step(heap);
+void tick_slow(Heap& heap) {
+  // Decay in its own arena, and in the others by turns: their threads may be idle.
+  const uint64_t now = os::now_ms();
+  const uint32_t tick = heap.events / kEventsPerTick;
+  heap.arena->pages.decay(now);
+  Arena* other = arenas::at(tick % arenas::count());
+  if (other != heap.arena) other->pages.decay(now);
+  if (tick % kTicksPerCollection == 0) collect_step(heap);
 }
 
 void collect_step(Heap& heap) {

@@ -12,12 +12,15 @@
 // one header that belongs to no run.
 #pragma once
 
+#include "base/bits.h"
 #include "slab/slab.h"
+#include "tables/size_class.h"
 
 namespace acre::unit_table {
 
-inline constexpr unsigned kUnitShift = 16;
-inline constexpr size_t kUnitBytes = size_t{1} << kUnitShift;
+inline constexpr size_t kUnitBytes = kUnitPayload;
+inline constexpr unsigned kUnitShift = floor_log2(kUnitBytes);
+static_assert(is_power_of_two(kUnitBytes));
 inline constexpr unsigned kHeaderShift = 7;
 static_assert(sizeof(Slab) == size_t{1} << kHeaderShift);
 

@@ -61,9 +61,9 @@ struct RunShape {
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
 };
 
-inline constexpr size_t kRunUnitPages = 16;       // runs begin at a multiple of this
+inline constexpr size_t kRunUnitPages = 8;        // runs begin at a multiple of this
 inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
-inline constexpr size_t kMostUnits = 4;
+inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
 inline constexpr size_t kAcceptedPermille = 65;   // of a run's units may stay unused above one unit's blocks
 

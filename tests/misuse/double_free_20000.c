@@ -1,0 +1,10 @@
+// expect: acre: free\(0x[0-9a-f]+\): double free
+// A block of 20000 bytes, freed twice at once.
+#include "misuse.h"
+
+int main(void) {
+    void *block = take(20000);
+    free(block);
+    free(hide(block));
+    return survived();
+}

@@ -1,0 +1,9 @@
+// expect: acre: free\(0x[0-9a-f]+\): interior pointer
+// A whole number of chunks into a huge block.
+#include "misuse.h"
+
+int main(void) {
+    char *block = (char *)take(200 * MIB);
+    free(hide(block + (64 * MIB)));
+    return survived();
+}

@@ -1,0 +1,9 @@
+// expect: acre: free\(0x[0-9a-f]+\): interior pointer
+// One byte past the start of a block.
+#include "misuse.h"
+
+int main(void) {
+    char *block = (char *)take(48);
+    free(hide(block + 1));
+    return survived();
+}

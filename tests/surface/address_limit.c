@@ -1,0 +1,79 @@
+// Out of memory under RLIMIT_AS: NULL and ENOMEM at every size, nothing lost, and it works again
+// when memory is back.
+#include "check.h"
+
+#include <malloc.h>
+
+static const size_t kRoom = 96 * MIB;
+
+// Allocates blocks of one size until there is no more; a list through the blocks keeps them.
+static size_t exhaust(size_t size, void **list) {
+    size_t count = 0;
+    for (;;) {
+        errno = 0;
+        void **block = (void **)hide(malloc(hide_size(size)));
+        if (block == NULL) break;
+        // Only the first bytes are touched: the limit is on address space.
+        block[0] = *list;
+        *list = block;
+        count++;
+    }
+    CHECK_EQ(errno, ENOMEM);
+    return count;
+}
+
+static void free_list(void *list) {
+    while (list != NULL) {
+        void *next = *(void **)list;
+        free(list);
+        list = next;
+    }
+}
+
+int main(void) {
+    free(must_malloc(1));
+    const size_t sizes[] = {16, 48, 1000, 4096, 20000, 32768, 100000, 3 * MIB, 10 * MIB, 40 * MIB};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t size = sizes[i];
+        limit_address_space(mapped_bytes() + kRoom);
+        size_t first_round = 0;
+        for (int round = 0; round < 3; round++) {
+            void *list = NULL;
+            const size_t count = exhaust(size, &list);
+            // Most of the room was really given out, and in later rounds none of it is missing.
+            CHECK_AT(count * size >= kRoom / 3, size);
+            if (round == 0) first_round = count;
+            CHECK_GE(count + count / 16 + 1, first_round);
+
+            // Everything else fails as well, or succeeds from what is left, and never crashes.
+            for (size_t other = 1; other <= 200 * MIB; other = other * 5 + 3) {
+                errno = 0;
+                void *block = hide(calloc(1, hide_size(other)));
+                CHECK(block != NULL || errno == ENOMEM);
+                free(block);
+                void *aligned = NULL;
+                const int result = posix_memalign(&aligned, 4096, hide_size(other));
+                CHECK(result == 0 || result == ENOMEM);
+                free(aligned);
+            }
+            // A realloc that fails leaves the block as it is.
+            if (list != NULL) {
+                void *next = *(void **)list;
+                errno = 0;
+                void *bigger = hide(realloc(list, hide_size(kRoom * 4)));
+                CHECK(bigger == NULL);
+                CHECK_EQ(errno, ENOMEM);
+                CHECK(*(void **)list == next);
+            }
+            free_list(list);
+            free(must_malloc(size));
+        }
+        unlimit_address_space();
+        // Memory is back.
+        char *big = (char *)must_malloc(400 * MIB);
+        big[400 * MIB - 1] = 1;
+        free(big);
+        malloc_trim(0);
+    }
+    return 0;
+}

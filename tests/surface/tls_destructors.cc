@@ -1,0 +1,69 @@
+// acre-test: libs=pthread
+// Destructors of thread_local objects allocate and free, in short-lived threads and in main's.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+std::atomic<int> destroyed{0};
+
+struct Inner {
+    std::vector<std::string> texts;
+    ~Inner() {
+        for (const auto &text : texts) CHECK(text.size() == 100 && text[0] == 'i');
+        std::map<int, std::string> work;
+        for (int i = 0; i < 50; i++) work[i] = std::string(static_cast<std::size_t>(i) * 10, 'w');
+        destroyed++;
+    }
+};
+
+struct Outer {
+    std::unique_ptr<char[]> block;
+    ~Outer();
+};
+
+thread_local Outer outer;
+thread_local Inner inner;
+// Made for the first time by another thread-local's destructor, and destroyed after it.
+thread_local std::unique_ptr<std::string> last;
+
+Outer::~Outer() {
+    CHECK(all_bytes_are(block.get(), 5000, 0x11));
+    last = std::make_unique<std::string>(3000, 'z');
+    block.reset(new char[100000]);
+    memset(hide(block.get()), 1, 100000);
+    void *large = must_malloc(3 << 20);
+    memset(large, 1, 3 << 20);
+    free(large);
+    destroyed++;
+}
+
+void use() {
+    outer.block.reset(new char[5000]);
+    memset(outer.block.get(), 0x11, 5000);
+    for (int i = 0; i < 30; i++) inner.texts.emplace_back(100, 'i');
+}
+
+}  // namespace
+
+int main() {
+    constexpr int kThreads = 2000;
+    std::size_t warm = 0;
+    for (int i = 0; i < kThreads; i += 4) {
+        std::thread threads[4];
+        for (auto &thread : threads) thread = std::thread(use);
+        for (auto &thread : threads) thread.join();
+        if (i == kThreads / 4) warm = resident_bytes();
+    }
+    CHECK_EQ(destroyed.load(), 2 * kThreads);
+    // Nothing of a dead thread stays behind.
+    CHECK_LE(resident_bytes(), warm + (16 << 20));
+    use();
+    return 0;
+}

@@ -1,0 +1,54 @@
+// What the unit tests share.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "pages/page_heap.h"
+#include "pages/window.h"
+#include "slab/arena.h"
+
+namespace acre {
+// In a testing::Test the plain name is GoogleTest's.
+using PageRun = Run;
+}  // namespace acre
+
+namespace acre::test {
+
+// xorshift64*: the same numbers everywhere, for fixed seeds.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
+
+  uint64_t next() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545f4914f6cdd1d;
+  }
+  size_t below(size_t bound) { return static_cast<size_t>((next() >> 11) % bound); }
+  size_t between(size_t least, size_t most) { return least + below(most - least + 1); }
+  bool one_in(size_t n) { return below(n) == 0; }
+
+ private:
+  uint64_t state_;
+};
+
+// A page heap and an arena of the test's own. They are never destroyed: the page map goes on naming their
+// runs, and a second one at the same address would take these for its own.
+inline PageHeap& new_page_heap() { return *new PageHeap; }
+inline Arena& new_arena() { return *new (std::align_val_t{kCacheLine}) Arena; }
+
+inline size_t window_left() { return window::bytes() - window::used_bytes(); }
+
+inline bool all_zero(const void* start, size_t bytes) {
+  const auto* first = static_cast<const unsigned char*>(start);
+  return bytes == 0 || (*first == 0 && memcmp(first, first + 1, bytes - 1) == 0);
+}
+
+// The accounting identity of pages/page_heap.h, while no purge is under way.
+inline bool pages_add_up(const PageCounts& counts) {
+  return counts.obtained == counts.used + counts.dirty + counts.clean;
+}
+
+}  // namespace acre::test

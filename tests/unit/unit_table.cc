@@ -1,0 +1,102 @@
+// slab/unit_table: a header by place for the window's units, a spare one elsewhere.
+#include "slab/unit_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "pages/window.h"
+#include "support.h"
+
+namespace acre {
+namespace {
+
+using unit_table::kUnitBytes;
+
+PageRun run_at(Address base, uint32_t pages) {
+  PageRun run;
+  run.base = base;
+  run.pages = pages;
+  return run;
+}
+
+class UnitTable : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (test::window_left() < window::kLinkReach) GTEST_SKIP() << "no window, or it is nearly full";
+    chunk_ = window::allocate(4 * kHugePageBytes);
+    base_ = align_up(chunk_.start, kUnitBytes);
+  }
+  window::Chunk chunk_;
+  Address base_ = 0;
+};
+
+TEST_F(UnitTable, EveryUnitHasAHeaderOfItsOwn) {
+  std::set<Slab*> headers;
+  for (Address unit = base_; unit + kUnitBytes <= chunk_.start + chunk_.bytes; unit += kUnitBytes) {
+    PageRun run = run_at(unit, kRunUnitPages);
+    Slab* header = unit_table::header_for(&run);
+    ASSERT_NE(header, nullptr);
+    ASSERT_TRUE(headers.insert(header).second);
+    ASSERT_TRUE(is_aligned(address_of(header), sizeof(Slab)));
+    for (size_t offset : {size_t{0}, size_t{1}, kUnitBytes / 2, kUnitBytes - 1}) {
+      ASSERT_EQ(unit_table::at(pointer_to(unit + offset)), header);
+    }
+    ASSERT_NE(unit_table::at(pointer_to(unit + kUnitBytes)), header);
+    unit_table::drop_header(header);
+    ASSERT_EQ(unit_table::header_for(&run), header) << "it stays the unit's";
+  }
+}
+
+TEST_F(UnitTable, AnyPointerNamesSomeHeader) {
+  test::Random random(3);
+  for (int i = 0; i < 100000; ++i) {
+    const Slab* header = unit_table::at(pointer_to(random.next()));
+    ASSERT_GE(address_of(header), unit_table::g_table);
+    ASSERT_LE(address_of(header), unit_table::g_table + unit_table::g_mask);
+    ASSERT_EQ(header->limit & 0, 0u);  // can be read
+  }
+}
+
+TEST_F(UnitTable, ItIsCommittedAsTheWindowFills) {
+  const size_t reach = (unit_table::g_mask / sizeof(Slab) + 1) * kUnitBytes;
+  if (reach >= window::bytes()) GTEST_SKIP() << "all of it is committed";
+  PageRun far = run_at(window::start() + reach, kRunUnitPages);
+  os::testing::refuse_requests(0, 1);
+  Slab* spare = unit_table::header_for(&far);
+  os::testing::refuse_nothing();
+  EXPECT_NE(spare, unit_table::at(pointer_to(far.base))) << "the table does not reach there";
+  Slab* header = unit_table::header_for(&far);
+  EXPECT_EQ(header, unit_table::at(pointer_to(far.base)));
+  header->capacity = 1;
+  header->capacity = 0;
+  EXPECT_EQ((unit_table::g_mask / sizeof(Slab) + 1) * kUnitBytes, 2 * reach);
+  if (spare != nullptr) unit_table::drop_header(spare);
+}
+
+TEST(UnitTableElsewhere, SpareHeadersAreUsedAgain) {
+  const Address outside = window::start() - 64 * kUnitBytes;
+  std::vector<Slab*> headers;
+  for (Address unit = 0; unit < 8; ++unit) {
+    PageRun run = run_at(outside + unit * kUnitBytes, kRunUnitPages);
+    headers.push_back(unit_table::header_for(&run));
+    ASSERT_NE(headers.back(), nullptr);
+    ASSERT_NE(headers.back(), unit_table::at(pointer_to(run.base)));
+  }
+  const std::set<Slab*> distinct(headers.begin(), headers.end());
+  EXPECT_EQ(distinct.size(), headers.size());
+  for (Slab* header : headers) unit_table::drop_header(header);
+  const size_t metadata = metadata::allocated_bytes();
+  for (Address unit = 0; unit < 8; ++unit) {
+    PageRun run = run_at(outside + unit * kUnitBytes, kRunUnitPages);
+    Slab* header = unit_table::header_for(&run);
+    EXPECT_TRUE(distinct.contains(header));
+  }
+  EXPECT_EQ(metadata::allocated_bytes(), metadata);
+}
+
+}  // namespace
+}  // namespace acre
