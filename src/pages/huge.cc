@@ -69,7 +69,7 @@ Run* allocate(size_t bytes, size_t alignment) {
     return nullptr;
   }
   run->base = base;
-  run->pages = static_cast<uint32_t>(bytes >> kPageShift);
+  run->pages = bytes >> kPageShift;
   run->kind = RunKind::kHuge;
   run->fresh = true;
   g_page_map.set_ends(run, run);
@@ -96,7 +96,7 @@ bool resize_in_place(Run* run, size_t bytes) {
     done = false;
   }
   if (done) {
-    run->pages = static_cast<uint32_t>(bytes >> kPageShift);
+    run->pages = bytes >> kPageShift;
     count(0, bytes - old_bytes);
   }
   g_page_map.set_ends(run, run);

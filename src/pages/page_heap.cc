@@ -128,8 +128,8 @@ Run* PageHeap::split(Run* run, size_t pages) {
   Run* rest = take_header();
   if (rest == nullptr) return nullptr;
   rest->base = run->base + (pages << kPageShift);
-  rest->pages = run->pages - static_cast<uint32_t>(pages);
-  run->pages = static_cast<uint32_t>(pages);
+  rest->pages = run->pages - pages;
+  run->pages = pages;
   return rest;
 }
 
@@ -198,7 +198,7 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     return false;
   }
   run->base = chunk.start;
-  run->pages = static_cast<uint32_t>(chunk.bytes >> kPageShift);
+  run->pages = chunk.bytes >> kPageShift;
   counts_.obtained += run->pages;
   insert_free(run, false);
   return true;
@@ -240,7 +240,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   g_page_map.set_ends(run, nullptr);
   if (after->pages > more) insert_free(split(after, more), dirty);
   drop_header(after);
-  run->pages = static_cast<uint32_t>(pages);
+  run->pages = pages;
   g_page_map.set_ends(run, run);
   counts_.used += more;
   run->fresh = false;  // from now on it is only known that all of it may be dirty

@@ -21,7 +21,7 @@ enum class RunKind : uint8_t {
 // All fields change only under the arena's page lock, or while the run has one holder.
 struct Run {
   Address base = 0;
-  uint32_t pages = 0;
+  size_t pages = 0;
   RunKind kind = RunKind::kNone;
   bool dirty = false;          // free run: its pages hold physical memory
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
@@ -31,8 +31,8 @@ struct Run {
   Run* older = nullptr;        // dirty free runs, by the time they became so
   Run* younger = nullptr;
 
-  Address end() const { return base + (static_cast<size_t>(pages) << kPageShift); }
-  size_t bytes() const { return static_cast<size_t>(pages) << kPageShift; }
+  Address end() const { return base + bytes(); }
+  size_t bytes() const { return pages << kPageShift; }
 };
 
 struct LowerAddress {

@@ -38,16 +38,15 @@ struct Slice {
 };
 
 bool parse_number(Slice text, int64_t* value) {
-  bool negative = text.size > 1 && text.start[0] == '-';
-  uint64_t n = 0;
+  const bool negative = text.size > 1 && text.start[0] == '-';
+  int64_t n = 0;
   for (size_t i = negative; i < text.size; ++i) {
-    char c = text.start[i];
+    const char c = text.start[i];
     if (c < '0' || c > '9') return false;
-    n = n * 10 + static_cast<uint64_t>(c - '0');
-    if (n > static_cast<uint64_t>(INT64_MAX) / 10 && i + 1 < text.size) return false;
+    if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, c - '0', &n)) return false;
   }
-  if (text.size == negative) return false;
-  *value = negative ? -static_cast<int64_t>(n) : static_cast<int64_t>(n);
+  if (text.size == 0) return false;
+  *value = negative ? -n : n;
   return true;
 }
 
@@ -59,10 +58,13 @@ bool parse_value(const Entry& entry, Slice text, int64_t* value) {
   return parse_number(text, value) && *value >= entry.least && *value <= entry.most;
 }
 
+constexpr size_t kMostShown = 120;  // characters of a wrong setting
+
 void complain(const char* what, Slice text) {
   Line<256> line;
   line.add("acre: ACRE_CONF: ").add(what).add(" '");
-  for (size_t i = 0; i < text.size; ++i) line.add(text.start[i]);
+  for (size_t i = 0; i < text.size && i < kMostShown; ++i) line.add(text.start[i]);
+  if (text.size > kMostShown) line.add("...");
   line.add("' is ignored\n");
   write_all(2, line.c_str(), line.size());
 }

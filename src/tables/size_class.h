@@ -7,11 +7,10 @@
 // A block's address is a multiple of the largest power of two that divides its class (runs begin at such
 // addresses). Larger blocks are large runs, rounded up to whole pages.
 //
-// Each class has a run length: one unit of 64 KiB for blocks up to 8 KiB, so that the hot path of free finds the
-// run's header by its place (slab/unit_table.h). Above, as few units as will do: long runs of few blocks are
-// seldom quite empty, and harder to place. Runs begin at units, so what a run leaves of its last unit is of
-// little use to others; a little of it is accepted for a short run. Whole pages at the end that no block
-// reaches are not part of the run.
+// Each class has a run length, in units of 32 KiB: one unit if it can be, since then the hot path of free finds
+// the run's header by its place (slab/unit_table.h), and since long runs of few blocks are seldom quite empty.
+// Runs begin at units, so what a run leaves of its last unit is of little use to others; a little of it is
+// accepted for a short run. Whole pages at the end that no block reaches are not part of the run.
 #pragma once
 
 #include "base/bits.h"
@@ -65,7 +64,7 @@ inline constexpr size_t kRunUnitPages = 8;        // runs begin at a multiple of
 inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
 inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
-inline constexpr size_t kAcceptedPermille = 65;   // of a run's units may stay unused above one unit's blocks
+inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units may stay unused
 
 // The part of so many units, in thousandths, that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
@@ -73,7 +72,6 @@ constexpr size_t rest_permille(size_t size, size_t units) {
 }
 
 constexpr size_t units_for(size_t size) {
-  if (size <= kUnitPayload / 8) return 1;
   size_t best = 0;
   for (size_t units = 1; units <= kMostUnits; ++units) {
     if (units * kUnitPayload / size < kLeastBlocks) continue;
