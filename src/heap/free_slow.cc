@@ -39,6 +39,11 @@ ACRE_NOINLINE void release_slow(void* p) {
   misuse::not_a_block("free", p);
 }
 
-ACRE_NOINLINE void release_event(Slab* slab) { shelf_event(*static_cast<Heap*>(t_heap), slab); }
+// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this
+// thread has got (registry.cc).
+ACRE_NOINLINE void release_event(Slab* slab) {
+  if (Heap* heap = heap_if_any()) return shelf_event(*heap, slab);
+  relaxed_store(slab->owner, kNoThread);
+}
 
 }  // namespace acre

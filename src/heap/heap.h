@@ -148,4 +148,7 @@ void empty_heap(Heap& heap);
 // Bytes that all heaps together may still keep.
 size_t shared_allowance_left();
 
+// After a fork, in the child: the pages that the heaps there are allowed to keep.
+void reset_shared_allowance(size_t pages);
+
 }  // namespace acre

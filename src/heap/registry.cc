@@ -7,6 +7,7 @@
 
 #include "pages/huge.h"
 #include "pages/metadata.h"
+#include "pages/page_map.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
@@ -25,6 +26,7 @@ constinit Mutex g_lock{Rank::kRegistry};
 constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
 constinit Mutex g_late_lock{Rank::kLateHeap};
@@ -122,6 +124,25 @@ Heap* make_heap(ThreadToken token) {
   return heap;
 }
 
+// In the child of a fork the runs of the parent's other threads still name their owners, and a new thread may
+// get one's place in memory, and so its token. It must not take their runs for its own.
+bool is_token_of_lost_heap(ThreadToken token) {
+  Lock lock(g_lock);
+  for (Heap* heap = g_lost; heap != nullptr; heap = heap->next) {
+    if (heap->token != token) continue;
+    heap->token = kNoThread;
+    return true;
+  }
+  return false;
+}
+
+ACRE_COLD void disown_runs_of(ThreadToken token) {
+  g_page_map.for_each_run([token](Run* run) {
+    if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
+    relaxed_store(run->slab->owner, kNoThread);
+  });
+}
+
 // pthread's destructor for the thread's heap.
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
@@ -140,6 +161,7 @@ void take_down(void* argument) {
 
 Heap* birth() {
   start_once();
+  if (is_token_of_lost_heap(this_thread())) disown_runs_of(this_thread());
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;
   t_heap = heap;  // before anything that may allocate
@@ -205,14 +227,23 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   arenas::after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
   Heap* mine = heap_if_any();
-  Heap* late = g_late_heap;
+  Heap* heap = g_live;
   g_live = nullptr;
   g_live_count = 0;
-  for (Heap* heap : {mine, late}) {
-    if (heap == nullptr) continue;
-    link_live(heap);
-    ++heap->arena->threads;
+  size_t allowed_pages = 0;
+  while (heap != nullptr) {
+    Heap* next = heap->next;
+    if (heap == mine || heap == g_late_heap) {
+      link_live(heap);
+      ++heap->arena->threads;
+      allowed_pages += heap->allowed_pages;
+    } else {
+      heap->next = g_lost;
+      g_lost = heap;
+    }
+    heap = next;
   }
+  reset_shared_allowance(allowed_pages);
   g_lock.after_fork_in_child();
   g_late_lock.after_fork_in_child();
   Mutex::end_fork();

@@ -184,4 +184,6 @@ size_t shared_allowance_left() {
   return (shared_bound() - smaller(handed_out, shared_bound())) * kPageBytes;
 }
 
+void reset_shared_allowance(size_t pages) { g_handed_out.store(pages); }
+
 }  // namespace acre

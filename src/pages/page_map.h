@@ -24,6 +24,21 @@ class PageMap {
   // For error messages.
   Run* find_covering(const void* p) const;
 
+  // Visits every run whose first page has an entry, in no moment's state: others go on changing them. Reads all
+  // entries of all prepared memory.
+  template <class Visit>
+  void for_each_run(Visit&& visit) const {
+    for (const std::atomic<Entry*>& slot : leaves_) {
+      Entry* leaf = slot.load(std::memory_order_acquire);
+      if (leaf == nullptr) continue;
+      const Address start = static_cast<Address>(&slot - leaves_) << kLeafShift;
+      for (size_t i = 0; i < kLeafEntries; ++i) {
+        Run* run = leaf[i].load(std::memory_order_acquire);
+        if (run != nullptr && run->base == start + (i << kPageShift)) visit(run);
+      }
+    }
+  }
+
   // The addresses must lie in memory prepared by prepare().
   void set_all(Run* run, Run* value);    // every page of the run
   void set_ends(Run* run, Run* value);   // its first and last page

@@ -1,0 +1,164 @@
+#include "child.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "../unit/support.h"
+#include "heap/registry.h"
+#include "os/os.h"
+#include "pages/huge.h"
+#include "pages/metadata.h"
+#include "scripts.h"
+#include "slab/unit_table.h"
+
+namespace acre::fake_os {
+
+namespace {
+
+constexpr char kBody[] = "ACRE_FAKE_OS_BODY";
+constexpr char kArgument[] = "ACRE_FAKE_OS_ARGUMENT";
+constexpr char kRefuse[] = "ACRE_FAKE_OS_REFUSE";  // "allowed,refused"
+
+int g_answer_fd = -1;
+
+// Before acre's own constructor, which makes the first requests. gcc warns of priorities up to 100; clang does
+// not know the warning.
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wprio-ctor-dtor"
+#endif
+__attribute__((constructor(90))) void refuse_from_the_start() {
+  const char* text = getenv(kRefuse);
+  if (text == nullptr) return;
+  char* comma = nullptr;
+  const long allowed = strtol(text, &comma, 10);
+  os::testing::refuse_requests(allowed, strtol(comma + 1, nullptr, 10));
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char part[4096];
+  for (ssize_t size; (size = read(fd, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(size));
+  close(fd);
+  return text;
+}
+
+std::string how_it_ended(int status, const std::string& said) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + "\n" + said;
+  return "status " + std::to_string(WEXITSTATUS(status)) + "\n" + said;
+}
+
+template <class Start>
+std::string run_child(Start start, long* answer) {
+  int output[2], answers[2];
+  if (pipe(output) != 0 || pipe(answers) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(output[1], 2);
+    close(output[0]);
+    close(output[1]);
+    close(answers[0]);
+    g_answer_fd = answers[1];
+    alarm(120);
+    start();
+    _exit(0);
+  }
+  close(output[1]);
+  close(answers[1]);
+  const std::string said = read_all(output[0]);
+  const std::string numbers = read_all(answers[0]);
+  if (answer != nullptr) *answer = atol(numbers.c_str());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return how_it_ended(status, said);
+}
+
+size_t used_pages() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
+  return pages;
+}
+
+void expect_pages_add_up() {
+  for (unsigned i = 0; i < arenas::count(); ++i) FAKE_OS_CHECK(test::pages_add_up(arenas::at(i)->pages.counts()));
+}
+
+// After everything was freed: nothing is in use, and nobody holds anything.
+void expect_nothing_in_use() {
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  expect_pages_add_up();
+  FAKE_OS_CHECK(used_pages() == 0);
+  FAKE_OS_CHECK(huge::counts().blocks == 0);
+  FAKE_OS_CHECK(huge::counts().bytes == 0);
+  FAKE_OS_CHECK(registry::live_heaps() <= 1);
+}
+
+void run_to_the_end(const Script& script, bool must_succeed) {
+  Blocks blocks;
+  script.run(blocks);
+  blocks.check_all();
+  expect_pages_add_up();
+  FAKE_OS_CHECK(!must_succeed || blocks.refused() == 0);
+  blocks.free_all();
+  expect_nothing_in_use();
+}
+
+size_t mapped_bytes() { return window::mapped_bytes() + metadata::mapped_bytes(); }
+
+}  // namespace
+
+std::string in_child(const std::function<void()>& body, long* answer) { return run_child(body, answer); }
+
+void answer_with(long number) {
+  const std::string text = std::to_string(number);
+  FAKE_OS_CHECK(write(g_answer_fd, text.data(), text.size()) > 0);
+}
+
+std::string in_new_image(const char* body, const std::string& argument, const std::string& refuse,
+                         const std::string& conf) {
+  return run_child(
+      [&] {
+        setenv(kBody, body, 1);
+        setenv(kArgument, argument.c_str(), 1);
+        setenv(kRefuse, refuse.c_str(), 1);
+        setenv("ACRE_CONF", conf.c_str(), 1);
+        execl("/proc/self/exe", "fake_os", static_cast<char*>(nullptr));
+        _exit(3);
+      },
+      nullptr);
+}
+
+void survive(const Script& script) {
+  run_to_the_end(script, false);
+  os::testing::refuse_nothing();
+  run_to_the_end(script, true);
+  if (script.threads) return;
+  // It has all it needs now: what is lost would have to be mapped again each time.
+  size_t mapped = 0;
+  for (int round = 0; mapped != mapped_bytes(); ++round) {
+    FAKE_OS_CHECK(round < 5);
+    mapped = mapped_bytes();
+    run_to_the_end(script, true);
+  }
+}
+
+void run_body_if_image() {
+  const char* body = getenv(kBody);
+  if (body == nullptr) return;
+  const size_t index = strtoul(getenv(kArgument), nullptr, 10);
+  if (strcmp(body, "survive") == 0) {
+    survive(kScripts[index]);
+    _exit(0);
+  }
+  if (strcmp(body, "succeed") == 0) {
+    run_to_the_end(kScripts[index], true);
+    _exit(0);
+  }
+  _exit(4);
+}
+
+}  // namespace acre::fake_os

@@ -1,0 +1,133 @@
+// Kernels that refuse to move pages, and have unmapped the destination by then: before 6.17 mremap does so when
+// the pages lie in several mappings of its own, as they do after an earlier move, or when the program has called
+// madvise or mlock on a part of a block.
+//
+// A seccomp filter turns each mremap into a signal, whose handler plays such a kernel.
+#include <gtest/gtest.h>
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <vector>
+
+#include "../unit/support.h"
+#include "blocks.h"
+#include "child.h"
+
+#ifndef SYS_SECCOMP
+#define SYS_SECCOMP 1
+#endif
+
+namespace acre::fake_os {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+struct Call {
+  long from, old_size, new_size, flags, to;
+  void answer(long result) const;
+  ucontext_t* context;
+};
+
+#if defined(__x86_64__)
+Call call_of(ucontext_t* context) {
+  const greg_t* r = context->uc_mcontext.gregs;
+  return {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], context};
+}
+void Call::answer(long result) const { context->uc_mcontext.gregs[REG_RAX] = result; }
+#else
+Call call_of(ucontext_t* context) {
+  const auto* r = context->uc_mcontext.regs;
+  return {static_cast<long>(r[0]), static_cast<long>(r[1]), static_cast<long>(r[2]), static_cast<long>(r[3]),
+          static_cast<long>(r[4]), context};
+}
+void Call::answer(long result) const { context->uc_mcontext.regs[0] = static_cast<unsigned long>(result); }
+#endif
+
+// What the program's other threads map into the hole meanwhile.
+bool g_somebody_takes_the_hole = false;
+void* g_theirs[64];
+unsigned g_theirs_count = 0;
+volatile unsigned g_moves = 0;
+
+void take_the_hole(long at) {
+  void* theirs = mmap(pointer_to(static_cast<Address>(at)), kPageBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (theirs == MAP_FAILED || g_theirs_count == 64) return;
+  *static_cast<char*>(theirs) = 42;
+  g_theirs[g_theirs_count++] = theirs;
+}
+
+void play_mremap(int, siginfo_t*, void* context) {
+  const int saved = errno;
+  const Call call = call_of(static_cast<ucontext_t*>(context));
+  if ((call.flags & MREMAP_FIXED) != 0) {
+    g_moves = g_moves + 1;
+    munmap(pointer_to(static_cast<Address>(call.to)), static_cast<size_t>(call.new_size));
+    if (g_somebody_takes_the_hole) take_the_hole(call.to);
+    call.answer(-EFAULT);
+  } else if (call.new_size <= call.old_size) {
+    const size_t rest = static_cast<size_t>(call.old_size - call.new_size);
+    if (rest != 0) munmap(pointer_to(static_cast<Address>(call.from + call.new_size)), rest);
+    call.answer(call.from);
+  } else {
+    call.answer(-EFAULT);
+  }
+  errno = saved;
+}
+
+// False where the sandbox this runs in does not allow it.
+bool play_kernel() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof filter / sizeof filter[0], filter};
+  struct sigaction action = {};
+  action.sa_sigaction = play_mremap;
+  action.sa_flags = SA_SIGINFO;
+  return sigaction(SIGSYS, &action, nullptr) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Large and huge blocks grow and shrink; then all memory that acre believes to have is used.
+void grow_and_use_everything() {
+  if (!play_kernel()) return;
+  Blocks blocks;
+  for (int i = 0; i < 4; ++i) blocks.allocate(5 * kMiB);
+  for (size_t size = 9 * kMiB; size < 300 * kMiB; size = size * 9 / 5) {
+    for (size_t i = 0; i < blocks.count(); ++i) FAKE_OS_CHECK(blocks.resize(i, size));
+  }
+  for (size_t i = 0; i < blocks.count(); ++i) FAKE_OS_CHECK(blocks.resize(i, 50 * kMiB));
+  for (int i = 0; i < 60; ++i) FAKE_OS_CHECK(blocks.allocate(3 * kMiB) != nullptr);
+  for (int i = 0; i < 60; ++i) FAKE_OS_CHECK(blocks.allocate_zeroed(kMiB) != nullptr);
+  for (int i = 0; i < 2000; ++i) FAKE_OS_CHECK(blocks.allocate(20000) != nullptr);
+  blocks.free_all();
+  for (unsigned i = 0; i < g_theirs_count; ++i) {
+    FAKE_OS_CHECK(*static_cast<char*>(g_theirs[i]) == 42);
+  }
+}
+
+TEST(Kernels, ARefusedMoveLeavesAHole) {
+  EXPECT_EQ(in_child(grow_and_use_everything), "");
+}
+
+TEST(Kernels, ARefusedMoveLeavesAHoleThatSomebodyTakes) {
+  g_somebody_takes_the_hole = true;
+  EXPECT_EQ(in_child(grow_and_use_everything), "");
+  g_somebody_takes_the_hole = false;
+}
+
+}  // namespace
+}  // namespace acre::fake_os

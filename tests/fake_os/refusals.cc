@@ -1,0 +1,98 @@
+// Every script, with every one of its requests refused in turn: that one alone, or that one and all after it.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "child.h"
+#include "os/os.h"
+#include "scripts.h"
+
+namespace acre::fake_os {
+namespace {
+
+constexpr long kAlone = 1;
+constexpr long kFromThereOn = 1000000000;
+
+long requests_of(const Script& script) {
+  long requests = 0;
+  const std::string failure = in_child(
+      [&] {
+        const long before = os::testing::requests_made();
+        Blocks blocks;
+        script.run(blocks);
+        FAKE_OS_CHECK(blocks.refused() == 0);
+        answer_with(os::testing::requests_made() - before);
+      },
+      &requests);
+  EXPECT_EQ(failure, "");
+  return requests;
+}
+
+class Refusals : public testing::TestWithParam<std::tuple<size_t, long>> {
+ protected:
+  const Script& script = kScripts[std::get<0>(GetParam())];
+  const long refused = std::get<1>(GetParam());
+};
+
+TEST_P(Refusals, OfEveryRequest) {
+  const long requests = requests_of(script);
+  ASSERT_GT(requests, 0);
+  RecordProperty("requests", static_cast<int>(requests));
+  int failures = 0;
+  for (long k = 0; k <= requests && failures < 3; ++k) {
+    const std::string failure = in_child([&] {
+      os::testing::refuse_requests(k, refused);
+      survive(script);
+    });
+    EXPECT_EQ(failure, "") << script.name << ": request " << k << " of " << requests << " refused";
+    failures += !failure.empty();
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Refusals::ParamType>& info) {
+  const bool alone = std::get<1>(info.param) == kAlone;
+  return std::string(kScripts[std::get<0>(info.param)].name) + (alone ? "_alone" : "_from_there_on");
+}
+INSTANTIATE_TEST_SUITE_P(Scripts, Refusals,
+                         testing::Combine(testing::Range(size_t{0}, kScriptCount),
+                                          testing::Values(kAlone, kFromThereOn)),
+                         name_of);
+
+// Start-up too, which reserves the table of headers and places the window: its are the first two.
+class RefusalsAtStart : public testing::TestWithParam<size_t> {};
+
+TEST_P(RefusalsAtStart, OfEachOfTheFirstRequests) {
+  const std::string script = std::to_string(GetParam());
+  const int most = GetParam() < 2 ? 15 : 3;
+  for (int k = 0; k < most; ++k) {
+    for (const char* refused : {",1", ",2", ",1000000000"}) {
+      const std::string refuse = std::to_string(k) + refused;
+      EXPECT_EQ(in_new_image("survive", script, refuse, ""), "") << "refused: " << refuse;
+    }
+  }
+}
+
+TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
+  const std::string script = std::to_string(GetParam());
+  for (const char* conf : {"flat_page_map:0", "decay_ms:0", "thread_cache_max:0,arenas:1"}) {
+    EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
+  }
+}
+
+// Without the table: everything goes on, only slower.
+TEST_P(RefusalsAtStart, WithoutTheWindowAllSucceeds) {
+  const std::string script = std::to_string(GetParam());
+  EXPECT_EQ(in_new_image("succeed", script, "0,1", ""), "") << "the reservation refused";
+  EXPECT_EQ(in_new_image("succeed", script, "1,1", ""), "") << "its first part refused";
+}
+INSTANTIATE_TEST_SUITE_P(Scripts, RefusalsAtStart, testing::Range(size_t{0}, kScriptCount),
+                         [](const auto& info) { return std::string(kScripts[info.param].name); });
+
+}  // namespace
+}  // namespace acre::fake_os
+
+int main(int argc, char** argv) {
+  acre::fake_os::run_body_if_image();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,144 @@
+#include "scripts.h"
+
+#include <atomic>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "../unit/support.h"
+
+namespace acre::fake_os {
+
+namespace {
+
+constexpr size_t kKiB = size_t{1} << 10;
+constexpr size_t kMiB = size_t{1} << 20;
+
+void first_block(Blocks& blocks) {
+  blocks.allocate(1);
+  blocks.allocate_zeroed(100);
+  blocks.allocate(5000);
+}
+
+void growth_by_small_blocks(Blocks& blocks) {
+  test::Random random(1);
+  while (blocks.bytes() + blocks.refused() * kKiB < 70 * kMiB) {
+    blocks.allocate(random.one_in(200) ? random.between(1, 900) : random.between(12 * kKiB, 32 * kKiB));
+  }
+}
+
+void every_class(Blocks& blocks) {
+  for (size_t size = 1; size <= 32 * kKiB; size += size / 9 + 1) {
+    for (int i = 0; i < 10; ++i) blocks.allocate(size);
+  }
+}
+
+void large_blocks(Blocks& blocks) {
+  for (size_t size = 33 * kKiB; size < 40 * kMiB; size += size / 3) blocks.allocate(size);
+  for (size_t i = 0; i < blocks.count(); ++i) blocks.free(i);
+  for (size_t size = 40 * kKiB; size < 60 * kMiB; size += size / 2) blocks.allocate_zeroed(size);
+}
+
+void huge_blocks(Blocks& blocks) {
+  for (size_t size : {65 * kMiB, 100 * kMiB, 300 * kMiB}) blocks.allocate(size);
+  if (blocks.count() > 1) blocks.free(1);
+  blocks.allocate_zeroed(80 * kMiB);
+}
+
+void aligned_blocks(Blocks& blocks) {
+  for (size_t alignment = 8; alignment <= kKiB * kMiB; alignment *= alignment < kMiB ? 2 : 8) {
+    blocks.allocate_aligned(alignment, 1);
+    blocks.allocate_aligned(alignment, alignment / 2 + 100);
+  }
+}
+
+// One block from small to huge and back, with others in its way.
+void one_block_grows(Blocks& blocks) {
+  if (blocks.allocate(20) == nullptr) return;
+  for (size_t size = 30; size < 150 * kMiB; size += size / 2) {
+    blocks.resize(0, size);
+    if (blocks.count() < 20) blocks.allocate(size < 200 * kKiB ? size : 100);
+  }
+  for (size_t size = 100 * kMiB; size > 10; size /= 4) blocks.resize(0, size);
+}
+
+void several_blocks_grow(Blocks& blocks) {
+  for (int i = 0; i < 6; ++i) blocks.allocate(50 * kKiB);
+  for (size_t size = 70 * kKiB; size < 12 * kMiB; size += size / 2) {
+    for (size_t i = 0; i < blocks.count(); ++i) blocks.resize(i, size + i * 5000);
+  }
+  for (size_t i = 0; i < blocks.count(); ++i) blocks.resize(i, 40 * kKiB);
+}
+
+// Zeroed memory after memory that was not: what was written must not show.
+void zeroed_blocks(Blocks& blocks) {
+  for (int round = 0; round < 2; ++round) {
+    for (size_t size = 1; size < 90 * kMiB; size = size * 3 + 1) {
+      blocks.allocate(size);
+      blocks.allocate_zeroed(size);
+    }
+    if (round == 0) blocks.free_all();
+  }
+}
+
+// Each free run and each run needs a header.
+void many_runs(Blocks& blocks) {
+  for (size_t i = 0; i < 600; ++i) blocks.allocate((33 + i % 50) * kKiB);
+  for (size_t i = 0; i < blocks.count(); ++i) blocks.free(i);
+  for (size_t i = 0; i < 300; ++i) blocks.allocate((34 + i % 90) * kKiB);
+}
+
+void threads_one_by_one(Blocks& blocks) {
+  for (int i = 0; i < 4; ++i) {
+    Blocks theirs;
+    std::thread([&] {
+      for (size_t size = 16; size < 200 * kKiB; size *= 2) theirs.allocate(size);
+      if (theirs.count() > 3) theirs.free(2);
+    }).join();
+    blocks.take(theirs);
+    if (blocks.count() > 5) blocks.free(5);
+  }
+}
+
+// As many threads at once as there may be arenas, and each frees what another has allocated.
+void threads_at_once(Blocks& blocks) {
+  constexpr size_t kThreads = 12;
+  std::vector<Blocks> theirs(kThreads);
+  std::atomic<size_t> ready{0};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (size_t size = 24; size < 300 * kKiB; size *= 3) theirs[i].allocate(size);
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      Blocks& next = theirs[(i + 1) % kThreads];
+      next.check_all();
+      ++ready;
+      while (ready < 2 * kThreads) std::this_thread::yield();
+      if (next.count() > 2) next.free(1);
+      if (next.count() > 2) next.free(0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (Blocks& each : theirs) blocks.take(each);
+}
+
+}  // namespace
+
+const Script kScripts[] = {
+    {"first_block", first_block, false},
+    {"growth_by_small_blocks", growth_by_small_blocks, false},
+    {"every_class", every_class, false},
+    {"large_blocks", large_blocks, false},
+    {"huge_blocks", huge_blocks, false},
+    {"aligned_blocks", aligned_blocks, false},
+    {"one_block_grows", one_block_grows, false},
+    {"several_blocks_grow", several_blocks_grow, false},
+    {"zeroed_blocks", zeroed_blocks, false},
+    {"many_runs", many_runs, false},
+    {"threads_one_by_one", threads_one_by_one, true},
+    {"threads_at_once", threads_at_once, true},
+};
+const size_t kScriptCount = std::size(kScripts);
+
+}  // namespace acre::fake_os

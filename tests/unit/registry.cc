@@ -1,0 +1,135 @@
+// heap/registry: threads come and go, and leave nothing behind.
+#include "heap/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "acre/acre.h"
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "support.h"
+
+namespace acre {
+namespace {
+
+size_t used_pages() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
+  return pages;
+}
+
+unsigned bound_threads() {
+  unsigned threads = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) threads += arenas::at(i)->threads;
+  return threads;
+}
+
+void live_a_little(uint64_t seed) {
+  test::Random random(seed);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 500; ++i) {
+    blocks.push_back(acre_malloc(random.between(1, 5000)));
+    ASSERT_NE(blocks.back(), nullptr);
+  }
+  for (void* block : blocks) acre_free(block);
+}
+
+TEST(Registry, AThreadGetsItsHeapWithItsFirstAllocation) {
+  const unsigned before = registry::live_heaps();
+  std::thread([before] {
+    EXPECT_EQ(heap_if_any(), nullptr);
+    acre_free(nullptr);
+    EXPECT_EQ(heap_if_any(), nullptr) << "to free needs none";
+    live_a_little(1);
+    ASSERT_NE(heap_if_any(), nullptr);
+    EXPECT_EQ(heap_if_any()->token, this_thread());
+    EXPECT_EQ(registry::live_heaps(), before + 1);
+  }).join();
+  EXPECT_EQ(registry::live_heaps(), before);
+}
+
+TEST(Registry, EndedThreadsLeaveNothing) {
+  live_a_little(1);
+  std::thread(live_a_little, 2).join();
+  empty_heap(*heap_if_any());
+  const size_t pages = used_pages();
+  const size_t metadata = metadata::allocated_bytes();
+  const unsigned bound = bound_threads();
+  for (uint64_t i = 0; i < 200; ++i) std::thread(live_a_little, i).join();
+  EXPECT_EQ(used_pages(), pages);
+  EXPECT_EQ(bound_threads(), bound);
+  EXPECT_LE(metadata::allocated_bytes() - metadata, size_t{64} << 10) << "heaps are used again";
+}
+
+TEST(Registry, BlocksOutliveTheirThread) {
+  std::vector<void*> blocks;
+  live_a_little(1);
+  empty_heap(*heap_if_any());
+  const size_t pages = used_pages();
+  std::thread([&] {
+    for (size_t i = 0; i < 3000; ++i) blocks.push_back(memset(acre_malloc(200), static_cast<int>(i), 200));
+  }).join();
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    ASSERT_EQ(static_cast<unsigned char*>(blocks[i])[199], i % 256);
+    acre_free(blocks[i]);
+  }
+  empty_heap(*heap_if_any());
+  EXPECT_EQ(used_pages(), pages);
+}
+
+TEST(Registry, ThreadsAtOnceAreSpreadOverArenas) {
+  live_a_little(1);
+  constexpr unsigned kThreads = 6;
+  std::atomic<unsigned> born{0};
+  std::vector<Arena*> arenas(kThreads);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      acre_free(acre_malloc(1));
+      arenas[i] = heap_if_any()->arena;
+      ++born;
+      while (born < kThreads) std::this_thread::yield();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(arenas::count(), arenas::most());
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    EXPECT_EQ(arenas::at(i)->index, i);
+    const auto here = std::count(arenas.begin(), arenas.end(), arenas::at(i));
+    EXPECT_LE(here, static_cast<long>((kThreads + 1) / smaller(arenas::most(), kThreads + 1) + 1));
+  }
+}
+
+TEST(Registry, ARefusedBirthIsTriedAgain) {
+  std::thread([] {
+    os::testing::refuse_requests(0, 1000000);
+    // Spare heaps and free pages may make it possible all the same.
+    void* p = acre_malloc(size_t{200} << 20);
+    EXPECT_EQ(p, nullptr);
+    os::testing::refuse_nothing();
+    live_a_little(3);
+  }).join();
+}
+
+TEST(Registry, TheChildOfAForkHasOneHeap) {
+  live_a_little(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool one = registry::live_heaps() == 1 && bound_threads() == 1;
+    live_a_little(2);
+    _exit(one ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace acre

@@ -1,0 +1,190 @@
+// heap/shelves: what a thread cache keeps, and the bound that all of them share.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "acre/acre.h"
+#include "heap/registry.h"
+#include "support.h"
+#include "tables/options.h"
+
+namespace acre {
+namespace {
+
+void set_bound(size_t bytes) {
+  std::string setting = "ACRE_CONF=thread_cache_max:" + std::to_string(bytes);
+  char* environment[] = {setting.data(), nullptr};
+  read_options(environment);
+}
+
+// Walks a heap's shelves; the calling thread's own heap.
+struct Walk {
+  size_t kept_pages = 0;
+  size_t adopted = 0;
+  size_t available = 0;
+
+  explicit Walk(const Heap& heap) {
+    for (const Slab* slab = heap.adopted.newest(); slab != nullptr; slab = slab->node.next) {
+      EXPECT_EQ(slab->shelf, Shelf::kAdopted);
+      visit(heap, slab);
+      ++adopted;
+    }
+    for (SizeClass c = 0; c < kSmallClasses; ++c) walk_class(heap, c);
+    EXPECT_EQ(heap.kept_pages, kept_pages);
+    EXPECT_LE(heap.kept_pages, heap.allowed_pages);
+  }
+
+ private:
+  void walk_class(const Heap& heap, SizeClass c) {
+    const Shelves& shelves = heap.shelves[c];
+    unsigned empties = 0;
+    for (const Slab* slab = shelves.available.newest(); slab != nullptr; slab = slab->node.next) {
+      EXPECT_EQ(slab->shelf, Shelf::kAvailable);
+      EXPECT_EQ(slab->size_class, c);
+      visit(heap, slab);
+      empties += slab::used(slab) == 0;
+      ++available;
+    }
+    EXPECT_EQ(shelves.empties, empties);
+    EXPECT_LE(shelves.empties, shelves.keep);
+    EXPECT_LE(shelves.keep, kMostRunsKept);
+    if (shelves.current != nullptr) {
+      EXPECT_EQ(shelves.current->shelf, Shelf::kCurrent);
+      EXPECT_EQ(shelves.current->owner, heap.token);
+    }
+  }
+  void visit(const Heap& heap, const Slab* slab) {
+    EXPECT_EQ(slab->owner, heap.token);
+    kept_pages += slab->pages;
+  }
+};
+
+// Runs of the thread: its heap is there, and is emptied before and after.
+class ShelvesTest : public testing::Test {
+ protected:
+  ShelvesTest() {
+    acre_free(acre_malloc(1));
+    empty_heap(*heap_if_any());
+    set_bound(size_t{32} << 20);
+  }
+  ~ShelvesTest() override {
+    empty_heap(heap());
+    EXPECT_EQ(heap().kept_pages, 0u);
+    EXPECT_EQ(heap().allowed_pages, 0u);
+    set_bound(size_t{32} << 20);
+    EXPECT_EQ(shared_allowance_left(), size_t{32} << 20);
+  }
+  static Heap& heap() { return *heap_if_any(); }
+};
+
+std::vector<void*> allocate(size_t count, size_t size) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) {
+    block = acre_malloc(size);
+    if (block == nullptr) abort();
+  }
+  return blocks;
+}
+
+void free_shuffled(std::vector<void*> blocks, uint64_t seed) {
+  test::Random random(seed);
+  for (size_t i = blocks.size(); i != 0; --i) {
+    std::swap(blocks[i - 1], blocks[random.below(i)]);
+    acre_free(blocks[i - 1]);
+  }
+}
+
+class ShelvesBound : public ShelvesTest, public testing::WithParamInterface<size_t> {};
+
+TEST_P(ShelvesBound, IsRespected) {
+  set_bound(GetParam());
+  std::vector<void*> blocks;
+  for (size_t size : {16, 100, 1000, 5000, 30000}) {
+    for (void* block : allocate((size_t{4} << 20) / size, size)) blocks.push_back(block);
+  }
+  test::Random random(1);
+  for (size_t i = blocks.size(); i != 0; --i) {
+    std::swap(blocks[i - 1], blocks[random.below(i)]);
+    acre_free(blocks[i - 1]);
+    ASSERT_LE(heap().kept_pages, heap().allowed_pages);
+    if (i % 1024 == 0) {
+      const Walk walk(heap());
+      ASSERT_LE(walk.kept_pages * kPageBytes, GetParam());
+      ASSERT_EQ(heap().allowed_pages * kPageBytes + shared_allowance_left(), GetParam() / kPageBytes * kPageBytes);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Bytes, ShelvesBound,
+                         testing::Values(size_t{0}, size_t{100000}, size_t{256} << 10, size_t{1} << 20,
+                                         (size_t{3} << 20) + 12345, size_t{32} << 20));
+
+TEST_F(ShelvesTest, ThreadsShareTheBound) {
+  constexpr size_t kBound = size_t{1} << 20;
+  set_bound(kBound);
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    threads.emplace_back([=] {
+      for (int round = 0; round < 10; ++round) {
+        free_shuffled(allocate(20000, 64 + seed * 100), seed);
+        const Walk walk(*heap_if_any());
+        ASSERT_LE(walk.kept_pages * kPageBytes, kBound);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared_allowance_left() + heap().allowed_pages * kPageBytes, kBound) << "ended threads kept a part";
+}
+
+// At the edge of a run: the same runs serve, round after round.
+TEST_F(ShelvesTest, RunsAreNotMadeAndDestroyedEachTime) {
+  const SizeClass c = class_of_size(512);
+  const size_t capacity = run_shape(c).capacity;
+  std::vector<void*> base = allocate(capacity, 512);
+  for (int i = 0; i < 30; ++i) free_shuffled(allocate(4 * capacity, 512), 1);  // learns how many to keep
+  const uint64_t new_runs = heap().counts.new_runs;
+  for (int i = 0; i < 100; ++i) free_shuffled(allocate(4 * capacity, 512), 2);
+  EXPECT_LE(heap().counts.new_runs - new_runs, 20u) << "of 400 runs that were filled and emptied";
+  const Walk walk(heap());
+  for (void* block : base) acre_free(block);
+}
+
+TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
+  const SizeClass c = class_of_size(2048);
+  const size_t capacity = run_shape(c).capacity;
+  std::vector<void*> blocks = allocate(2 * capacity, 2048);
+  acre_free(blocks[0]);
+  EXPECT_EQ(Walk(heap()).adopted, 1u);
+  for (size_t i = 1; i < run_shape(c).enough; ++i) acre_free(blocks[i]);
+  const Walk walk(heap());
+  EXPECT_EQ(walk.adopted, 0u);
+  EXPECT_EQ(walk.available, 1u) << "enough of it is free";
+  for (size_t i = run_shape(c).enough; i < blocks.size(); ++i) acre_free(blocks[i]);
+}
+
+// What a thread no longer uses goes back by collection, without a call that asks for it.
+TEST_F(ShelvesTest, CollectionRetiresWhatIsIdle) {
+  free_shuffled(allocate(3000, 700), 3);
+  EXPECT_NE(heap().shelves[class_of_size(700)].current, nullptr);
+  for (int step = 0; step < 200; ++step) collect_step(heap());
+  for (const Shelves& shelves : heap().shelves) EXPECT_EQ(shelves.current, nullptr);
+  EXPECT_EQ(heap().kept_pages, 0u);
+}
+
+TEST_F(ShelvesTest, AnEmptiedHeapReturnsAllPages) {
+  auto used = [] {
+    size_t pages = 0;
+    for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
+    return pages;
+  };
+  const size_t before = used();
+  for (size_t size = 1; size <= kSmallMax; size += size / 3 + 1) free_shuffled(allocate(500, size), size);
+  empty_heap(heap());
+  EXPECT_EQ(used(), before);
+}
+
+}  // namespace
+}  // namespace acre

@@ -1,0 +1,327 @@
+// slab/lifecycle: random steps of several holders against a model; then threads that stress a few runs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/atomics.h"
+#include "slab_support.h"
+
+namespace acre {
+namespace {
+
+constexpr unsigned kOwners = 3;
+ThreadToken token(unsigned owner) { return 0x100 + owner * 0x10; }
+
+// One class, several owners that each have a few runs; blocks are freed by anyone.
+class Fuzz {
+ public:
+  Fuzz(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
+
+  void step() {
+    switch (random_.below(8)) {
+      case 0: acquire(); break;
+      case 1: case 2: with_owned(&Fuzz::allocate); break;
+      case 3: with_owned(&Fuzz::defer); break;
+      case 4: with_owned(&Fuzz::collect); break;
+      case 5: with_owned(&Fuzz::release); break;
+      case 6: adopt(); break;
+      default: free_remotely(); break;
+    }
+    check();
+  }
+
+  void finish() {
+    while (!runs_.empty()) {
+      auto at = runs_.begin();
+      std::vector<void*> blocks = std::move(at->second.out);
+      Slab* slab = at->first;
+      bool owned = at->second.owner != kNoThread;
+      runs_.erase(at);
+      if (owned) {
+        for (void* block : blocks) slab::defer(slab, block);
+        slab::release(slab);
+      } else {
+        test::give_back(slab, blocks);
+      }
+    }
+    EXPECT_EQ(arena_.pages.counts().used, 0u) << "pages were lost";
+    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
+  }
+
+ private:
+  struct Known {
+    ThreadToken owner;
+    ThreadToken last_owner;
+    std::vector<void*> out;
+  };
+
+  void acquire() {
+    if (runs_.size() >= 12) return;
+    const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
+    Slab* slab = arena_.bins[c_].take(me);
+    if (slab == nullptr) {
+      slab = test::make_slab(arena_, c_, me);
+      ASSERT_NE(slab, nullptr);
+      ASSERT_FALSE(runs_.contains(slab)) << "the same run twice";
+      runs_[slab] = {me, me, {}};
+    }
+    for (auto& [other, known] : runs_) {
+      if (holding(other) == Holding::kBinned) {
+        ASSERT_LT(slab->base, other->base) << "a lower run was in the bin";
+      }
+    }
+    runs_[slab].owner = runs_[slab].last_owner = me;
+  }
+
+  void with_owned(void (Fuzz::*act)(Slab*, Known&)) {
+    for (auto& [slab, known] : runs_) {
+      if (known.owner != kNoThread && random_.one_in(3)) return (this->*act)(slab, known);
+    }
+  }
+
+  void allocate(Slab* slab, Known& known) {
+    const uint32_t uncarved = slab->capacity - slab->carved;
+    LowAddress list = slab::take_deferred(slab);
+    if (uncarved != 0) list = slab::carve(slab, static_cast<uint32_t>(random_.between(1, uncarved)), list);
+    take_out(known, test::blocks_of(slab, list));
+  }
+
+  static void take_out(Known& known, const std::vector<void*>& blocks) {
+    known.out.insert(known.out.end(), blocks.begin(), blocks.end());
+  }
+
+  std::vector<void*> take_some(std::vector<void*>& blocks) {
+    for (size_t i = blocks.size(); i > 1; --i) std::swap(blocks[i - 1], blocks[random_.below(i)]);
+    const size_t count = random_.one_in(4) ? blocks.size() : random_.below(blocks.size() + 1);
+    return test::take_from(blocks, count);
+  }
+
+  void defer(Slab* slab, Known& known) {
+    for (void* block : take_some(known.out)) slab::defer(slab, block);
+  }
+
+  void collect(Slab* slab, Known& known) { take_out(known, test::blocks_of(slab, slab::collect_remote(slab))); }
+
+  void release(Slab* slab, Known& known) {
+    const bool gone = known.out.empty();
+    slab::release(slab);
+    if (gone) {
+      runs_.erase(slab);
+    } else {
+      known.owner = kNoThread;
+    }
+  }
+
+  void adopt() {
+    const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
+    for (auto& [slab, known] : runs_) {
+      const bool should = holding(slab) == Holding::kFull && known.last_owner == me;
+      ASSERT_EQ(slab::adopt(slab, me), should);
+      if (should) {
+        known.owner = me;
+        return;
+      }
+    }
+  }
+
+  void free_remotely() {
+    if (runs_.empty()) return;
+    auto at = runs_.begin();
+    std::advance(at, static_cast<long>(random_.below(runs_.size())));
+    Slab* slab = at->first;
+    std::vector<void*> blocks = take_some(at->second.out);
+    if (at->second.owner == kNoThread && at->second.out.empty()) runs_.erase(at);
+    test::give_back(slab, blocks);
+  }
+
+  static Holding holding(const Slab* slab) { return load_remote(slab).holding; }
+
+  void check() {
+    uint32_t binned = 0;
+    for (auto& [slab, known] : runs_) {
+      ASSERT_EQ(slab->owner, known.owner);
+      const RemoteWord word = load_remote(slab);
+      if (known.owner != kNoThread) {
+        test::expect_adds_up(slab, known.out.size());
+        continue;
+      }
+      ASSERT_NE(word.holding, Holding::kOwned);
+      binned += word.holding == Holding::kBinned;
+      ASSERT_EQ(word.free, slab->capacity - known.out.size());
+      ASSERT_EQ(word.free - word.local, test::list_length(slab, head_block(slab, word)));
+      ASSERT_EQ(word.holding == Holding::kBinned, word.free >= slab->enough);
+    }
+    ASSERT_EQ(arena_.bins[c_].count(), binned);
+    ASSERT_EQ(arena_.pages.counts().used, runs_.size() * run_shape(c_).pages);
+  }
+
+  test::Random random_;
+  const SizeClass c_;
+  Arena& arena_ = test::new_arena();
+  std::map<Slab*, Known> runs_;
+};
+
+class SlabFuzz : public testing::TestWithParam<int> {};
+
+TEST_P(SlabFuzz, HoldersAgainstAModel) {
+  static constexpr size_t kSizes[] = {8, 16, 128, 1000, 4096, 9000, 20000, 32768};
+  const auto seed = static_cast<uint64_t>(GetParam());
+  Fuzz fuzz(seed, class_of_size(kSizes[seed % 8]));
+  const int steps = seed % 8 < 2 ? 400 : 3000;  // thousands of blocks a run
+  for (int step = 0; step < steps; ++step) {
+    SCOPED_TRACE(step);
+    fuzz.step();
+    if (HasFailure()) return;
+  }
+  fuzz.finish();
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, SlabFuzz, testing::Range(0, 16));
+
+// --- Threads ------------------------------------------------------------------------------------------------
+
+// Each thread allocates from runs that it owns, throws what it gets into a pot, and frees, in groups by run,
+// what it finds there. The second word of a block says whether it is out: none is handed out twice.
+class Stress {
+ public:
+  explicit Stress(SizeClass c) : c_(c) {}
+
+  void work(unsigned index, int rounds) {
+    const ThreadToken me = token(index);
+    test::Random random(index + 77);
+    Slab* current = nullptr;
+    for (int round = 0; round < rounds; ++round) {
+      if (current == nullptr) current = next_run(me);
+      ASSERT_NE(current, nullptr);
+      if (!fill_pot(current, random)) {
+        slab::release(current);
+        current = nullptr;
+      }
+      free_from_pot(current, random);
+    }
+    if (current != nullptr) slab::release(current);
+  }
+
+  void finish() {
+    while (!pot_.empty()) {
+      auto [slab, blocks] = take_group(pot_.begin());
+      test::give_back(slab, blocks);
+    }
+    EXPECT_EQ(arena_.pages.counts().used, 0u) << "a run with blocks that nobody can reach";
+    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
+  }
+
+ private:
+  using Pot = std::map<Slab*, std::vector<void*>>;
+  static uint64_t& state_of(void* block) { return static_cast<uint64_t*>(block)[1]; }
+  static constexpr uint64_t kOut = 0x0123456789abcdef;
+
+  Slab* next_run(ThreadToken me) {
+    if (Slab* slab = arena_.bins[c_].take(me)) return slab;
+    return test::make_slab(arena_, c_, me);
+  }
+
+  bool fill_pot(Slab* slab, test::Random& random) {
+    LowAddress list = kEndOfList;
+    if (random.one_in(2)) {
+      list = slab::collect_remote(slab);
+    } else {
+      const uint32_t uncarved = slab->capacity - slab->carved;
+      list = slab::take_deferred(slab);
+      if (uncarved != 0) list = slab::carve(slab, smaller(uncarved, 8u), list);
+    }
+    if (is_end(list)) return false;
+    std::vector<void*> blocks = test::blocks_of(slab, list);
+    for (void* block : blocks) {
+      EXPECT_NE(state_of(block), kOut) << "handed out twice";
+      state_of(block) = kOut;
+    }
+    std::lock_guard lock(mutex_);
+    std::vector<void*>& there = pot_[slab];
+    there.insert(there.end(), blocks.begin(), blocks.end());
+    return true;
+  }
+
+  // A group of blocks of one run, out of the pot.
+  std::pair<Slab*, std::vector<void*>> take_group(Pot::iterator at, size_t most = SIZE_MAX) {
+    Slab* slab = at->first;
+    std::vector<void*> blocks = test::take_from(at->second, smaller(at->second.size(), most));
+    if (at->second.empty()) pot_.erase(at);
+    for (void* block : blocks) {
+      EXPECT_EQ(state_of(block), kOut);
+      state_of(block) = 0;
+    }
+    return {slab, std::move(blocks)};
+  }
+
+  void free_from_pot(Slab* mine, test::Random& random) {
+    std::unique_lock lock(mutex_);
+    if (pot_.empty() || (pot_.size() < 4 && random.one_in(2))) return;
+    auto at = pot_.begin();
+    std::advance(at, static_cast<long>(random.below(pot_.size())));
+    auto [slab, blocks] = take_group(at, random.between(1, 40));
+    lock.unlock();
+    if (slab == mine) {
+      for (void* block : blocks) slab::defer(slab, block);
+    } else if (!blocks.empty() && random.one_in(3) && mine != nullptr && slab::adopt(slab, relaxed_load(mine->owner))) {
+      for (void* block : blocks) slab::defer(slab, block);
+      slab::release(slab);
+    } else {
+      test::give_back(slab, blocks);
+    }
+  }
+
+  const SizeClass c_;
+  Arena& arena_ = test::new_arena();
+  std::mutex mutex_;
+  Pot pot_;
+};
+
+class SlabStress : public testing::TestWithParam<size_t> {};
+
+TEST_P(SlabStress, NothingIsLost) {
+  Stress stress(class_of_size(GetParam()));
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { stress.work(i, 8000); });
+  for (std::thread& thread : threads) thread.join();
+  stress.finish();
+}
+INSTANTIATE_TEST_SUITE_P(Sizes, SlabStress, testing::Values(16, 512, 4096, 32768));
+
+// One run, one owner, several that free its blocks one by one: the owner sees each come back once.
+TEST(SlabThreads, OneOwnerManyFreers) {
+  const SizeClass c = class_of_size(256);
+  Arena& arena = test::new_arena();
+  Slab* slab = test::make_slab(arena, c);
+  ASSERT_NE(slab, nullptr);
+  std::vector<void*> blocks = test::carve_all(slab);
+  constexpr size_t kFreers = 3;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::thread> freers;
+    for (size_t i = 0; i < kFreers; ++i) {
+      freers.emplace_back([&, i] {
+        for (size_t block = i; block < blocks.size(); block += kFreers) test::give_back(slab, {blocks[block]});
+      });
+    }
+    std::vector<void*> back;
+    while (back.size() < blocks.size()) {
+      for (void* block : test::blocks_of(slab, slab::collect_remote(slab))) back.push_back(block);
+    }
+    for (std::thread& freer : freers) freer.join();
+    std::sort(back.begin(), back.end());
+    std::sort(blocks.begin(), blocks.end());
+    ASSERT_EQ(back, blocks);
+  }
+  test::expect_adds_up(slab, blocks.size());
+  test::give_back(slab, blocks);
+  slab::release(slab);
+  EXPECT_EQ(arena.pages.counts().used, 0u);
+}
+
+}  // namespace
+}  // namespace acre
