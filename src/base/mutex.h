@@ -2,9 +2,9 @@
 //
 // Ranks order the locks: a thread may only take a lock whose rank is higher than those it holds (checked in
 // debug builds). No lock is held over a system call, so a holder is never asleep for long and a short spin
-// mostly suffices.
+// mostly suffices; the one exception is the heap that dying threads share.
 //
-// fork: the forking thread takes all locks (entry/fork.cc). Between the prepare and the parent or child
+// fork: the forking thread takes all locks (heap/registry.cc). Between the prepare and the parent or child
 // handler it owns them all, and other libraries' handlers may allocate in that time: for this thread alone
 // lock and unlock then do nothing.
 #pragma once
@@ -73,7 +73,7 @@ class ACRE_CAPABILITY("mutex") Mutex {
 
   std::atomic<uint32_t> state_{kFree};
   std::atomic<uint32_t> contentions_{0};
-  Rank rank_;
+  [[maybe_unused]] Rank rank_;  // debug builds check it
 };
 
 class ACRE_SCOPED_CAPABILITY Lock {

@@ -27,21 +27,20 @@ void add_slab(Statistics& s, const Slab* slab) {
   s.live_blocks += slab->capacity - free;
 }
 
-// The window's slab runs, in no moment's state: others go on changing them.
+// In no moment's state: their owners go on changing them.
 void add_slabs(Statistics& s) {
-  const Address end = window::start() + window::used_bytes();
-  for (Address at = window::start(); at < end; at += unit_table::kUnitBytes) {
-    const Run* run = g_page_map.find(pointer_to(at));
-    if (run != nullptr && run->kind == RunKind::kSlab && run->base == at) add_slab(s, run->slab);
-  }
+  g_page_map.for_each_run([&s](const Run* run) {
+    if (run->kind == RunKind::kSlab) add_slab(s, run->slab);
+  });
 }
 
 void add_heap(Heap& heap, void* argument) {
   auto& s = *static_cast<Statistics*>(argument);
   ++s.threads;
-  s.refills += heap.counts.refills;
-  s.new_runs += heap.counts.new_runs;
-  s.remote_frees += heap.counts.remote_frees;
+  s.refills += relaxed_load(heap.counts.refills);
+  s.new_runs += relaxed_load(heap.counts.new_runs);
+  s.adoptions += relaxed_load(heap.counts.adoptions);
+  s.remote_frees += relaxed_load(heap.counts.remote_frees);
 }
 
 void add_arena(Statistics& s, Arena& arena) {
@@ -76,13 +75,19 @@ void print_summary(int fd) {
   text.add("acre " ACRE_VERSION ", process ").decimal(static_cast<uint64_t>(getpid())).add('\n');
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
-  text.add("  dirty pages     ").bytes(s.dirty_bytes).add("  (returned to the system within ");
-  text.signed_decimal(options().decay_ms).add(" ms of allocation activity)\n");
+  text.add("  dirty pages     ").bytes(s.dirty_bytes);
+  if (options().decay_ms < 0) {
+    text.add("  (kept: decay_ms is negative)\n");
+  } else {
+    text.add("  (returned to the system within ").signed_decimal(options().decay_ms);
+    text.add(" ms of allocation activity)\n");
+  }
   text.add("  metadata        ").bytes(s.metadata).add('\n');
   text.add("  resident        ").bytes(os::resident_bytes()).add("  (the whole process)\n");
   text.add("  mapped          ").bytes(s.mapped).add(" of address space\n");
   text.add("  threads ").decimal(s.threads).add(", arenas ").decimal(s.arenas);
   text.add(", refills ").decimal(s.refills).add(", new runs ").decimal(s.new_runs);
+  text.add(", adoptions ").decimal(s.adoptions);
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
   write_all(fd, text.c_str(), text.size());

@@ -24,6 +24,7 @@ struct Statistics {
   unsigned arenas = 0;
   uint64_t refills = 0;         // slow door events of live threads
   uint64_t new_runs = 0;
+  uint64_t adoptions = 0;
   uint64_t remote_frees = 0;
   uint64_t purges = 0;          // system calls
   uint64_t purged_bytes = 0;

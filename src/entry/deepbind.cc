@@ -12,7 +12,14 @@
 
 #include <atomic>
 
-extern "C" ACRE_EXPORT void* dlopen(const char* file, int mode) {
+#if defined(__clang__)
+#define ACRE_JUMP [[clang::musttail]] return
+#define ACRE_JUMPING
+#else
+#define ACRE_JUMP return
+#define ACRE_JUMPING __attribute__((optimize("O2")))  // in debug builds too
+#endif
+extern "C" ACRE_EXPORT ACRE_JUMPING void* dlopen(const char* file, int mode) {
   using Dlopen = void* (*)(const char*, int);
   static std::atomic<Dlopen> real{nullptr};
   Dlopen next = real.load(std::memory_order_relaxed);
@@ -20,7 +27,7 @@ extern "C" ACRE_EXPORT void* dlopen(const char* file, int mode) {
     next = reinterpret_cast<Dlopen>(dlsym(RTLD_NEXT, "dlopen"));
     real.store(next, std::memory_order_relaxed);
   }
-  return next(file, mode & ~RTLD_DEEPBIND);
+  ACRE_JUMP next(file, mode & ~RTLD_DEEPBIND);
 }
 
 #endif

@@ -20,7 +20,7 @@ static std::new_handler current_handler() { return acre_get_new_handler(); }
 #else
 // What a catch clause refers to, too.
 asm(".weak _ZSt17__throw_bad_allocv, _ZSt15get_new_handlerv");
-asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Resume");
+asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Resume, _ZSt9terminatev");
 
 #include <dlfcn.h>
 

@@ -17,7 +17,7 @@ void release_elsewhere(Slab* slab, void* p) {
     slab::defer(slab, p);
     return shelve_adopted(*heap, slab);
   }
-  ++heap->counts.remote_frees;
+  relaxed_add(heap->counts.remote_frees, uint64_t{1});
   heap->outbox.add(slab, p);
   tick(*heap);
 }

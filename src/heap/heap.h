@@ -7,7 +7,7 @@
 //
 //   malloc: slot → block                          heap/malloc.h     private list of the class
 //     └ slow door: refill → next run              heap/refill.cc    everything else
-//   free: page map → run → deferred list          heap/free.h       blocks of runs that the thread owns
+//   free: unit table → header → deferred list     heap/free.h       blocks of runs that the thread owns
 //     └ slow: adopt, outbox, large, misuse        heap/free_slow.cc everything else
 #pragma once
 
@@ -80,7 +80,6 @@ struct HeapCounts {
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;
   uint64_t remote_frees = 0;  // blocks handed over through the outbox
-  uint64_t large_allocations = 0;
 };
 
 struct Heap : HotHeap {

@@ -93,10 +93,7 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   }
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
-  if (Heap* heap = heap_if_any()) {
-    ++heap->counts.large_allocations;
-    tick(*heap);
-  }
+  if (Heap* heap = heap_if_any()) tick(*heap);
   return block;
 }
 

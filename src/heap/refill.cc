@@ -90,7 +90,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
     run->home->free(run, false);
     return nullptr;
   }
-  ++heap.counts.new_runs;
+  relaxed_add(heap.counts.new_runs, uint64_t{1});
   Shelves& shelves = heap.shelves[c];
   if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
   shelves.returned = false;
@@ -123,7 +123,7 @@ static bool change_run(Heap& heap, SizeClass c) {
 bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
-  ++heap.counts.refills;
+  relaxed_add(heap.counts.refills, uint64_t{1});
   shelves.busy = true;
   for (;;) {
     Slab* slab = shelves.current;

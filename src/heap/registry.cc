@@ -46,7 +46,7 @@ void start_once() {
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
     unit_table::initialise();
-    pthread_key_create(&g_key, take_down);
+    if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     g_stage.store(kStarted, std::memory_order_release);
     return;
@@ -88,7 +88,7 @@ Arena* join_arena() {
       ++arenas::at(0)->threads;
       return arenas::at(0);
     }
-    g_spare_arena = made;  // if another thread was as fast, its arena is lost: a few KiB, once
+    g_spare_arena = made;  // if another thread was as fast, its arena is lost: a few KiB
   }
 }
 
@@ -165,7 +165,11 @@ Heap* birth() {
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;
   t_heap = heap;  // before anything that may allocate
-  pthread_setspecific(g_key, heap);
+  if (pthread_setspecific(g_key, heap) != 0) {  // out of memory: without this, the heap would outlive its thread
+    take_down(heap);
+    t_heap = const_cast<HotHeap*>(&kUnbornHeap);
+    return nullptr;
+  }
   return heap;
 }
 

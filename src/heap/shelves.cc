@@ -109,7 +109,7 @@ void RunList::remove(Slab* slab) {
 }
 
 void shelve_adopted(Heap& heap, Slab* slab) {
-  ++heap.counts.adoptions;
+  relaxed_add(heap.counts.adoptions, uint64_t{1});
   heap.kept_pages += slab->pages;
   slab->shelf = Shelf::kAdopted;
   heap.adopted.add(slab);

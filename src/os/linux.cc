@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <linux/mman.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -87,8 +88,19 @@ bool move_pages(void* from, void* to, size_t bytes) {
 bool purge(void* start, size_t bytes) {
   Address first = align_up(address_of(start), page_bytes());
   Address end = align_down(address_of(start) + bytes, page_bytes());
-  if (first >= end) return true;
-  return raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first), MADV_DONTNEED) == 0;
+  if (first < end && raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
+                                 MADV_DONTNEED) != 0) {
+    return false;
+  }
+  // Where the OS page is larger than acre's, the ends are parts of pages that neighbours share.
+  const Address limit = address_of(start) + bytes;
+  if (first >= limit || first > end) {
+    memset(start, 0, bytes);
+  } else {
+    memset(start, 0, first - address_of(start));
+    memset(pointer_to(end), 0, limit - end);
+  }
+  return true;
 }
 
 void avoid_huge_pages(void* start, size_t bytes) {

@@ -42,8 +42,8 @@ bool move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to);
 // and zero. False when the kernel can't (before 5.7): nothing has happened then.
 bool move_pages(void* from, void* to, size_t bytes);
 
-// Returns the physical memory of a range: it reads as zeroes afterwards. False when refused (the contents
-// are then undefined but the range stays usable).
+// Returns the physical memory of a range, but for parts of OS pages at its ends: it reads as zeroes
+// afterwards. False when refused (the contents are then undefined, and the range stays usable).
 bool purge(void* start, size_t bytes);
 
 // Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.

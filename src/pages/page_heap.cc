@@ -15,12 +15,18 @@ namespace {
 constexpr unsigned kHeadersPerOperation = 4;
 constexpr unsigned kHeaderBatch = kPageBytes / sizeof(Run);
 
-// Address space is obtained in growing steps, an eighth of what the arena has, and at least so much that runs
-// have neighbours to coalesce with: it costs nothing until it is touched. Where it does cost (`ulimit -v`,
-// strict overcommit) and is refused, just what is needed is asked for.
+// Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours
+// to coalesce with. The arena's doubles at first, then grows by an eighth. Where address space does cost
+// (`ulimit -v`, strict overcommit) and is refused, just what is needed is asked for.
+constexpr size_t kFirstGrowth = size_t{4} << 20;
+constexpr size_t kDoublingUpTo = size_t{32} << 20;
 constexpr size_t kGrowthShare = 8;
-constexpr size_t kLeastGrowth = size_t{32} << 20;
 constexpr size_t kMostGrowth = size_t{256} << 20;
+
+constexpr size_t growth(size_t had) {
+  if (had < kDoublingUpTo) return larger(had, kFirstGrowth);
+  return smaller(larger(had / kGrowthShare, kDoublingUpTo), kMostGrowth);
+}
 
 // Pages purged between two looks at the lock, so that a large purge does not hold back the others.
 constexpr size_t kPurgeBatch = (size_t{32} << 20) / kPageBytes;
@@ -189,7 +195,7 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     run = take_header();
   }
   if (run == nullptr) return reserve_headers();
-  size_t wanted = larger(kLeastGrowth, smaller(had / kGrowthShare, kMostGrowth));
+  const size_t wanted = growth(had);
   window::Chunk chunk = window::allocate(larger(needed, wanted));
   if (chunk.start == 0 && wanted > needed) chunk = window::allocate(needed);
   Lock lock(lock_);

@@ -48,7 +48,7 @@ class PageMap {
 
  private:
   using Entry = std::atomic<Run*>;
-  static constexpr unsigned kAddressBits = 47;
+  static constexpr unsigned kAddressBits = 48;  // aarch64 has one more than x86-64
   static constexpr unsigned kLeafShift = 30;  // address bits that a leaf covers
   static constexpr size_t kLeafEntries = size_t{1} << (kLeafShift - kPageShift);
 

@@ -58,10 +58,14 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
-size_t purge_all() {
-  size_t pages = 0;
-  for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.purge_to(0);
-  return pages;
+size_t purge_all(size_t keep) {
+  size_t purged = 0;
+  for (unsigned i = 0; i < count(); ++i) {
+    PageHeap& pages = at(i)->pages;
+    purged += pages.purge_to(keep);
+    keep -= smaller(keep, pages.dirty_pages());
+  }
+  return purged;
 }
 
 void before_fork() {

@@ -31,7 +31,8 @@ unsigned count();              // made so far
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be
 
-size_t purge_all();            // every dirty page of every arena; returns pages
+// Purges until all arenas together keep at most so many dirty pages; returns pages purged.
+size_t purge_all(size_t keep = 0);
 
 void before_fork();
 void after_fork_in_parent();

@@ -3,7 +3,7 @@
 // Let d be the block size, M = floor(2^64 / d) + 1 and e = M*d - 2^64, so 1 <= e <= d. For an offset
 // x = q*d + r (0 <= r < d) the product x*M mod 2^64 is q*e + r*M. If r = 0 that is q*e. Otherwise it is at
 // least M, because q*e + (d-1)*M < 2^64 whenever (q+1)*e < M. With blocks of at most 32 KiB and runs of at
-// most 512 KiB, q*e < 2^29 < M: so x*M < carved*e exactly when x is a multiple of d and q < carved.
+// most 256 KiB, q*e < 2^29 < M: so x*M < carved*e exactly when x is a multiple of d and q < carved.
 // (After Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019; the bound on q is ours.)
 #pragma once
 

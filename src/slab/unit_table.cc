@@ -15,7 +15,7 @@ namespace {
 
 constinit Slab g_no_slab;
 
-// The window: room for several times the machine's memory. Under `ulimit -v` the table takes at most a small
+// The window: room for one to two times the machine's memory. Under `ulimit -v` the table takes at most a small
 // part of what may be had.
 constexpr size_t kLeastWindow = size_t{4} << 30;
 constexpr size_t kMostWindow = size_t{16} << 40;
@@ -23,7 +23,7 @@ constexpr size_t kWindowPerMemory = 2;
 constexpr size_t kTableShareOfLimit = 64;
 
 // The table's part for this much of the window is committed first; then it doubles.
-constexpr size_t kFirstCover = size_t{4} << 30;
+constexpr size_t kFirstCover = size_t{1} << 30;
 
 constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> kUnitShift << kHeaderShift; }
 
@@ -63,7 +63,7 @@ constinit size_t g_mask = 0;
 
 void initialise() {
   g_table = address_of(&g_no_slab);
-  size_t bytes = options().flat_page_map ? wanted_window() : 0;
+  size_t bytes = options().unit_table ? wanted_window() : 0;
   if (bytes == 0) return;
   void* table = os::reserve(table_bytes_for(bytes));
   if (table == nullptr) return;

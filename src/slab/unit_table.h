@@ -1,14 +1,14 @@
 // Where a slab run's header lies: found from any pointer in four instructions, without a load.
 //
-// The window is cut into units of 64 KiB, and a table has room for a header for each. A slab run begins at a
+// The window is cut into units of 32 KiB, and a table has room for a header for each. A slab run begins at a
 // unit, and its header is the unit's. So the header that belongs to a pointer in a run of one unit is
-//     table + (pointer >> 16) % units * sizeof(Slab).
+//     table + (pointer / unit) % units * sizeof(Slab).
 // For any other pointer the same sum names some header too, which is either of no run or of another run: the
 // caller must check that the pointer lies in it (geometry.h), and fall back on the page map. That holds for
 // runs of several units, chunks outside of the window, other blocks and foreign pointers.
 //
-// The table is reserved address space (1/512 of the window), committed as the window fills, so that
-// mlockall() finds little to lock. Before start-up, and if there is no address space for it, the table is
+// The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that
+// mlockall() finds little to populate. Before start-up, and if there is no address space for it, the table is
 // one header that belongs to no run.
 #pragma once
 

@@ -13,10 +13,10 @@ namespace acre {
   X(stats_print, bool, 0, 0, 1, "print a summary to stderr when the program ends")                          \
   X(arenas, uint64_t, 0, 0, 256, "most arenas; 0: one on one processor, else four times the processors")    \
   X(decay_ms, int64_t, 10000, -1, INT64_MAX / 1000000, "time in which unused dirty pages are returned to "  \
-    "the OS, in milliseconds; 0: at once, -1: never")                                                       \
+    "the OS, in milliseconds; 0: at the next occasion, -1: never")                                                       \
   X(thread_cache_max, uint64_t, 32 << 20, 0, INT64_MAX, "bytes of runs that all threads together may "      \
     "keep beyond their current runs")                                                                       \
-  X(flat_page_map, bool, 1, 0, 1, "find runs through a flat table where address space allows")
+  X(unit_table, bool, 1, 0, 1, "find runs by their place where address space allows; off: by the page map")
 
 struct Options {
 #define ACRE_X(name, type, initial, least, most, help) type name = initial;

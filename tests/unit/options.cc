@@ -11,7 +11,7 @@ namespace acre {
 namespace {
 
 constexpr char kDefaults[] =
-    "stats_print:false,arenas:0,decay_ms:10000,thread_cache_max:33554432,flat_page_map:true";
+    "stats_print:false,arenas:0,decay_ms:10000,thread_cache_max:33554432,unit_table:true";
 
 // Reads a made-up environment; returns what was written to stderr.
 std::string read(std::vector<std::string> variables) {
@@ -36,19 +36,19 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(fresh.arenas, 0u);
   EXPECT_EQ(fresh.decay_ms, 10000);
   EXPECT_EQ(fresh.thread_cache_max, size_t{32} << 20);
-  EXPECT_EQ(fresh.flat_page_map, true);
+  EXPECT_EQ(fresh.unit_table, true);
 }
 
 TEST_F(OptionsTest, GoodValues) {
-  EXPECT_EQ(conf("stats_print:true,arenas:256,decay_ms:-1,thread_cache_max:0,flat_page_map:0"), "");
+  EXPECT_EQ(conf("stats_print:true,arenas:256,decay_ms:-1,thread_cache_max:0,unit_table:0"), "");
   EXPECT_TRUE(options().stats_print);
   EXPECT_EQ(options().arenas, 256u);
   EXPECT_EQ(options().decay_ms, -1);
   EXPECT_EQ(options().thread_cache_max, 0u);
-  EXPECT_FALSE(options().flat_page_map);
-  EXPECT_EQ(conf("stats_print:0,flat_page_map:1,thread_cache_max:9223372036854775807"), "");
+  EXPECT_FALSE(options().unit_table);
+  EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:9223372036854775807"), "");
   EXPECT_FALSE(options().stats_print);
-  EXPECT_TRUE(options().flat_page_map);
+  EXPECT_TRUE(options().unit_table);
   EXPECT_EQ(options().thread_cache_max, static_cast<uint64_t>(INT64_MAX));
 }
 
@@ -83,7 +83,7 @@ TEST_P(OptionsBad, OneLineAndTheOthersHold) {
   EXPECT_EQ(options().arenas, 7u) << "before the bad one";
   EXPECT_EQ(options().decay_ms, 123) << "after it";
   EXPECT_FALSE(options().stats_print);
-  EXPECT_TRUE(options().flat_page_map);
+  EXPECT_TRUE(options().unit_table);
   EXPECT_EQ(options().thread_cache_max, size_t{32} << 20);
   ASSERT_EQ(conf(kDefaults), "");
 }

@@ -35,7 +35,7 @@ TEST(SizeClass, Waste) {
   }
 }
 
-// Blocks lie at multiples of their size from a run's start, which is aligned to 64 KiB.
+// Blocks lie at multiples of their size from a run's start, which is aligned to a unit.
 TEST(SizeClass, AlignmentOfBlocks) {
   for (SizeClass c = 1; c < kSmallClasses; ++c) {
     EXPECT_GE(largest_power_of_two_in(size_of_class(c)), 16u);
@@ -54,9 +54,11 @@ TEST(SizeClass, RunShapes) {
     EXPECT_LT(run - shape.capacity * size, kPageBytes) << "a page that no block touches";
     EXPECT_GE(shape.capacity, kLeastBlocks);
     EXPECT_LE(run, kMostUnits * kUnitPayload);
-    if (size <= kUnitPayload / 8) {
+    if (size * kLeastBlocks <= kUnitPayload && rest_permille(size, 1) <= kAcceptedPermille) {
       EXPECT_LE(run, kUnitPayload) << "free finds one-unit runs by their place";
     }
+    const size_t units = align_up(run, kUnitPayload);
+    EXPECT_LE((units - shape.capacity * size) * 10, units) << "more than a tenth of its units unused";
     EXPECT_GE(shape.enough, 1);
     EXPECT_LE(shape.enough, larger(1, shape.capacity / 8));
     EXPECT_GE(shape.first_batch, 1);
