@@ -51,6 +51,11 @@ bool PageHeap::reserve_headers() {
   return true;
 }
 
+void PageHeap::count_used(size_t more, size_t less) {
+  counts_.used += more - less;
+  __atomic_store_n(&used_hint_, counts_.used, __ATOMIC_RELAXED);
+}
+
 Run* PageHeap::take_header() {
   Run* run = headers_;
   if (run == nullptr) return nullptr;
@@ -163,7 +168,7 @@ Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
   run->fresh = !dirty;
   run->dirty = false;
   g_page_map.set_ends(run, run);
-  counts_.used += pages;
+  count_used(pages, 0);
   return run;
 }
 
@@ -229,7 +234,7 @@ void PageHeap::free(Run* run, bool touched) {
     g_page_map.set_ends(run, nullptr);
   }
   run->kind = RunKind::kNone;
-  counts_.used -= run->pages;
+  count_used(0, run->pages);
   insert_free(run, touched || !run->fresh);
 }
 
@@ -248,7 +253,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   drop_header(after);
   run->pages = pages;
   g_page_map.set_ends(run, run);
-  counts_.used += more;
+  count_used(more, 0);
   run->fresh = false;  // from now on it is only known that all of it may be dirty
   return true;
 }
@@ -260,7 +265,7 @@ void PageHeap::shrink_in_place(Run* run, size_t pages) {
   g_page_map.set_ends(run, nullptr);
   Run* rest = split(run, pages);
   g_page_map.set_ends(run, run);
-  counts_.used -= rest->pages;
+  count_used(0, rest->pages);
   insert_free(rest, true);
 }
 

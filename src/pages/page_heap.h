@@ -52,7 +52,9 @@ class PageHeap {
 
   void set_decay_time(int64_t ms);
   PageCounts counts();
+  // Readable at any time, of a recent moment.
   size_t dirty_pages() const { return __atomic_load_n(&dirty_hint_, __ATOMIC_RELAXED); }
+  size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void before_fork();
   void after_fork_in_parent();
@@ -60,6 +62,7 @@ class PageHeap {
 
  private:
   bool reserve_headers() ACRE_EXCLUDES(lock_);
+  void count_used(size_t more, size_t less) ACRE_REQUIRES(lock_);
   Run* take_header() ACRE_REQUIRES(lock_);
   void drop_header(Run* run) ACRE_REQUIRES(lock_);
 
@@ -83,6 +86,7 @@ class PageHeap {
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
   size_t dirty_hint_ = 0;                          // dirty_.pages(), readable without the lock
+  size_t used_hint_ = 0;                           // counts_.used, likewise
   Decay decay_ ACRE_GUARDED_BY(lock_);
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
 };

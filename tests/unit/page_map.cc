@@ -13,7 +13,7 @@ namespace acre {
 namespace {
 
 constexpr size_t kLeafBytes = size_t{1} << 30;
-constexpr Address kEndOfAddresses = Address{1} << 47;
+constexpr Address kEndOfAddresses = Address{1} << 48;
 
 const void* at(Address a) { return pointer_to(a); }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "os/os.h"
 #include "pages/page_heap.h"
 #include "pages/window.h"
 #include "slab/arena.h"
@@ -39,7 +40,15 @@ class Random {
 inline PageHeap& new_page_heap() { return *new PageHeap; }
 inline Arena& new_arena() { return *new (std::align_val_t{kCacheLine}) Arena; }
 
-inline size_t window_left() { return window::bytes() - window::used_bytes(); }
+// Whether the next chunk can come from the window. Not if it is full, or something lies in the way: all tests in
+// one process leave much behind.
+inline bool window_is_open() {
+  constexpr size_t kProbe = 32 * kHugePageBytes;
+  if (window::bytes() - window::used_bytes() < kProbe) return false;
+  void* probe = os::map_at(window::start() + window::used_bytes(), kProbe);
+  if (probe != nullptr) os::unmap(probe, kProbe);
+  return probe != nullptr;
+}
 
 inline bool all_zero(const void* start, size_t bytes) {
   const auto* first = static_cast<const unsigned char*>(start);
