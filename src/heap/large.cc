@@ -74,13 +74,14 @@ Run* move_to_other_run(Run* run, size_t n) {
   bool to_huge = is_huge(n, kPageBytes);
   Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), 1);
   if (bigger == nullptr) return nullptr;
-  if (!os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes())) {
+  const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
+  if (move != os::Move::kDone) {
+    if (move == os::Move::kRefused) g_moves.store(kMostMoves, std::memory_order_relaxed);  // an old kernel
     if (to_huge) {
-      huge::free(bigger);
-    } else {
-      bigger->home->free(bigger, false);
-    }
-    g_moves.store(kMostMoves, std::memory_order_relaxed);  // this kernel can't
+      huge::free_after_move(bigger, run->bytes(), move);
+    } else if (move == os::Move::kRefused || os::map_at(bigger->base, run->bytes()) != nullptr) {
+      bigger->home->free(bigger, true);
+    }  // else its addresses are somebody else's now: it stays in use for ever
     return nullptr;
   }
   bigger->fresh = false;

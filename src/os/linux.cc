@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mman.h>
 #include <sched.h>
@@ -27,6 +28,11 @@ namespace {
 bool failed(long result) { return result < 0 && result > -4096; }
 long as_long(const void* p) { return reinterpret_cast<long>(p); }
 void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
+
+Move move_result(long result) {
+  if (!failed(result)) return Move::kDone;
+  return result == -EINVAL || result == -ENOSYS ? Move::kRefused : Move::kFailed;
+}
 
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};
@@ -73,16 +79,16 @@ bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
                              static_cast<long>(new_bytes), 0));
 }
 
-bool move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
-  if (!granted()) return false;
-  return !failed(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
-                             static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
+Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
+  if (!granted()) return Move::kRefused;
+  return move_result(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
+                                 static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
 }
 
-bool move_pages(void* from, void* to, size_t bytes) {
-  long size = static_cast<long>(bytes);
-  return !failed(raw_syscall(SYS_mremap, as_long(from), size, size,
-                             MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, as_long(to)));
+Move move_pages(void* from, void* to, size_t bytes) {
+  const long size = static_cast<long>(bytes);
+  return move_result(raw_syscall(SYS_mremap, as_long(from), size, size,
+                                 MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, as_long(to)));
 }
 
 bool purge(void* start, size_t bytes) {

@@ -34,13 +34,19 @@ void unmap(void* start, size_t bytes);
 // shrink never fails.
 bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes);
 
-// Moves a mapping of its own, grown to new_bytes, onto `to`, replacing what is mapped there. False when
-// refused: the old mapping is then as it was, and nothing may be mapped at `to`.
-bool move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to);
+// What became of a move. Kernels may have unmapped the destination before they find that they can't.
+enum class Move {
+  kDone,
+  kRefused,   // nothing has changed
+  kFailed,    // the source is as it was; the destination may have been unmapped, and be anyone's by now
+};
+
+// Moves a mapping of its own, grown to new_bytes, onto `to`, replacing what is mapped there.
+Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to);
 
 // Moves the physical pages of [from, from+bytes) to [to, to+bytes), both mapped; `from` stays mapped, empty
-// and zero. False when the kernel can't (before 5.7): nothing has happened then.
-bool move_pages(void* from, void* to, size_t bytes);
+// and zero. Kernels before 5.7 refuse.
+Move move_pages(void* from, void* to, size_t bytes);
 
 // Returns the physical memory of a range, but for parts of OS pages at its ends: it reads as zeroes
 // afterwards. False when refused (the contents are then undefined, and the range stays usable).

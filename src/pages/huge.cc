@@ -84,6 +84,14 @@ void free(Run* run) {
   drop_header(run);
 }
 
+void free_after_move(Run* run, size_t bytes, os::Move move) {
+  if (move == os::Move::kRefused || os::map_at(run->base, bytes) != nullptr) return free(run);
+  g_page_map.set_ends(run, nullptr);
+  if (run->bytes() > bytes) os::unmap(pointer_to(run->base + bytes), run->bytes() - bytes);
+  count(~size_t{0}, ~run->bytes() + 1);
+  drop_header(run);
+}
+
 bool resize_in_place(Run* run, size_t bytes) {
   bytes = align_up(bytes, os::page_bytes());
   size_t old_bytes = run->bytes();
@@ -108,9 +116,11 @@ Run* grow_elsewhere(Run* run, size_t bytes) {
   if (bigger == nullptr) return nullptr;
   // Out of the map first: once the mapping has moved, its old addresses may be anyone's.
   g_page_map.set_ends(run, nullptr);
-  if (!os::move_mapping(pointer_to(run->base), run->bytes(), bigger->bytes(), pointer_to(bigger->base))) {
+  const os::Move move =
+      os::move_mapping(pointer_to(run->base), run->bytes(), bigger->bytes(), pointer_to(bigger->base));
+  if (move != os::Move::kDone) {
     g_page_map.set_ends(run, run);
-    free(bigger);
+    free_after_move(bigger, bigger->bytes(), move);
     return nullptr;
   }
   count(~size_t{0}, ~run->bytes() + 1);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "os/os.h"
 #include "pages/run.h"
 
 namespace acre::huge {
@@ -12,6 +13,10 @@ namespace acre::huge {
 Run* allocate(size_t bytes, size_t alignment);
 
 void free(Run* run);
+
+// Frees a block onto whose first `bytes` bytes a move was tried that was not done: they may be unmapped, and
+// somebody else's by now.
+void free_after_move(Run* run, size_t bytes, os::Move move);
 
 // Changes the block's length where it is. False: nothing has changed. To shrink never fails.
 bool resize_in_place(Run* run, size_t bytes);
