@@ -10,7 +10,8 @@ from places import build_folder
 from say import Progress
 
 #  12/340 Test #12: surface.basic.linked ...........   Passed    0.01 sec
-RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (\S+) \.*(.*?) +([\d.]+) sec\s*$")
+# Between a parameterized test's name and the dots stands its parameter.
+RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (\S+) .*?\.\.+ *(\D*?) +([\d.]+) sec\s*$")
 FOOTER = re.compile(r"^\d+% tests passed|^No tests were found")
 NOISE = re.compile(r"^\s+Start +\d+:|^Test project |^UpdateCTest|^Constructing|^Done constructing|"
                    r"^Updating test|^Internal ctest|^Added \d+ tests|^Checking test|^test \d+$|"

@@ -13,7 +13,7 @@ import packages
 import steps
 from say import say, usage_error
 
-LABELS = ("unit", "stress", "fuzz")
+LABELS = ("unit", "fake_os", "stress", "fuzz")
 
 
 class Suite:

@@ -2,7 +2,7 @@
 //
 // Ranks order the locks: a thread may only take a lock whose rank is higher than those it holds (checked in
 // debug builds). No lock is held over a system call, so a holder is never asleep for long and a short spin
-// mostly suffices; the one exception is the heap that dying threads share.
+// mostly suffices.
 //
 // fork: the forking thread takes all locks (heap/registry.cc). Between the prepare and the parent or child
 // handler it owns them all, and other libraries' handlers may allocate in that time: for this thread alone
@@ -18,7 +18,6 @@
 namespace acre {
 
 enum class Rank : uint8_t {
-  kLateHeap = 1,   // the heap that dying threads share
   kRegistry = 2,   // list of heaps, arena assignment
   kBin = 3,
   kPages = 4,      // an arena's page runs

@@ -30,6 +30,18 @@ ACRE_EXPORT size_t malloc_usable_size(void* block) { return api::malloc_usable_s
 ACRE_EXPORT int malloc_trim(size_t pad) { return api::malloc_trim(pad); }
 ACRE_EXPORT void malloc_stats() { api::malloc_stats(); }
 
+// glibc's other names for them, which some programs call directly.
+ACRE_EXPORT void* __libc_malloc(size_t size) { return allocate(size); }
+ACRE_EXPORT void __libc_free(void* block) { release(block); }
+ACRE_EXPORT void* __libc_calloc(size_t count, size_t size) { return api::calloc(count, size); }
+ACRE_EXPORT void* __libc_realloc(void* block, size_t size) { return api::realloc(block, size); }
+ACRE_EXPORT void* __libc_memalign(size_t alignment, size_t size) { return api::memalign(alignment, size); }
+ACRE_EXPORT void* __libc_valloc(size_t size) { return allocate_aligned(size, os::page_bytes()); }
+ACRE_EXPORT void* __libc_pvalloc(size_t size) { return api::pvalloc(size); }
+ACRE_EXPORT int __posix_memalign(void** block, size_t alignment, size_t size) {
+  return api::posix_memalign(block, alignment, size);
+}
+
 }  // extern "C"
 
 #endif

@@ -94,6 +94,7 @@ struct Heap : HotHeap {
   HeapCounts counts;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
+  Heap* next_late = nullptr;
   Shelves shelves[kSmallClasses];
 };
 

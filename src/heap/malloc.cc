@@ -32,7 +32,7 @@ void* allocate_in(Heap& heap, SizeClass c) {
   return pop(slot);
 }
 
-// A thread whose heap is gone, in the last destructors: from a heap that such threads share.
+// A thread whose heap is gone, in the last destructors: from one that such threads share.
 ACRE_COLD void* allocate_late(SizeClass c) {
   Heap* heap = registry::enter_late_heap();
   if (heap == nullptr) {
@@ -40,7 +40,7 @@ ACRE_COLD void* allocate_late(SizeClass c) {
     return nullptr;
   }
   void* block = allocate_in(*heap, c);
-  registry::leave_late_heap();
+  registry::leave_late_heap(heap);
   return block;
 }
 

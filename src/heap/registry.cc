@@ -29,8 +29,8 @@ constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
-constinit Mutex g_late_lock{Rank::kLateHeap};
-constinit Heap* g_late_heap ACRE_GUARDED_BY(g_late_lock) = nullptr;
+// Heaps for threads whose own are gone. As many are made as such threads ever allocated at the same time.
+constinit Heap* g_late_heaps ACRE_GUARDED_BY(g_lock) = nullptr;  // not in use now, through next_late
 
 // Start-up happens once, on the first allocation or in the library's constructor.
 enum Stage : int { kAsleep, kStarting, kStarted };
@@ -143,6 +143,13 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
   });
 }
 
+bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
+  for (const Heap* late = g_late_heaps; late != nullptr; late = late->next_late) {
+    if (late == heap) return true;
+  }
+  return false;
+}
+
 // pthread's destructor for the thread's heap.
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
@@ -177,15 +184,25 @@ void start() {
   start_once();
 }
 
-Heap* enter_late_heap() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_late_lock.lock();
-  // Its token is no thread's, so that no thread takes its runs for its own.
-  if (g_late_heap == nullptr) g_late_heap = make_heap(address_of(&g_late_heap));
-  if (g_late_heap == nullptr) g_late_lock.unlock();
-  return g_late_heap;
+Heap* enter_late_heap() {
+  {
+    Lock lock(g_lock);
+    if (Heap* heap = g_late_heaps) {
+      g_late_heaps = heap->next_late;
+      return heap;
+    }
+  }
+  // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
+  Heap* heap = make_heap(kNoThread);
+  if (heap != nullptr) heap->token = address_of(heap);
+  return heap;
 }
 
-void leave_late_heap() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_late_lock.unlock(); }
+void leave_late_heap(Heap* heap) {
+  Lock lock(g_lock);
+  heap->next_late = g_late_heaps;
+  g_late_heaps = heap;
+}
 
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument) {
   Lock lock(g_lock);
@@ -200,7 +217,6 @@ unsigned live_heaps() {
 // --- Fork -------------------------------------------------------------------------------------------------
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_late_lock.before_fork();
   g_lock.before_fork();
   arenas::before_fork();
   huge::before_fork();
@@ -218,7 +234,6 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
   g_lock.after_fork_in_parent();
-  g_late_lock.after_fork_in_parent();
 }
 
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
@@ -237,7 +252,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   size_t allowed_pages = 0;
   while (heap != nullptr) {
     Heap* next = heap->next;
-    if (heap == mine || heap == g_late_heap) {
+    if (heap == mine || is_idle_late_heap(heap)) {
       link_live(heap);
       ++heap->arena->threads;
       allowed_pages += heap->allowed_pages;
@@ -249,7 +264,6 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   }
   reset_shared_allowance(allowed_pages);
   g_lock.after_fork_in_child();
-  g_late_lock.after_fork_in_child();
   Mutex::end_fork();
 }
 

@@ -8,9 +8,10 @@ namespace acre::registry {
 // Gives the calling thread its heap. Null when memory is refused.
 Heap* birth();
 
-// For a thread whose heap is gone: the heap that such threads share, locked until leave_late_heap().
+// For a thread whose heap is gone: one of the heaps that such threads share, its own until leave_late_heap().
+// Null when memory is refused.
 Heap* enter_late_heap();
-void leave_late_heap();
+void leave_late_heap(Heap* heap);
 
 // Visits the live heaps under the registry's lock. Their owners go on using them.
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument);

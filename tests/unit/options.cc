@@ -73,6 +73,9 @@ struct Bad {
   const char* message;
 };
 
+// For the tests' names.
+void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.setting; }
+
 class OptionsBad : public testing::TestWithParam<Bad> {};
 
 TEST_P(OptionsBad, OneLineAndTheOthersHold) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "os/os.h"
+#include "pages/metadata.h"
 #include "support.h"
 
 namespace acre {
@@ -220,6 +221,27 @@ TEST_F(PageHeapTest, SlabRunsAreInThePageMapPageByPage) {
   for (size_t page = 1; page < 15; ++page) {
     EXPECT_EQ(g_page_map.find(pointer_to(base + page * kPageBytes)), nullptr);
   }
+}
+
+// Headers of runs are never unmapped: each that is not given back is memory lost.
+TEST_F(PageHeapTest, HeadersAreUsedAgain) {
+  PageRun* run = allocate(2);
+  const size_t metadata = metadata::allocated_bytes();
+  for (int round = 0; round < 500; ++round) {
+    PageRun* neighbour = allocate(3);
+    PageRun* aligned = allocate(5, 64);
+    heap.free(neighbour, round % 2 == 0);
+    ASSERT_TRUE(heap.grow_in_place(run, 3));
+    ASSERT_TRUE(heap.grow_in_place(run, 5));
+    heap.shrink_in_place(run, 2);
+    heap.free(aligned, true);
+    if (round % 5 == 0) heap.purge_to(static_cast<size_t>(round % 3));
+  }
+  os::testing::refuse_requests(0, 1000000);
+  for (int round = 0; round < 500; ++round) {
+    ASSERT_EQ(heap.allocate(heap.counts().obtained + 1, 1), nullptr);
+  }
+  EXPECT_EQ(metadata::allocated_bytes(), metadata);
 }
 
 TEST_F(PageHeapTest, RefusedRequestsLoseNothing) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "os/os.h"
+#include "pages/metadata.h"
 #include "pages/page_heap.h"
 #include "pages/window.h"
 #include "slab/arena.h"
@@ -35,10 +36,10 @@ class Random {
   uint64_t state_;
 };
 
-// A page heap and an arena of the test's own. They are never destroyed: the page map goes on naming their
+// A page heap and an arena of the test's own, in memory that is never reused: the page map goes on naming their
 // runs, and a second one at the same address would take these for its own.
-inline PageHeap& new_page_heap() { return *new PageHeap; }
-inline Arena& new_arena() { return *new (std::align_val_t{kCacheLine}) Arena; }
+inline PageHeap& new_page_heap() { return *new (metadata::allocate(sizeof(PageHeap))) PageHeap; }
+inline Arena& new_arena() { return *new (metadata::allocate(sizeof(Arena))) Arena; }
 
 // Whether the next chunk can come from the window. Not if it is full, or something lies in the way: all tests in
 // one process leave much behind.
