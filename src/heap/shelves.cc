@@ -12,7 +12,6 @@ constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 constexpr uint32_t kTicksPerCollection = 2;
 constexpr unsigned kClassesPerStep = 2;
 
-
 constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
 
 size_t shared_bound() { return options().thread_cache_max / kPageBytes; }
