@@ -69,6 +69,7 @@ TEST(SlabOfEachClass, IsMadeCutAndReturned) {
     slab::release(slab);
     EXPECT_EQ(arena.pages.counts().used, 0u) << size_of_class(c);
     EXPECT_FALSE(is_block_start(slab, blocks[0])) << "a run that is gone has no blocks";
+    EXPECT_FALSE(is_block_start(slab, nullptr));
   }
   EXPECT_TRUE(test::pages_add_up(arena.pages.counts()));
 }
