@@ -6,6 +6,8 @@
 // ThreadSanitizer they are atomic.
 #pragma once
 
+#include <cstdint>
+
 #include "base/compiler.h"
 
 namespace acre {
@@ -24,10 +26,24 @@ ACRE_ALWAYS_INLINE void relaxed_store(T& field, T value) {
   __atomic_store_n(&field, value, __ATOMIC_RELAXED);
 }
 
+// Subtracts one after all earlier stores, for a field with one writer.
+ACRE_ALWAYS_INLINE void release_decrement(int32_t& field) {
+#if defined(__x86_64__) && !ACRE_TSAN
+  __atomic_signal_fence(__ATOMIC_RELEASE);  // x86 keeps stores in order, and needs one instruction for this
+  --field;
+#else
+  __atomic_store_n(&field, field - 1, __ATOMIC_RELEASE);
+#endif
+}
+
 // A statistics counter with one writer.
 template <class T>
 ACRE_ALWAYS_INLINE void relaxed_add(T& field, T delta) {
+#if ACRE_TSAN
   __atomic_store_n(&field, __atomic_load_n(&field, __ATOMIC_RELAXED) + delta, __ATOMIC_RELAXED);
+#else
+  field += delta;  // one instruction where memory can be added to
+#endif
 }
 
 }  // namespace acre

@@ -1,4 +1,5 @@
 #include "heap/free.h"
+#include "heap/idle.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
@@ -6,6 +7,11 @@
 namespace acre {
 
 namespace {
+
+void put_in_outbox(Heap& heap, Slab* slab, void* p) {
+  const BusyAtShelves busy(heap);
+  heap.outbox.add(slab, p);
+}
 
 void release_elsewhere(Slab* slab, void* p) {
   Heap* heap = heap_if_any();
@@ -15,10 +21,11 @@ void release_elsewhere(Slab* slab, void* p) {
   }
   if (slab::adopt(slab, heap->token)) {
     slab::defer(slab, p);
+    const BusyAtShelves busy(*heap);
     return shelve_adopted(*heap, slab);
   }
   relaxed_add(heap->counts.remote_frees, uint64_t{1});
-  heap->outbox.add(slab, p);
+  put_in_outbox(*heap, slab, p);
   tick(*heap);
 }
 
@@ -37,13 +44,6 @@ ACRE_NOINLINE void release_slow(void* p) {
   if (found.slab != nullptr) return release_in_slab(found.slab, p);
   if (found.run != nullptr) return large::free(found.run);
   misuse::not_a_block("free", p);
-}
-
-// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this
-// thread has got (registry.cc).
-ACRE_NOINLINE void release_event(Slab* slab) {
-  if (Heap* heap = heap_if_any()) return shelf_event(*heap, slab);
-  relaxed_store(slab->owner, kNoThread);
 }
 
 }  // namespace acre

@@ -31,8 +31,9 @@ struct Slot {
 struct HotHeap {
   uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for (n + 7) / 8
   Slot slots[kSmallClasses] = {};
+  bool is_heap = false;  // the two constant ones are none
 
-  constexpr HotHeap() {
+  constexpr explicit HotHeap(bool whole) : is_heap(whole) {
     for (size_t i = 0; i < kTableEntries; ++i) {
       slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i * 8) * sizeof(Slot));
     }
@@ -82,7 +83,12 @@ struct HeapCounts {
   uint64_t remote_frees = 0;  // blocks handed over through the outbox
 };
 
+// A visit by another thread to a heap whose owner seems to be idle (idle.h).
+enum class Visit : uint32_t { kNone, kAnnounced, kAtWork };
+
 struct Heap : HotHeap {
+  Heap() : HotHeap(true) {}
+
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
   RunList adopted;
@@ -95,6 +101,9 @@ struct Heap : HotHeap {
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
   Heap* next_late = nullptr;
+  std::atomic<uint32_t> inside{0};  // the owner is at its shelves or its outbox
+  std::atomic<Visit> visit{Visit::kNone};
+  uint32_t events_at_last_look = 0; // visitors', under the registry's lock
   Shelves shelves[kSmallClasses];
 };
 
@@ -109,7 +118,7 @@ extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibi
 // The calling thread's heap, or null if it has none.
 inline Heap* heap_if_any() {
   HotHeap* hot = t_heap;
-  return hot == &kUnbornHeap || hot == &kGoneHeap ? nullptr : static_cast<Heap*>(hot);
+  return hot->is_heap ? static_cast<Heap*>(hot) : nullptr;
 }
 
 // --- refill.cc ----------------------------------------------------------------------------------------------
@@ -123,9 +132,6 @@ bool refill(Heap& heap, SizeClass c);
 // given up at once.
 void shelve_adopted(Heap& heap, Slab* slab);
 
-// The countdown of an adopted or available run has reached zero.
-void shelf_event(Heap& heap, Slab* slab);
-
 // Takes an available run of this class off its shelf; null if there is none.
 Slab* take_available(Heap& heap, SizeClass c);
 
@@ -136,7 +142,8 @@ void retire_current(Heap& heap, SizeClass c);
 inline constexpr uint32_t kEventsPerTick = 32;
 void tick_slow(Heap& heap);
 inline void tick(Heap& heap) {
-  if (ACRE_UNLIKELY(++heap.events % kEventsPerTick == 0)) tick_slow(heap);
+  relaxed_add(heap.events, 1u);
+  if (ACRE_UNLIKELY(heap.events % kEventsPerTick == 0)) tick_slow(heap);
 }
 
 // One step of thread-cache collection: flushes the outbox, retires what a few classes no longer use.
@@ -144,6 +151,10 @@ void collect_step(Heap& heap);
 
 // Gives up everything.
 void empty_heap(Heap& heap);
+
+// Gives up the adopted and available runs whose blocks are all free. For a visitor (idle.h): the owner may at the
+// same time free blocks of these runs.
+void give_up_free_runs(Heap& heap);
 
 // Bytes that all heaps together may still keep.
 size_t shared_allowance_left();

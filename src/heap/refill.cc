@@ -3,7 +3,7 @@
 // In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
 // the arena's own first, a new one on dirty pages, and only then one on new memory.
-#include "heap/heap.h"
+#include "heap/idle.h"
 
 namespace acre {
 
@@ -109,6 +109,7 @@ Slab* next_run(Heap& heap, SizeClass c) {
 
 // Makes a run current that has enough to give.
 static bool change_run(Heap& heap, SizeClass c) {
+  const BusyAtShelves busy(heap);
   Shelves& shelves = heap.shelves[c];
   retire_current(heap, c);
   Slab* slab = next_run(heap, c);

@@ -14,8 +14,8 @@
 
 namespace acre {
 
-constinit const HotHeap kUnbornHeap;
-constinit const HotHeap kGoneHeap;
+constinit const HotHeap kUnbornHeap{false};
+constinit const HotHeap kGoneHeap{false};
 constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {
@@ -208,6 +208,8 @@ void for_each(void (*visit)(Heap& heap, void* argument), void* argument) {
   Lock lock(g_lock);
   for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
 }
+
+void wait_for_visits() { Lock lock(g_lock); }
 
 unsigned live_heaps() {
   Lock lock(g_lock);

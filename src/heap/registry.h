@@ -16,6 +16,9 @@ void leave_late_heap(Heap* heap);
 // Visits the live heaps under the registry's lock. Their owners go on using them.
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument);
 
+// Returns when no visit is going on that was when it was called.
+void wait_for_visits();
+
 unsigned live_heaps();
 
 // Start-up that does not depend on the first allocation: called by the library's constructor.

@@ -1,4 +1,5 @@
-#include "heap/heap.h"
+#include "heap/free.h"
+#include "heap/idle.h"
 #include "os/os.h"
 #include "tables/options.h"
 
@@ -40,16 +41,20 @@ void put_available(Heap& heap, Slab* slab) {
   ++shelves.available_count;
 }
 
-void take_off(Heap& heap, Slab* slab) {
-  Shelves& shelves = heap.shelves[slab->size_class];
-  if (slab->shelf == Shelf::kAdopted) {
-    heap.adopted.remove(slab);
-  } else {
-    shelves.available.remove(slab);
-    shelves.low_water = smaller(shelves.low_water, --shelves.available_count);
-    if (slab::used(slab) == 0) --shelves.empties;
-  }
+ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, Shelves& shelves, Slab* slab) {
+  shelves.available.remove(slab);
+  shelves.low_water = smaller(shelves.low_water, --shelves.available_count);
+  if (slab::used(slab) == 0) --shelves.empties;
   heap.kept_pages -= slab->pages;
+}
+
+void take_off(Heap& heap, Slab* slab) {
+  if (slab->shelf == Shelf::kAvailable) {
+    take_off_available(heap, heap.shelves[slab->size_class], slab);
+  } else {
+    heap.adopted.remove(slab);
+    heap.kept_pages -= slab->pages;
+  }
   slab->shelf = Shelf::kNone;
 }
 
@@ -76,6 +81,16 @@ void on_empty(Heap& heap, Slab* slab) {
   take_off(heap, slab);
   slab::free_pages(slab);
   shelves.returned = true;
+}
+
+// The countdown of an adopted or available run has reached zero.
+ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
+  if (slab->shelf == Shelf::kAdopted) {
+    heap.adopted.remove(slab);
+    put_available(heap, slab);
+    if (slab::used(slab) != 0) return;
+  }
+  on_empty(heap, slab);
 }
 
 void collect_class(Heap& heap, SizeClass c) {
@@ -115,22 +130,23 @@ void shelve_adopted(Heap& heap, Slab* slab) {
   // The event comes when `enough` blocks are free, those on the remote list included.
   int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
   slab::watch(slab, slab::used(slab), floor);
-  if (slab->countdown <= 0) shelf_event(heap, slab);
+  if (slab->countdown <= 0) on_countdown(heap, slab);
   if (heap.kept_pages > heap.allowed_pages) keep_within_allowance(heap, slab->size_class);
 }
 
-void shelf_event(Heap& heap, Slab* slab) {
-  if (slab->shelf == Shelf::kAdopted) {
-    heap.adopted.remove(slab);
-    put_available(heap, slab);
-    if (slab::used(slab) != 0) return;
-  }
-  on_empty(heap, slab);
+// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this thread
+// has got (registry.cc). A visitor may have taken it between the free and here, and others use its header (idle.h).
+ACRE_NOINLINE void release_event(Slab* slab) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr) return relaxed_store(slab->owner, kNoThread);
+  const BusyAtShelves busy(*heap);
+  if (ACRE_LIKELY(relaxed_load(slab->owner) == heap->token)) on_countdown(*heap, slab);
 }
 
 Slab* take_available(Heap& heap, SizeClass c) {
-  Slab* slab = heap.shelves[c].available.newest();
-  if (slab != nullptr) take_off(heap, slab);
+  Shelves& shelves = heap.shelves[c];
+  Slab* slab = shelves.available.newest();
+  if (slab != nullptr) take_off_available(heap, shelves, slab);
   return slab;
 }
 
@@ -141,7 +157,7 @@ void retire_current(Heap& heap, SizeClass c) {
   LowAddress head = slot.head;
   slot.head = kEndOfList;
   heap.shelves[c].current = nullptr;
-  slab::return_list(slab, head);
+  if (!is_end(head)) slab::return_list(slab, head);
   slab::release(slab);
 }
 
@@ -153,9 +169,11 @@ void tick_slow(Heap& heap) {
   Arena* other = arenas::at(tick % arenas::count());
   if (other != heap.arena) other->pages.decay(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
+  idle::look_around(heap, now);
 }
 
 void collect_step(Heap& heap) {
+  const BusyAtShelves busy(heap);
   heap.outbox.flush();
   for (unsigned i = 0; i < kClassesPerStep; ++i) {
     collect_class(heap, heap.next_to_collect);
@@ -168,6 +186,7 @@ void collect_step(Heap& heap) {
 }
 
 void empty_heap(Heap& heap) {
+  const BusyAtShelves busy(heap);
   heap.outbox.flush();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     retire_current(heap, c);
@@ -176,6 +195,21 @@ void empty_heap(Heap& heap) {
   while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
   g_handed_out.fetch_sub(heap.allowed_pages);
   heap.allowed_pages = 0;
+}
+
+void give_up_free_runs(Heap& heap) {
+  auto give_up_free_ones = [&heap](RunList& list) {
+    for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
+      next = slab->node.next;
+      if (!slab::is_all_free(slab)) continue;
+      take_off(heap, slab);
+      slab::free_pages(slab);
+    }
+  };
+  if (heap.kept_pages == 0) return;
+  give_up_free_ones(heap.adopted);
+  for (Shelves& shelves : heap.shelves) give_up_free_ones(shelves.available);
+  trim_allowance(heap);
 }
 
 size_t shared_allowance_left() {

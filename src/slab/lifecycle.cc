@@ -43,6 +43,12 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   return slab;
 }
 
+bool is_all_free(const Slab* slab) {
+  const int32_t used_blocks = __atomic_load_n(&slab->countdown, __ATOMIC_ACQUIRE) + slab->floor;
+  const RemoteWord word = load_remote(slab);
+  return word.holding == Holding::kOwned && used_blocks == static_cast<int32_t>(word.free);
+}
+
 LowAddress take_deferred(Slab* slab) {
   LowAddress head = slab->deferred;
   slab->deferred = kEndOfList;
@@ -72,7 +78,6 @@ LowAddress collect_remote(Slab* slab) {
 }
 
 void return_list(Slab* slab, LowAddress head) {
-  if (is_end(head)) return;
   ListEnd end = walk_list(slab, head);
   end.last->next = slab->deferred;
   slab->deferred = head;
@@ -90,19 +95,23 @@ void free_pages(Slab* slab) {
 }
 
 void release(Slab* slab) {
-  Bin* bin = bin_of(slab);
   uint32_t local = slab->capacity - used(slab);
   watch(slab, used(slab), 0);
   slab->shelf = Shelf::kNone;
   relaxed_store(slab->owner, kNoThread);
   RemoteWord word = load_remote(slab);
   RemoteWord given_up;
+  Bin* bin = nullptr;
   do {
     given_up = word;
     given_up.free = word.free + local;
     given_up.local = local;
     if (given_up.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
-    given_up.holding = given_up.free >= slab->enough ? Holding::kBinned : Holding::kFull;
+    given_up.holding = Holding::kFull;
+    if (given_up.free >= slab->enough) {
+      given_up.holding = Holding::kBinned;
+      bin = bin_of(slab);  // read now: after the change the run may be gone
+    }
   } while (!change_remote(slab, word, given_up));
   if (given_up.holding == Holding::kBinned && bin->offer(slab)) free_pages(slab);
 }
@@ -124,8 +133,8 @@ bool adopt(Slab* slab, ThreadToken me) {
 }
 
 void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
-  // Whatever is needed later is read now: after the change the run may be gone.
-  Bin* bin = bin_of(slab);
+  // Whatever is needed later is read before the change: after it the run may be gone.
+  Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;
   const uint32_t enough = slab->enough;
   const uint32_t head_index = head_of(slab, high_part(slab->base) | head);
@@ -136,6 +145,7 @@ void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
     next = word;
     next.head = head_index;
     next.free = word.free + count;
+    if (word.holding != Holding::kOwned) bin = bin_of(slab);
     if (word.holding == Holding::kFull) {
       if (next.free == capacity) {
         next = RemoteWord{};  // kOwned, by nobody else: ours

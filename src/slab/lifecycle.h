@@ -25,6 +25,10 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner);
 inline uint32_t used(const Slab* slab) { return static_cast<uint32_t>(slab->countdown + slab->floor); }
 inline uint32_t deferred_count(const Slab* slab) { return slab->carved - used(slab); }
 
+// Are all blocks of an owned run free that is not current? For others than the owner, who may be freeing in it:
+// true stays true, and then the owner has done the last store of its last free.
+bool is_all_free(const Slab* slab);
+
 // Sets at how many used blocks the owner's free takes the slow door.
 inline void watch(Slab* slab, uint32_t used_blocks, int32_t floor) {
   slab->floor = floor;
@@ -37,7 +41,7 @@ inline constexpr int32_t kNever = -1;
 ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
   write_link(slab, block, slab->deferred);
   slab->deferred = low_address(block);
-  --slab->countdown;
+  release_decrement(slab->countdown);  // the last store: is_all_free()
 }
 
 // The deferred blocks as a list; they count as used from now on.
@@ -49,7 +53,7 @@ LowAddress carve(Slab* slab, uint32_t count, LowAddress tail);
 // The remote list; its blocks were counted as used all along.
 LowAddress collect_remote(Slab* slab);
 
-// Puts a list that was taken back: deferred again.
+// Puts a list that was taken, and has blocks, back: deferred again.
 void return_list(Slab* slab, LowAddress head);
 
 // Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.

@@ -1,0 +1,48 @@
+// What idle threads keep, taken back by others.
+//
+// A thread that sleeps cannot give up its runs, and others may free all that lives in them. So every quarter of
+// a second some thread, on a tick, looks at all heaps. One in which nothing has happened since the last look is
+// *announced* a visit; if nothing has happened by the next look either, the visitor takes its adopted and
+// available runs whose blocks are all free, and sends off its outbox. An owner that finds an announcement when it
+// comes to its slow door withdraws it: it is not idle.
+//
+// The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,
+// since its store "I am inside" is older than the visit by a whole interval, or younger than the announcement:
+//   owner:    inside = 1; reads visit           visitor: visit = announced; … a quarter of a second …;
+//                                                        visit = at work, by compare-and-swap; reads inside
+// A store is seen by others within microseconds, so either the visitor sees `inside` and leaves, or the owner sees
+// that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
+// of the run, which is counted as used until its last store (slab::defer), and such runs are not taken.
+#pragma once
+
+#include "heap/heap.h"
+
+namespace acre::idle {
+
+// Called on ticks with no lock held: looks at all heaps but the caller's own, if it is time.
+void look_around(const Heap& mine, uint64_t now_ms);
+
+// The longer half of BusyAtShelves: an announced visit is withdrawn, one that goes on is waited for.
+void turn_away_visitor(Heap& heap);
+
+}  // namespace acre::idle
+
+namespace acre {
+
+// Around everything that an owner does to its shelves and its outbox; not nested.
+class BusyAtShelves {
+ public:
+  explicit BusyAtShelves(Heap& heap) : heap_(heap) {
+    heap.inside.store(1, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (ACRE_UNLIKELY(heap.visit.load(std::memory_order_acquire) != Visit::kNone)) idle::turn_away_visitor(heap);
+  }
+  ~BusyAtShelves() { heap_.inside.store(0, std::memory_order_release); }
+  BusyAtShelves(const BusyAtShelves&) = delete;
+  BusyAtShelves& operator=(const BusyAtShelves&) = delete;
+
+ private:
+  Heap& heap_;
+};
+
+}  // namespace acre

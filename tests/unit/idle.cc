@@ -1,0 +1,214 @@
+// heap/idle: what idle threads keep goes back by visits of others.
+#include "heap/idle.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "acre/acre.h"
+#include "heap/free.h"
+#include "heap/registry.h"
+#include "slab/unit_table.h"
+#include "support.h"
+
+namespace acre {
+namespace {
+
+constexpr uint64_t kSecondMs = 1000;
+
+// Time goes on from test to test, and is the tests' own: nothing here waits for it.
+uint64_t next_second() {
+  static uint64_t now = os::now_ms() + kSecondMs;
+  return now += kSecondMs;
+}
+
+Heap& my_heap() {
+  acre_free(acre_malloc(1));
+  return *heap_if_any();
+}
+
+void look() { idle::look_around(my_heap(), next_second()); }
+
+// A thread that does as it is told and otherwise sleeps.
+class Worker {
+ public:
+  Worker() : thread_([this] { work(); }) {}
+  ~Worker() {
+    run([this] { done_ = true; });
+    thread_.join();
+  }
+
+  // Runs the task in the thread and returns when it is done.
+  void run(const std::function<void()>& task) {
+    std::unique_lock lock(mutex_);
+    task_ = &task;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (!done_) {
+      changed_.wait(lock, [this] { return task_ != nullptr; });
+      (*task_)();
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* task_ = nullptr;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+struct Filled {
+  std::vector<void*> blocks;
+  Heap* heap = nullptr;
+
+  // Leaves runs of several classes adopted and available, with blocks alive in all of them.
+  void fill() {
+    for (size_t i = 0; i < 4000; ++i) blocks.push_back(acre_malloc(300 + i % 5 * 400));
+    std::vector<void*> kept;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i % 3 == 0) {
+        acre_free(blocks[i]);
+      } else {
+        kept.push_back(blocks[i]);
+      }
+    }
+    blocks = kept;
+    heap = heap_if_any();
+  }
+
+  void free_all() {
+    for (void* block : blocks) acre_free(block);
+    blocks.clear();
+    my_heap().outbox.flush();
+  }
+};
+
+TEST(IdleHeap, LosesRunsInWhichNothingLives) {
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  const size_t kept = filled.heap->kept_pages;
+  ASSERT_GT(kept, 100u);
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(filled.heap->kept_pages, kept) << "blocks live in all of these runs";
+
+  filled.free_all();
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(filled.heap->kept_pages, 0u);
+  worker.run([&] {
+    for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(filled.heap->shelves[c].available_count, 0u);
+    filled.fill();  // its heap is as good as ever
+  });
+  filled.free_all();
+}
+
+// The owner's last free may have counted down to zero just before the visit; its event then comes too late.
+TEST(IdleHeap, AnEventForARunThatIsGoneChangesNothing) {
+  Worker worker;
+  Filled filled;
+  Slab* slab = nullptr;
+  worker.run([&] {
+    filled.fill();
+    slab = filled.heap->shelves[class_of_size(300)].available.newest();
+    ASSERT_NE(slab, nullptr);
+  });
+  filled.free_all();
+  for (int i = 0; i < 4; ++i) look();
+  ASSERT_EQ(filled.heap->kept_pages, 0u);
+  worker.run([&] { release_event(slab); });
+  EXPECT_EQ(filled.heap->kept_pages, 0u);
+  EXPECT_EQ(filled.heap->shelves[class_of_size(300)].empties, 0u);
+  EXPECT_EQ(slab->owner, kNoThread);
+}
+
+TEST(IdleHeap, OutboxIsSentOff) {
+  std::vector<void*> mine;
+  for (int i = 0; i < 2; ++i) mine.push_back(acre_malloc(1234));
+  Worker worker;
+  Heap* heap = nullptr;
+  worker.run([&] {
+    heap = &my_heap();
+    for (void* block : mine) acre_free(block);
+    EXPECT_TRUE(heap->outbox.holds(unit_table::at(mine[0]), mine[0]));
+  });
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_FALSE(heap->outbox.holds(unit_table::at(mine[0]), mine[0]));
+}
+
+TEST(BusyHeap, WithdrawsTheAnnouncement) {
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  filled.free_all();
+  look();
+  look();
+  ASSERT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
+  worker.run([&] { const BusyAtShelves busy(*filled.heap); });
+  EXPECT_EQ(filled.heap->visit.load(), Visit::kNone);
+}
+
+TEST(BusyHeap, IsLeftAlone) {
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  filled.free_all();
+  const size_t kept = filled.heap->kept_pages;
+  filled.heap->inside.store(1);  // as if it slept in the midst of a change
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(filled.heap->kept_pages, kept);
+  filled.heap->inside.store(0);
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(filled.heap->kept_pages, 0u);
+}
+
+// Threads that free and allocate while others visit them, as often as a millisecond apart.
+TEST(IdleHeap, VisitsToThreadsThatAreNotIdleDoNoHarm) {
+  constexpr unsigned kThreads = 4;
+  constexpr size_t kSlots = 2000;
+  static std::atomic<void*> slots[kThreads][kSlots];
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      test::Random random(t);
+      while (!stop) {
+        const unsigned whose = random.one_in(3) ? static_cast<unsigned>(random.below(kThreads)) : t;
+        const size_t size = random.between(8, 3000);
+        void* block = nullptr;
+        if (!random.one_in(3)) {
+          block = acre_malloc(size);
+          memset(block, static_cast<int>(t), size);
+        }
+        acre_free(slots[whose][random.below(kSlots)].exchange(block));
+        if (random.one_in(5000)) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      }
+    });
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+  while (std::chrono::steady_clock::now() < end) {
+    look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  for (auto& own : slots) {
+    for (auto& slot : own) acre_free(slot.exchange(nullptr));
+  }
+  for (unsigned i = 0; i < arenas::count(); ++i) EXPECT_TRUE(test::pages_add_up(arenas::at(i)->pages.counts()));
+}
+
+}  // namespace
+}  // namespace acre
