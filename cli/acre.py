@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "lib", "stats", "test")
+COMMANDS = ("run", "lib", "stats", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -20,6 +20,8 @@ acre: a memory allocator for Linux, and the tools around it
         print the path of libacre.so, building it first if need be
   ./acre stats --classes [--json]
         print the size classes and what each wastes
+  ./acre bench [-y] [--quick|--full] …
+        measure acre against other allocators; `./acre bench --help` tells more
   ./acre test [-y] [-j N] [SUITE…]
         run the tests; `./acre test --list` names the suites
 

@@ -8,6 +8,7 @@ import sys
 import time
 
 import ctest
+import environment
 import library
 import packages
 import steps
@@ -36,13 +37,15 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^real-quick$"], "every test on the library as it is used"),
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface")], labelled("surface"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer"),
     Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under UndefinedBehaviorSanitizer"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
+    Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
+          ("bench", "environment")),
     Suite("real", "release", ["acre"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
@@ -117,6 +120,8 @@ def main(arguments):
     for suite in suites:
         sections += suite.sections
     packages.ensure(sections, yes)
+    if "environment" in sections:
+        environment.ensure(yes)
     # What tests say is one stream: failures belong between the lines that tell how it goes.
     sys.stderr = sys.stdout
     results = [(suite, run_suite(suite, jobs)) for suite in suites]

@@ -1,13 +1,13 @@
-// What every workload shares: seeded randomness, blocks that carry proof of their content, and the
-// report at the end. Workloads call malloc and free, so that the allocator is whichever is preloaded.
+// What every workload shares: seeded randomness, blocks that carry proof of their content, arguments, and
+// the report at the end. Workloads call malloc and free, so that the allocator is whichever is preloaded.
 #pragma once
-
-#include <dlfcn.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "report.h"
 
 namespace bench {
 
@@ -40,6 +40,24 @@ class Random {
   std::uint64_t state_;
 };
 
+// malloc and free, timed one by one where a workload is built to show latencies (report.h).
+inline void* allocate(std::size_t size) {
+  const Stopwatch watch;
+  void* block = std::malloc(size);
+  watch.stop();
+  if (block == nullptr) {
+    std::fprintf(stderr, "no memory for %zu bytes\n", size);
+    std::exit(1);
+  }
+  return block;
+}
+
+inline void release(void* block) {
+  const Stopwatch watch;
+  std::free(block);
+  watch.stop();
+}
+
 // A block begins with its size and a tag, and has its last byte and one byte of every page in between
 // derived from the tag. Smallest size: 16.
 struct Block {
@@ -48,11 +66,7 @@ struct Block {
 };
 
 inline Block* make_block(std::size_t size, std::uint64_t tag) {
-  auto* block = static_cast<Block*>(std::malloc(size));
-  if (block == nullptr) {
-    std::fprintf(stderr, "no memory for %zu bytes\n", size);
-    std::exit(1);
-  }
+  auto* block = static_cast<Block*>(allocate(size));
   block->size = size;
   block->tag = tag;
   auto* bytes = reinterpret_cast<unsigned char*>(block);
@@ -74,38 +88,51 @@ inline std::uint64_t drop_block(Block* block) {
     std::fprintf(stderr, "a block of %zu bytes was overwritten\n", size);
     std::abort();
   }
-  std::free(block);
+  release(block);
   return tag * (size | 1);
 }
 
-struct Arguments {
+// PROGRAM THREADS PERCENT [NAME=NUMBER…]: PERCENT is how much of the work is done.
+class Arguments {
+ public:
   unsigned threads = 2;
-  unsigned percent = 100;  // of the work
+  unsigned percent = 100;
+
+  Arguments(int argc, char** argv) : count_(argc), words_(argv) {
+    if (argc > 1) threads = static_cast<unsigned>(std::atoi(argv[1]));
+    if (argc > 2) percent = static_cast<unsigned>(std::atoi(argv[2]));
+    bool understood = threads > 0 && percent > 0;
+    for (int at = 3; at < argc; ++at) understood = understood && std::strchr(argv[at], '=') != nullptr;
+    if (!understood) {
+      std::fprintf(stderr, "usage: %s [THREADS [PERCENT-OF-THE-WORK [NAME=VALUE...]]]\n", argv[0]);
+      std::exit(2);
+    }
+  }
+
+  // The text behind NAME=, or the default.
+  const char* text(const char* name, const char* otherwise) const {
+    const std::size_t length = std::strlen(name);
+    for (int at = 3; at < count_; ++at) {
+      if (std::strncmp(words_[at], name, length) == 0 && words_[at][length] == '=') {
+        return words_[at] + length + 1;
+      }
+    }
+    return otherwise;
+  }
+
+  unsigned long number(const char* name, unsigned long otherwise) const {
+    const char* value = text(name, nullptr);
+    return value != nullptr ? std::strtoul(value, nullptr, 0) : otherwise;
+  }
 
   unsigned long scaled(unsigned long work) const {
     const unsigned long part = work * percent / 100;
     return part > 0 ? part : 1;
   }
+
+ private:
+  int count_;
+  char** words_;
 };
-
-inline Arguments parse_arguments(int argc, char** argv) {
-  Arguments arguments;
-  if (argc > 1) arguments.threads = static_cast<unsigned>(std::atoi(argv[1]));
-  if (argc > 2) arguments.percent = static_cast<unsigned>(std::atoi(argv[2]));
-  if (argc > 3 || arguments.threads == 0 || arguments.percent == 0) {
-    std::fprintf(stderr, "usage: %s [threads [percent of the work]]\n", argv[0]);
-    std::exit(2);
-  }
-  return arguments;
-}
-
-// The runner reads these two lines: what was computed, and which object's malloc computed it.
-inline int report(std::uint64_t checksum) {
-  Dl_info info{};
-  void* found = dlsym(RTLD_DEFAULT, "malloc");
-  const char* object = found != nullptr && dladdr(found, &info) != 0 ? info.dli_fname : "?";
-  std::printf("checksum %016llx\nmalloc %s\n", static_cast<unsigned long long>(checksum), object);
-  return 0;
-}
 
 }  // namespace bench

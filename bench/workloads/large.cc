@@ -1,9 +1,8 @@
 // Buffers of 256 KiB to 8 MiB: a few alive in each thread, every page of them written, then replaced.
 #include <array>
-#include <thread>
-#include <vector>
 
 #include "common.h"
+#include "threads.h"
 
 namespace {
 
@@ -21,21 +20,15 @@ std::uint64_t work(std::uint64_t seed, unsigned long buffers) {
     slot = bench::make_block(size, random.next());
   }
   for (bench::Block* slot : alive) sum += bench::drop_block(slot);
+  bench::count_operations(buffers);
   return sum;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Arguments arguments = bench::parse_arguments(argc, argv);
+  const bench::Arguments arguments(argc, argv);
   const unsigned long buffers = arguments.scaled(kBuffers) / arguments.threads;
-  std::vector<std::uint64_t> sums(arguments.threads);
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < arguments.threads; ++t) {
-    threads.emplace_back([&, t] { sums[t] = work(t + 1, buffers); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::uint64_t total = 0;
-  for (std::uint64_t sum : sums) total += sum;
-  return bench::report(total);
+  return bench::report(
+      bench::in_threads(arguments.threads, [&](unsigned t) { return work(t + 1, buffers); }));
 }

@@ -1,19 +1,20 @@
-// Producers allocate and fill, consumers read and free; rings in between. Three phases: as many of the
-// one as of the other, three producers to a consumer, three consumers to a producer.
+// Producers allocate and fill, consumers read and free; rings in between, so that at most a few thousand
+// blocks are under way. ratio=P:C says how many producers there are to how many consumers.
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
-#include <thread>
+#include <numeric>
 #include <vector>
 
 #include "common.h"
+#include "threads.h"
 
 namespace {
 
-constexpr unsigned long kBlocks = 4'000'000;  // a phase
+constexpr unsigned long kBlocks = 2'000'000;  // shared by the producers
 constexpr std::uint32_t kSmallest = 16;
 constexpr std::uint32_t kLargest = 2048;
 
@@ -46,13 +47,15 @@ class Ring {
 // A thread's own rings: a producer deals its blocks to them in turn, a consumer visits them in turn.
 using Rings = std::vector<Ring*>;
 
-void produce(std::uint64_t seed, unsigned long blocks, const Rings& rings) {
+std::uint64_t produce(std::uint64_t seed, unsigned long blocks, const Rings& rings) {
   bench::Random random(seed);
   for (unsigned long i = 0; i < blocks; ++i) {
     const std::uint32_t size = random.between(kSmallest, kLargest);
     bench::Block* block = bench::make_block(size, random.next());
     while (!rings[i % rings.size()]->push(block)) sched_yield();
   }
+  bench::count_operations(blocks);
+  return 0;
 }
 
 std::uint64_t consume(unsigned long blocks, const Rings& rings) {
@@ -70,39 +73,43 @@ std::uint64_t consume(unsigned long blocks, const Rings& rings) {
   return sum;
 }
 
-std::uint64_t phase(unsigned producers, unsigned consumers, unsigned long blocks) {
-  const unsigned lanes = std::max(producers, consumers);  // a multiple of both
-  const unsigned long per_lane = blocks / lanes;
+struct Sides {
+  unsigned producers, consumers;
+};
+
+// ratio=P:C, with as many threads as come near to the wanted number.
+Sides sides(const bench::Arguments& arguments) {
+  Sides ratio{1, 1};
+  const char* text = arguments.text("ratio", "1:1");
+  const bool read = std::sscanf(text, "%u:%u", &ratio.producers, &ratio.consumers) == 2;
+  if (!read || ratio.producers == 0 || ratio.consumers == 0) {
+    std::fprintf(stderr, "ratio=%s: two numbers as in 3:1 are wanted\n", text);
+    std::exit(2);
+  }
+  const unsigned times = std::max(1u, arguments.threads / (ratio.producers + ratio.consumers));
+  return {times * ratio.producers, times * ratio.consumers};
+}
+
+std::uint64_t run(Sides sides, unsigned long blocks) {
+  const unsigned lanes = std::lcm(sides.producers, sides.consumers);
+  const unsigned long per_lane = std::max(1ul, blocks / lanes);
   std::vector<std::unique_ptr<Ring>> rings;
-  std::vector<Rings> from(producers), to(consumers);
+  std::vector<Rings> from(sides.producers), to(sides.consumers);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     rings.push_back(std::make_unique<Ring>());
-    from[lane % producers].push_back(rings.back().get());
-    to[lane % consumers].push_back(rings.back().get());
+    from[lane % sides.producers].push_back(rings.back().get());
+    to[lane / (lanes / sides.consumers)].push_back(rings.back().get());
   }
-
-  std::vector<std::uint64_t> sums(consumers);
-  std::vector<std::thread> threads;
-  for (unsigned p = 0; p < producers; ++p) {
-    threads.emplace_back(produce, p * 64 + consumers, per_lane * from[p].size(), std::cref(from[p]));
-  }
-  for (unsigned c = 0; c < consumers; ++c) {
-    threads.emplace_back([&, c] { sums[c] = consume(per_lane * to[c].size(), to[c]); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::uint64_t total = 0;
-  for (std::uint64_t sum : sums) total += sum;
-  return total;
+  return bench::in_threads(sides.producers + sides.consumers, [&](unsigned t) {
+    if (t < sides.producers) return produce(t + 1, per_lane * from[t].size(), from[t]);
+    const Rings& mine = to[t - sides.producers];
+    return consume(per_lane * mine.size(), mine);
+  });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Arguments arguments = bench::parse_arguments(argc, argv);
-  const unsigned half = std::max(1u, arguments.threads / 2);
-  const unsigned long blocks = arguments.scaled(kBlocks);
-  std::uint64_t total = phase(half, half, blocks);
-  total += phase(3 * half, half, blocks);
-  total += phase(half, 3 * half, blocks);
-  return bench::report(total);
+  const bench::Arguments arguments(argc, argv);
+  return bench::report(run(sides(arguments), arguments.scaled(kBlocks)));
 }

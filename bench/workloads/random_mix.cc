@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common.h"
+#include "threads.h"
 
 namespace {
 
@@ -45,6 +46,7 @@ std::uint64_t visit(std::uint64_t seed, std::vector<bench::Block*>& left) {
       left.push_back(block);
     }
   }
+  bench::count_operations(kGuestBlocks);
   return sum;
 }
 
@@ -67,23 +69,18 @@ std::uint64_t work(unsigned number, std::size_t slot_count, unsigned long operat
     if (i % kGuestEvery == 0) sum += have_a_guest(random.next());
   }
   for (bench::Block* slot : slots) sum += bench::drop_block(slot);
+  bench::count_operations(operations);
   return sum;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Arguments arguments = bench::parse_arguments(argc, argv);
+  const bench::Arguments arguments(argc, argv);
   const unsigned count = arguments.threads;
   const unsigned long operations = arguments.scaled(kOperations) / count;
-  std::vector<std::uint64_t> sums(count);
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < count; ++t) {
-    threads.emplace_back([&, t] { sums[t] = work(t, kSlots / count, operations); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::uint64_t total = 0;
-  for (std::uint64_t sum : sums) total += sum;
+  std::uint64_t total =
+      bench::in_threads(count, [&](unsigned t) { return work(t, kSlots / count, operations); });
   for (auto& slot : exchange) total += bench::drop_block(slot.load());
   return bench::report(total);
 }

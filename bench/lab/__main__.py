@@ -1,0 +1,189 @@
+"""acre bench: measures acre against the allocators that a user would pick instead.
+
+  acre bench --quick                        a first impression, in about ten minutes
+  acre bench                                what this project judges itself by
+  acre bench --full                         every case, every number of threads
+  acre bench --workload redis --workload larson --alloc acre --alloc jemalloc
+  acre bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9
+  acre bench --resume                       goes on where the last run stopped
+  acre bench list                           the workloads and the allocators
+  acre bench report RESULTS… [-o FOLDER]    the page again, from files of results
+  acre bench compare A B [--json]           what got better or worse from A to B
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from . import catalog, compare, peers, place, plan, progress, report, results, runner
+from .workload import Failed
+
+OUT = Console()
+TALK = Console(stderr=True)
+
+
+def say(text):
+    TALK.print(f"acre: {text}", highlight=False, markup=False)
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(
+        prog="acre bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--quick", dest="extent", action="store_const", const="quick", default="normal")
+    extent.add_argument("--full", dest="extent", action="store_const", const="full")
+    parser.add_argument("--workload", action="append", default=[], metavar="NAME", help="or a group; repeatable")
+    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=PATH]", help="these allocators only; `all` stands for all known; repeatable")
+    parser.add_argument("--rounds", type=int, help="measured rounds, after a warm-up")
+    parser.add_argument("--threads", metavar="N,N…", default="", help="only these points of the scaling lines")
+    parser.add_argument("--percent", type=int, help="how much of the work is done")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="for the results and the page")
+    parser.add_argument("--resume", nargs="?", const="", metavar="FOLDER", help="go on with the last run, or this one")
+    options = parser.parse_args(words)
+    try:
+        options.threads = [int(count) for count in options.threads.split(",") if count]
+    except ValueError:
+        parser.error(f"--threads {options.threads}: numbers with commas are wanted")
+    options.rounds = options.rounds or plan.ROUNDS[options.extent]
+    options.percent = options.percent or plan.PERCENT[options.extent]
+    if options.rounds < 1 or not 1 <= options.percent <= 1000:
+        parser.error("--rounds is at least 1, --percent from 1 to 1000")
+    return options
+
+
+def output_folder(lab, options):
+    """Where this run writes; an earlier run's folder if it is to be resumed."""
+    all_results = lab.built / "results"
+    if options.resume is not None:
+        if options.resume:
+            folder = Path(options.resume)
+        else:
+            earlier = sorted(all_results.glob("*/results.jsonl"))
+            if not earlier:
+                raise ValueError("--resume: there is no earlier run")
+            folder = earlier[-1].parent
+        if not (folder / "results.jsonl").exists():
+            raise ValueError(f"--resume: {folder} holds no results.jsonl")
+        return folder
+    folder = Path(options.output) if options.output else all_results / time.strftime("%Y-%m-%d-%H%M%S")
+    if (folder / "results.jsonl").exists():
+        raise ValueError(f"{folder} holds results already: resume them (--resume {folder}) or name another folder")
+    return folder
+
+
+def resumed_words(folder):
+    """The command of the run that is resumed: it is done again, and what is there is skipped."""
+    sessions = results.read([folder / "results.jsonl"]).sessions
+    return sessions[0]["command"] if sessions else []
+
+
+def prepare(lab, workloads):
+    """Builds what the workloads need. -> those that can run here"""
+    ready = []
+    for workload in workloads:
+        try:
+            workload.prepare(lab)
+            ready.append(workload)
+        except Failed as failure:
+            say(f"{workload.name} cannot run here, and is left out: {failure}")
+    return ready
+
+
+def measure(lab, options, words):
+    folder = output_folder(lab, options)
+    workloads = plan.choose(catalog.load(), options.workload)
+    lab.prepare()
+    allocators, missing = peers.ensure(lab, options.alloc, say)
+    for name, reason in missing.items():
+        say(f"{name} is not here, and is left out: {reason}")
+    workloads = prepare(lab, workloads)
+    steps = plan.steps(workloads, allocators, plan.EXTENTS[options.extent], options.rounds, options.threads)
+    if not steps:
+        raise ValueError("no case matches")
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = runner.Journal(folder / "results.jsonl")
+    given = {"command": words, "extent": options.extent, "rounds": options.rounds, "percent": options.percent}
+    journal.write("session", **runner.session(lab, allocators, workloads, **given))
+    say(f"{len(workloads)} workloads, {len(allocators)} allocators, {len(steps)} runs; results in {folder}")
+    interrupted = False
+    with progress.Bar(TALK) as bar:
+        work = runner.Runner(lab, journal, options.percent, bar)
+        try:
+            work.run(steps)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        say(f"interrupted; go on with: acre bench --resume {folder}")
+    show(folder, [folder / "results.jsonl"])
+    return 130 if interrupted else 1 if work.given_up else 0
+
+
+def show(folder, files):
+    found = results.read(files)
+    if not found.runs:
+        say("there is no result yet")
+        return
+    report.show(found, OUT)
+    page = report.write(found, folder)
+    say(f"the report: {page}")
+
+
+def list_all():
+    for workload in catalog.load().values():
+        OUT.print(f"[bold]{workload.name}[/bold]  ({workload.group}) {workload.summary}", highlight=False)
+        cases = [case.label for case in workload.cases if case.label]
+        if cases:
+            OUT.print(f"    {'; '.join(cases)}", highlight=False, markup=False)
+    OUT.print(f"\n[bold]allocators[/bold]  {', '.join(peers.names())}", highlight=False)
+    return 0
+
+
+def make_report(words):
+    parser = argparse.ArgumentParser(prog="acre bench report")
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path("."))
+    options = parser.parse_args(words)
+    show(options.output, [file / "results.jsonl" if file.is_dir() else file for file in options.results])
+    return 0
+
+
+def main(words):
+    command = words[0] if words else ""
+    try:
+        if command == "list":
+            return list_all()
+        if command == "report":
+            return make_report(words[1:])
+        if command == "compare":
+            return compare.main(words[1:], OUT)
+        lab = place.here()
+        options = parse(words)
+        if options.resume is not None:
+            folder = output_folder(lab, options)
+            words = [*resumed_words(folder), "--resume", str(folder)]
+            options = parse(words)
+        return measure(lab, options, words)
+    except (ValueError, FileNotFoundError, Failed) as error:
+        say(str(error))
+        return 2
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupt)  # so that servers end and folders go
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)

@@ -1,0 +1,45 @@
+"""Where the lab's things lie, and the two small programs that it measures with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .native import build_if_older
+
+
+@dataclass(frozen=True)
+class Lab:
+    root: Path  # the repository
+
+    @property
+    def bench(self):
+        return self.root / "bench"
+
+    @property
+    def built(self):
+        """Programs, inputs, allocators: made once, all of it may be deleted."""
+        return self.root / "build" / "bench"
+
+    @property
+    def inputs(self):
+        return self.built / "inputs"
+
+    @property
+    def measure(self):
+        return self.built / "measure"
+
+    @property
+    def witness(self):
+        return self.built / "witness.so"
+
+    def prepare(self):
+        probe = self.bench / "lab" / "probe"
+        common = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror"]
+        for source, target, flags in (
+            (probe / "measure.c", self.measure, []),
+            (probe / "witness.c", self.witness, ["-shared", "-fPIC"]),
+        ):
+            build_if_older(target, [source], [*common, *flags, source, "-o", target])
+
+
+def here():
+    return Lab(Path(__file__).resolve().parents[2])

@@ -1,0 +1,68 @@
+"""What a run of the lab does, in which order."""
+
+from dataclasses import dataclass
+
+from .workload import FULL, GROUPS, NORMAL, QUICK
+
+EXTENTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
+ROUNDS = {"quick": 2, "normal": 5, "full": 5}
+PERCENT = {"quick": 15, "normal": 100, "full": 100}
+WARM_UP = 0  # the round before the first
+LATENCY_PERCENT = 25  # of the work, when single calls are timed
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run: a case under an allocator, in a round."""
+
+    workload: object
+    case: object
+    allocator: object
+    round: int
+    timed: bool = False  # single calls are timed, nothing else is kept
+
+    @property
+    def place(self):
+        return (self.workload.name, self.case.variant, self.case.threads)
+
+    @property
+    def key(self):
+        return (*self.place, self.allocator.name, self.round, self.timed)
+
+    @property
+    def title(self):
+        label = f" ({self.case.label})" if self.case.label else ""
+        return f"{self.workload.name}{label}"
+
+
+def choose(workloads, names):
+    """Workloads by name or by group; all of them if nothing is named."""
+    unknown = [name for name in names if name not in workloads and name not in GROUPS]
+    if unknown:
+        raise ValueError(f"--workload: there is no {', '.join(unknown)}; `acre bench list` shows what there is")
+    return [w for w in workloads.values() if not names or w.name in names or w.group in names]
+
+
+def cases_of(workload, extent, threads):
+    """The cases of an extent. With threads, instead, those on the scaling lines with these counts."""
+    if threads and any(case.threads for case in workload.cases):
+        return [case for case in workload.cases if case.threads in threads]
+    return [case for case in workload.cases if case.extent <= extent]
+
+
+def rotated(items, by):
+    at = by % len(items)
+    return items[at:] + items[:at]
+
+
+def steps(workloads, allocators, extent, rounds, threads=()):
+    """Round by round, case by case, all allocators next to each other; who is first rotates."""
+    plan = []
+    for number in range(WARM_UP, rounds + 1):
+        for workload in workloads:
+            for index, case in enumerate(cases_of(workload, extent, threads)):
+                order = rotated(allocators, number + index)
+                plan += [Step(workload, case, allocator, number) for allocator in order]
+                if workload.latency and number > WARM_UP and case.extent == QUICK:
+                    plan += [Step(workload, case, allocator, number, timed=True) for allocator in order]
+    return plan

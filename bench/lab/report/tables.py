@@ -1,0 +1,211 @@
+"""What the page's tables say: plain values that the template only has to set."""
+
+import math
+from dataclasses import dataclass
+
+import numpy
+
+from ..compare import latencies
+from ..ratios import METRICS, MISSING, MORE, YARDSTICKS, Estimate, Oracle, Ratios, number
+from ..results import BASE, case_of
+from ..workload import GROUPS
+
+POINTS = ("p50", "p90", "p99", "p99.9", "p99.99", "max")
+MEANS = ("time", "peak_kib", "mean_kib")  # of the first table
+BEHIND = 12  # cases shown before the fold
+
+
+def absolute(value, metric):
+    """A figure for people: 1.23 s, 45.6 MiB, 12 300."""
+    if value is None:
+        return "—"
+    if metric.endswith("_kib"):
+        return f"{value / 1024:.1f} MiB" if value < 10240e3 else f"{value / 1048576:.1f} GiB"
+    if metric == "time" or metric.endswith("_s"):
+        return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def duration(ns):
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+@dataclass
+class Cell:
+    estimate: Estimate
+    best: bool = False
+
+    @property
+    def hint(self):
+        estimate = self.estimate
+        if estimate.verdict == MISSING:
+            return f"missing: {', '.join(estimate.missing)}" if estimate.missing else "missing"
+        return f"95 % interval {estimate.interval}, {estimate.pairs} pairs"
+
+
+def cells(estimates):
+    """With the least of them marked."""
+    values = [e.value for e in estimates]
+    least = min((v for v in values if not math.isnan(v)), default=None)
+    return [Cell(e, e.value == least) for e in estimates]
+
+
+class Tables:
+    def __init__(self, results):
+        self.results = results
+        self.names = list(results.allocators)
+        self.others = [name for name in self.names if name != BASE]
+        self.ratios = {metric: Ratios(results, metric) for metric in METRICS}
+        self.oracles = {metric: Oracle(ratios) for metric, ratios in self.ratios.items()}
+        self.yardsticks = {t: g for t, g in YARDSTICKS.items() if self.ratios["time"].workloads(g)}
+
+    def sorted_names(self):
+        """By time on the first yardstick; those without a mean last."""
+        groups = next(iter(self.yardsticks.values()), GROUPS)
+        mean = {name: self.ratios["time"].mean(groups, name).value for name in self.names}
+        return sorted(self.names, key=lambda name: (math.isnan(mean[name]), mean[name]))
+
+    def mean_columns(self):
+        return [(metric, title, groups) for metric in MEANS for title, groups in self.yardsticks.items()]
+
+    def means(self):
+        """A row an allocator, then the oracle, then acre's builds against it."""
+        columns = self.mean_columns()
+        names = self.sorted_names()
+        by_column = [cells([self.ratios[m].mean(g, name) for name in names]) for m, _, g in columns]
+        rows = [{"name": name, "cells": list(row)} for name, row in zip(names, zip(*by_column))]
+        oracle = [Cell(self.oracles[m].mean(g)) for m, _, g in columns]
+        against = [
+            {"name": name, "cells": [Cell(self.oracles[m].against(g, name)) for m, _, g in columns]}
+            for name in self.results.ours
+        ]
+        return {"columns": columns, "rows": rows, "oracle": oracle, "against": against}
+
+    def missing_means(self):
+        """Which allocator has no mean on what, and for which cases: "rpmalloc, stress" -> titles."""
+        found = {}
+        for metric in MEANS:
+            for title, groups in self.yardsticks.items():
+                for name in self.names:
+                    for case in self.ratios[metric].mean(groups, name).missing:
+                        found.setdefault(f"{name}, {title}", {})[case] = None
+        return {where: list(titles) for where, titles in found.items()}
+
+    def cards(self, name):
+        """What an allocator's means are, and where that puts it."""
+        found = []
+        for metric in ("time", "peak_kib"):
+            for title, groups in self.yardsticks.items():
+                means = {other: self.ratios[metric].mean(groups, other).value for other in self.names}
+                there = sorted((value, other) for other, value in means.items() if not math.isnan(value))
+                place = next((at for at, (_, other) in enumerate(there, 1) if other == name), None)
+                best = next(((value, other) for value, other in there if other in self.results.peers), None)
+                found.append({
+                    "metric": METRICS[metric], "yardstick": title, "mean": Cell(self.ratios[metric].mean(groups, name)),
+                    "place": place, "of": len(there), "best_peer": best and f"{best[1]} {number(best[0])}",
+                    "oracle": Cell(self.oracles[metric].against(groups, name)),
+                })  # fmt: skip
+        return found
+
+    def ratio_table(self, metric):
+        """By group: rows of workloads, each with the base's figure, ratios and the best peers."""
+        ratios, oracle = self.ratios[metric], self.oracles[metric]
+        sections = []
+        for group in GROUPS:
+            rows = [self.ratio_row(metric, name) for name in ratios.workloads((group,))]
+            if rows:
+                means = [ratios.mean((group,), name) for name in self.others]
+                mean = {"name": f"mean of {group}", "cells": cells(means), "oracle": Cell(oracle.mean((group,)))}
+                sections.append({"group": group, "rows": rows, "mean": mean})
+        return {"metric": metric, "title": METRICS[metric], "sections": sections}
+
+    def ratio_row(self, metric, name):
+        ratios, oracle, cases = self.ratios[metric], self.oracles[metric], self.ratios[metric].cases(name)
+        scale = absolute(ratios.median(cases[0], BASE), metric) if len(cases) == 1 else f"{len(cases)} cases"
+        return {
+            "name": name, "summary": self.results.workloads[name]["summary"], "scale": scale,
+            "cells": cells([ratios.workload(name, other) for other in self.others]),
+            "oracle": Cell(oracle.workload(name)), "picks": ", ".join(oracle.picks(name)),
+        }  # fmt: skip
+
+    def case_table(self, metric):
+        """Every case of the workloads that have several."""
+        ratios = self.ratios[metric]
+        rows = []
+        for name in self.results.workloads:
+            for case in ratios.cases(name) if len(ratios.cases(name)) > 1 else ():
+                own = cells([ratios.case(case, other) for other in self.others])
+                rows.append({"name": case.title, "scale": absolute(ratios.median(case, BASE), metric), "cells": own})
+        return rows
+
+    def behind(self, name):
+        """The cases in which a peer is better beyond the noise, the worst first."""
+        rows = []
+        for metric in ("time", "peak_kib"):
+            ratios, oracle = self.ratios[metric], self.oracles[metric]
+            for workload in self.results.workloads:
+                for case in ratios.cases(workload):
+                    spread = oracle.versus(case, name)
+                    estimate = spread.estimate() if spread else Estimate()
+                    if estimate.verdict == MORE:
+                        rows.append({"case": case.title, "metric": METRICS[metric], "peer": oracle.best(case),
+                                     "against": Cell(estimate), "base": Cell(ratios.case(case, name))})  # fmt: skip
+        return sorted(rows, key=lambda row: -row["against"].estimate.value)
+
+    def cases_in_all(self, name):
+        """How many comparisons behind() chooses from."""
+        return sum(
+            self.oracles[m].versus(case, name) is not None
+            for m in ("time", "peak_kib")
+            for w in self.results.workloads
+            for case in self.ratios[m].cases(w)
+        )
+
+    def latencies(self):
+        """CaseKey -> allocator -> percentile -> ns: medians over the rounds, but the worst of all for max."""
+        found = {}
+        for point in POINTS:
+            for case, own in latencies(self.results, point).items():
+                for name in (n for n in self.names if n in own):
+                    value = (max if point == "max" else numpy.median)(list(own[name].values()))
+                    found.setdefault(case, {}).setdefault(name, {})[point] = float(value)
+        return found
+
+    def latency_rows(self, own):
+        least = {p: min(values.get(p, math.inf) for values in own.values()) for p in POINTS}
+        rows = []
+        for name in sorted(own, key=lambda name: own[name].get("p99", math.inf)):
+            values = [(duration(own[name][p]), own[name][p] == least[p]) if p in own[name] else ("—", False) for p in POINTS]
+            rows.append({"name": name, "values": values})
+        return rows
+
+    def extras(self):
+        """The workloads' own figures: medians over rounds."""
+        frame, rows = self.results.frame, []
+        for column in self.results.extras:
+            known_rows = frame.dropna(subset=[column]).groupby(["case", "allocator"], sort=False)[column]
+            medians = {place: values.median() for place, values in known_rows}
+            for case in dict.fromkeys(case for case, _ in medians):
+                values = [medians.get((case, name)) for name in self.names]
+                title = column.removeprefix("extra.")
+                known = [value for value in values if value is not None]
+                shown = [("—", False) if v is None else (own_figure(v, title), v == min(known) < max(known)) for v in values]
+                rows.append({"case": case.title, "title": title.replace("_", " "), "values": shown})
+        return sorted(rows, key=lambda row: row["case"])
+
+    def failures(self):
+        rows = []
+        for entry in self.results.failures:
+            what = case_of(entry).title + (", single calls timed" if entry.get("timed") else "")
+            rows.append({"allocator": entry["allocator"], "case": what, "round": entry["round"] or "warm-up",
+                         "reason": entry["reason"]})  # fmt: skip
+        return rows
+
+
+def own_figure(value, name):
+    if name.endswith("_kib"):
+        return absolute(value, name)
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}".replace(",", " ")

@@ -1,0 +1,1 @@
+// cargo wants a file; there is no code (see Cargo.toml).

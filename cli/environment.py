@@ -1,0 +1,46 @@
+"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import packages
+from places import ROOT
+from say import fail, say
+
+REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
+FOLDER = os.path.join(ROOT, "build", "environment")
+PYTHON = os.path.join(FOLDER, "bin", "python")
+STAMP = os.path.join(FOLDER, "requirements.txt")  # what is installed, written last
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def ensure(yes):
+    """-> the environment's python"""
+    wanted = read(REQUIREMENTS)
+    if read(STAMP) == wanted:
+        return PYTHON
+    packages.ensure(["environment"], yes)
+    say(f"making {os.path.relpath(FOLDER)} with the libraries of {os.path.relpath(REQUIREMENTS)}")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    step([sys.executable, "-I", "-m", "venv", FOLDER])
+    step([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+          "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS])
+    shutil.copyfile(REQUIREMENTS, STAMP)
+    return PYTHON
+
+
+def step(command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace")
+    if done.returncode:
+        sys.stderr.write(done.stdout)
+        fail(f"'{' '.join(command)}' failed (exit code {done.returncode}); its output is above")
