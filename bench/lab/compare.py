@@ -20,11 +20,26 @@ from pathlib import Path
 import numpy
 
 from . import results
-from .ratios import LESS, METRICS, MISSING, MORE, NONE, UNSURE, YARDSTICKS, Estimate, Spread, figures, mean_of, number, spread_of
+from .ratios import (
+    LESS,
+    METRICS,
+    MISSING,
+    MORE,
+    NONE,
+    UNSURE,
+    YARDSTICKS,
+    Estimate,
+    Spread,
+    figures,
+    mean_of,
+    number,
+    spread_of,
+)
 from .results import BASE, CaseKey, case_of
 
 WORDS = {LESS: "better", MORE: "worse", NONE: "none", UNSURE: "too few rounds", MISSING: "missing"}
 STYLES = {LESS: "green", MORE: "bold red", NONE: "dim", UNSURE: "dim", MISSING: "dim"}
+SHOWN = ("time", "peak_kib", "mean_kib", "cpu_s")  # in the table; what moved is listed in all metrics
 POINTS = ("p50", "p99", "p99.9", "p99.99")
 
 
@@ -44,10 +59,17 @@ class Change:
     def as_json(self):
         estimate = self.estimate
         return {
-            **self.case._asdict(), "allocator": arrow(self.names), "metric": self.metric,
-            "before": self.before, "after": self.after, "ratio": estimate.value, "low": estimate.low,
-            "high": estimate.high, "rounds": estimate.pairs, "verdict": WORDS[estimate.verdict],
-        }  # fmt: skip
+            **self.case._asdict(),
+            "allocator": arrow(self.names),
+            "metric": self.metric,
+            "before": self.before,
+            "after": self.after,
+            "ratio": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "rounds": estimate.pairs,
+            "verdict": WORDS[estimate.verdict],
+        }
 
 
 def arrow(names):
@@ -96,7 +118,9 @@ class Comparison:
                 self.compare(case, names, tables)
 
     def all_cases(self):
-        return list(dict.fromkeys(c for found in (self.before, self.after) for cases in found.cases.values() for c in cases))
+        return list(
+            dict.fromkeys(c for found in (self.before, self.after) for cases in found.cases.values() for c in cases)
+        )
 
     def compare(self, case, names, tables):
         for which, found, name in zip("AB", (self.before, self.after), names):
@@ -120,7 +144,8 @@ class Comparison:
         values = [logs(own, percent, base) for own, base in zip(rounds, bases)]
         if all(values):
             first, second = (spread_of(v, (case, names, metric, which)) for v, which in zip(values, "AB"))
-            spread = Spread(second.center - first.center, second.draws - first.draws, min(first.pairs, second.pairs))
+            fewer = min(first.pairs, second.pairs)
+            spread = Spread(second.center - first.center, second.draws - first.draws, fewer, fewer)
             medians = [float(numpy.median([v for p, v in own.items() if p[1] == percent])) for own in rounds]
             self.changes.append(Change(case, names, metric, *medians, spread))
 
@@ -148,8 +173,12 @@ def parse(words):
     )
     parser.add_argument("before", metavar="A", type=Path)
     parser.add_argument("after", metavar="B", type=Path)
-    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=NAME]", help="in A, and in B if it is called otherwise")
-    parser.add_argument("--relative", action="store_true", help="compare ratios to glibc instead of the figures themselves")
+    parser.add_argument(
+        "--alloc", action="append", default=[], metavar="NAME[=NAME]", help="in A, and in B if it is called otherwise"
+    )
+    parser.add_argument(
+        "--relative", action="store_true", help="compare ratios to glibc instead of the figures themselves"
+    )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(words)
 
@@ -210,13 +239,13 @@ class Text:
         from rich.table import Table
 
         table = Table(title=arrow(names), title_justify="left", title_style="bold", box=None, pad_edge=False)
-        table.add_column("")
-        for title in METRICS.values():
-            table.add_column(title, justify="right")
+        table.add_column("", no_wrap=True)
+        for metric in SHOWN:
+            table.add_column(METRICS[metric], justify="right")
         for title, groups in YARDSTICKS.items():
-            self.row(table, title, "bold", [self.comparison.mean(m, names, groups) for m in METRICS], interval=True)
+            self.row(table, title, "bold", [self.comparison.mean(m, names, groups) for m in SHOWN], interval=True)
         for name in self.comparison.workloads():
-            self.row(table, f"  {name}", "", [self.comparison.mean(m, names, workload=name) for m in METRICS])
+            self.row(table, f"  {name}", "", [self.comparison.mean(m, names, workload=name) for m in SHOWN])
         return table
 
     def row(self, table, title, style, estimates, interval=False):
@@ -226,7 +255,7 @@ class Text:
             return
         cells = []
         for estimate in estimates:
-            range_ = f" [{estimate.interval}]" if interval and estimate.interval else ""
+            range_ = f"\n{estimate.interval}" if interval and estimate.interval else ""
             cells.append(Words(estimate.text + range_, style=STYLES[estimate.verdict]))
         table.add_row(Words(title, style=style), *cells)
 
@@ -239,7 +268,9 @@ class Text:
                 self.say(f"\n{title}:", STYLES[verdict])
             for change, e in sorted(some, key=lambda pair: -abs(math.log(pair[1].value))):
                 self.say(f"  {number(e.value):>5} [{e.interval}]  {change.case.title}: {title_of(change.metric)}")
-        self.say(f"\n{len(changes)} comparisons of cases; of so many, about {len(changes) * 0.05:.0f} differ by chance\n")
+        self.say(
+            f"\n{len(changes)} comparisons of cases; of so many, about {len(changes) * 0.05:.0f} differ by chance\n"
+        )
 
     def say_base(self):
         """What glibc itself did: it is the same in both, if the machine is."""

@@ -9,7 +9,8 @@ round of the same file, so that what made a whole round slow cancels out. Ratios
 
 Each comes with a 95 % interval by the percentile bootstrap: the pairs of each case are drawn again with
 replacement, cases independently of each other, and the whole calculation is done on each of the draws.
-The draws are seeded by case, so that the same results give the same interval.
+The draws are seeded by case, so that the same results give the same interval. Draws from n pairs vary too
+little, by the root of (n - 1) / n: where a case has fewer than NEEDED_PAIRS, they are stretched by that.
 """
 
 import math
@@ -48,13 +49,14 @@ class Estimate:
     low: float = math.nan
     high: float = math.nan
     pairs: int = 0
+    fewest: int = 0  # pairs in any of the cases that it is a mean of
     missing: tuple = ()  # the cases without which there is no mean, as texts
 
     @property
     def verdict(self):
         if math.isnan(self.value):
             return MISSING
-        if self.pairs < NEEDED_PAIRS:
+        if self.pairs < NEEDED_PAIRS or self.fewest < 2:
             return UNSURE
         if self.low <= 1 <= self.high:
             return NONE
@@ -62,9 +64,11 @@ class Estimate:
 
     @property
     def text(self):
-        """0.832, ≈1.010 where that is no difference, 0.971? where there are too few pairs to tell."""
-        mark = {MISSING: "—", NONE: f"≈{number(self.value)}", UNSURE: f"{number(self.value)}?"}
-        return mark.get(self.verdict, number(self.value))
+        """0.832; ≈1.010 where that is no difference; 0.971? where there are too few pairs to tell; 1 of the base."""
+        if self.low == self.high == 1:
+            return "1"
+        form = {MISSING: "—", NONE: "≈{}", UNSURE: "{}?"}.get(self.verdict, "{}")
+        return form.format(number(self.value))
 
     @property
     def interval(self):
@@ -85,11 +89,12 @@ class Spread:
     center: float
     draws: numpy.ndarray
     pairs: int
+    fewest: int
 
     def estimate(self):
         tail = 50 * (1 - CONFIDENCE)
         low, high = numpy.percentile(self.draws, [tail, 100 - tail])
-        return Estimate(*(math.exp(x) for x in (self.center, low, high)), self.pairs)
+        return Estimate(*(math.exp(x) for x in (self.center, low, high)), self.pairs, self.fewest)
 
 
 def drawn_medians(logs, seed):
@@ -101,7 +106,10 @@ def drawn_medians(logs, seed):
 
 
 def spread_of(logs, seed):
-    return Spread(float(numpy.median(logs)), drawn_medians(logs, seed), len(logs))
+    center, draws, pairs = float(numpy.median(logs)), drawn_medians(logs, seed), len(logs)
+    if 1 < pairs < NEEDED_PAIRS:
+        draws = center + (draws - center) * math.sqrt(pairs / (pairs - 1))
+    return Spread(center, draws, pairs, pairs)
 
 
 def mean_of(spreads):
@@ -110,6 +118,7 @@ def mean_of(spreads):
         sum(s.center for s in spreads) / len(spreads),
         sum(s.draws for s in spreads) / len(spreads),
         sum(s.pairs for s in spreads),
+        min(s.fewest for s in spreads),
     )
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from .workload import Case, GROUPS
+from .workload import GROUPS, Case
 
 FORMAT = 1
 BASE = "glibc"
@@ -74,7 +74,9 @@ class Results:
         rank = {group: at for at, group in enumerate(GROUPS)}
         full = {name: {"group": GROUPS[-1], "summary": "", "time": "wall_s", **about} for name, about in merged.items()}
         seen = {entry["workload"] for entry in (*self.runs, *self.failures)}
-        return dict(sorted(((n, a) for n, a in full.items() if n in seen), key=lambda pair: rank.get(pair[1]["group"], 9)))
+        return dict(
+            sorted(((n, a) for n, a in full.items() if n in seen), key=lambda pair: rank.get(pair[1]["group"], 9))
+        )
 
     @cached_property
     def cases(self):
@@ -118,8 +120,11 @@ class Results:
         """Names that stand for different things in the sessions, as texts."""
         texts = []
         for name in self.allocators:
-            known = {json.dumps(s["allocators"][name], sort_keys=True): s["allocators"][name]
-                     for s in self.sessions if name in s.get("allocators", {})}
+            known = {
+                json.dumps(s["allocators"][name], sort_keys=True): s["allocators"][name]
+                for s in self.sessions
+                if name in s.get("allocators", {})
+            }
             if len(known) > 1:
                 versions = [about.get("version") or about.get("library", "?") for about in known.values()]
                 texts.append(f"{name} stands for {' and '.join(versions)}")
@@ -133,6 +138,7 @@ class Results:
 
 
 def is_ours(name, about):
+    """acre, or another build of it."""
     return name == "acre" or about.get("library", "").startswith("libacre")
 
 

@@ -1,5 +1,6 @@
 #include "heap/free.h"
 #include "heap/idle.h"
+#include "heap/registry.h"
 #include "os/os.h"
 #include "tables/options.h"
 
@@ -15,12 +16,35 @@ constexpr unsigned kClassesPerStep = 2;
 
 constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
 
-size_t shared_bound() { return options().thread_cache_max / kPageBytes; }
+// The bound that follows the memory in use. To adapt it takes a walk over the arenas, and so is done when it has
+// refused a number of times.
+constexpr size_t kLeastBound = (size_t{64} << 20) / kPageBytes;
+constexpr uint32_t kRefusalsPerLook = 64;
+constinit std::atomic<size_t> g_automatic_bound{kLeastBound};
+constinit std::atomic<uint32_t> g_refusals{0};
+
+size_t shared_bound() {
+  const int64_t chosen = options().thread_cache_max;
+  return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
+}
+
+// Nobody else could use what a lone thread keeps.
+void adapt_bound() {
+  const size_t part = registry::live_heaps() == 1 ? 1 : 4;
+  g_automatic_bound.store(larger(kLeastBound, arenas::used_pages() / part), std::memory_order_relaxed);
+}
+
+void on_refusal() {
+  if (g_refusals.fetch_add(1, std::memory_order_relaxed) % kRefusalsPerLook == 0) adapt_bound();
+}
 
 bool extend_allowance(Heap& heap) {
   size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
   do {
-    if (handed_out + kAllowanceStep > shared_bound()) return false;
+    if (handed_out + kAllowanceStep > shared_bound()) {
+      on_refusal();
+      return false;
+    }
   } while (!g_handed_out.compare_exchange_weak(handed_out, handed_out + kAllowanceStep));
   heap.allowed_pages += kAllowanceStep;
   return true;

@@ -58,6 +58,12 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
+size_t used_pages() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.used_pages();
+  return pages;
+}
+
 size_t purge_all(size_t keep) {
   size_t purged = 0;
   for (unsigned i = 0; i < count(); ++i) {

@@ -14,8 +14,9 @@ namespace acre {
   X(arenas, uint64_t, 0, 0, 256, "most arenas; 0: one on one processor, else four times the processors")    \
   X(decay_ms, int64_t, 10000, -1, INT64_MAX / 1000000, "time in which unused dirty pages are returned to "  \
     "the OS, in milliseconds; 0: at the next occasion, -1: never")                                                       \
-  X(thread_cache_max, uint64_t, 32 << 20, 0, INT64_MAX, "bytes of runs that all threads together may "      \
-    "keep beyond their current runs")                                                                       \
+  X(thread_cache_max, int64_t, -1, -1, INT64_MAX, "bytes of runs that all threads together may keep "        \
+    "beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of "     \
+    "it while there is one thread")                                                                         \
   X(unit_table, bool, 1, 0, 1, "find runs by their place where address space allows; off: by the page map")
 
 struct Options {

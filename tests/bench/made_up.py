@@ -1,6 +1,6 @@
 """Made-up results with known answers: each allocator has a true ratio, and rounds have noise in common.
 
-  made_up.py FOLDER [ROUNDS]    writes FOLDER/results.jsonl as of a whole run, to look at a page of it
+made_up.py FOLDER [ROUNDS]    writes FOLDER/results.jsonl as of a whole run, to look at a page of it
 """
 
 import json
@@ -26,12 +26,35 @@ ALLOCATORS = {
 PROGRAMS = ("cfrac", "cca", "gs", "smlng", "lua", "z3", "sqlite", "compile", "python", "node")
 SERVERS = ("mariadb", "redis", "redis-fragmented", "php", "rocksdb")
 STRESS = (
-    "wasteland", "idle-server", "malloc-test", "t-test1", "sh6bench", "sh8bench", "larson", "producer-consumer",
-    "random-mix", "shuffled", "large", "two-halves", "malloc-benchmark", "phonebook", "rpmalloc-benchmark",
-    "threadtest", "cache-scratch", "cache-thrash", "hand-over", "short-threads",
-)  # fmt: skip
-SCALING = {"malloc-test": (1, 2, 4, 8, 16, 32), "t-test1": (1, 2, 8, 20), "larson": (1, 2, 8, 16),
-           "mariadb": (1, 10, 50, 100), "phonebook": (1, 4, 32), "threadtest": (1, 2, 8)}  # fmt: skip
+    "wasteland",
+    "idle-server",
+    "malloc-test",
+    "t-test1",
+    "sh6bench",
+    "sh8bench",
+    "larson",
+    "producer-consumer",
+    "random-mix",
+    "shuffled",
+    "large",
+    "two-halves",
+    "malloc-benchmark",
+    "phonebook",
+    "rpmalloc-benchmark",
+    "threadtest",
+    "cache-scratch",
+    "cache-thrash",
+    "hand-over",
+    "short-threads",
+)
+SCALING = {
+    "malloc-test": (1, 2, 4, 8, 16, 32),
+    "t-test1": (1, 2, 8, 20),
+    "larson": (1, 2, 8, 16),
+    "mariadb": (1, 10, 50, 100),
+    "phonebook": (1, 4, 32),
+    "threadtest": (1, 2, 8),
+}
 VARIANTS = {"t-test1": ("64 B", "4 KiB", "128 KiB"), "malloc-benchmark": ("100 objects", "1000 objects")}
 POINTS = {"p50": 20, "p90": 35, "p99": 120, "p99.9": 900, "p99.99": 9000, "max": 400000}
 
@@ -42,29 +65,73 @@ def group_of(name):
 
 def session(allocators=ALLOCATORS, workloads=(*PROGRAMS, *SERVERS, *STRESS), **more):
     return {
-        "kind": "session", "format": 1, "started": "2026-11-21T10:00:00Z",
-        "machine": {"system": "Debian GNU/Linux 12", "kernel": "6.18", "processors": 2, "cpu": "Made-up CPU",
-                    "memory_kib": 25165824, "libc": "glibc 2.36", "huge_pages": "madvise"},
-        "command": ["--rounds", "5"], "acre": "v0.9-3-gabcdef0", "extent": "normal", "rounds": 5, "percent": 100,
+        "kind": "session",
+        "format": 1,
+        "started": "2026-11-21T10:00:00Z",
+        "machine": {
+            "system": "Debian GNU/Linux 12",
+            "kernel": "6.18",
+            "processors": 2,
+            "cpu": "Made-up CPU",
+            "memory_kib": 25165824,
+            "libc": "glibc 2.36",
+            "huge_pages": "madvise",
+        },
+        "command": ["--rounds", "5"],
+        "acre": "v0.9-3-gabcdef0",
+        "extent": "normal",
+        "rounds": 5,
+        "percent": 100,
         "allocators": {n: {"library": f"lib{n}.so", "version": about[0]} for n, about in allocators.items()},
-        "workloads": {n: {"group": group_of(n), "summary": f"what {n} does, in a line",
-                          "time": "cpu_s" if n == "php" else "wall_s"} for n in workloads},
+        "workloads": {
+            n: {
+                "group": group_of(n),
+                "summary": f"what {n} does, in a line",
+                "time": "cpu_s" if n == "php" else "wall_s",
+            }
+            for n in workloads
+        },
         **more,
-    }  # fmt: skip
+    }
 
 
 def run(workload, allocator, round_, wall_s, peak_kib, *, threads=0, variant="", percent=100, **more):
     return {
-        "kind": "run", "workload": workload, "variant": variant, "threads": threads, "allocator": allocator,
-        "round": round_, "percent": percent, "wall_s": wall_s, "cpu_s": wall_s * 1.1, "peak_kib": peak_kib,
-        "mean_kib": peak_kib * 0.8, "minor_faults": max(1, peak_kib // 4), "major_faults": 0, "checksum": "00",
-        "operations": None, "latency_ns": {}, "extras": {}, "curve": [], **more,
-    }  # fmt: skip
+        "kind": "run",
+        "workload": workload,
+        "variant": variant,
+        "threads": threads,
+        "allocator": allocator,
+        "round": round_,
+        "percent": percent,
+        "wall_s": wall_s,
+        "cpu_s": wall_s * 1.1,
+        "peak_kib": peak_kib,
+        "mean_kib": peak_kib * 0.8,
+        "minor_faults": max(1, peak_kib // 4),
+        "major_faults": 0,
+        "checksum": "00",
+        "operations": None,
+        "latency_ns": {},
+        "extras": {},
+        "curve": [],
+        **more,
+    }
 
 
 def failure(workload, allocator, round_, reason, *, threads=0, variant="", **more):
-    return {"kind": "failure", "workload": workload, "variant": variant, "threads": threads, "allocator": allocator,
-            "round": round_, "percent": 100, "timed": False, "reason": reason, **more}  # fmt: skip
+    return {
+        "kind": "failure",
+        "workload": workload,
+        "variant": variant,
+        "threads": threads,
+        "allocator": allocator,
+        "round": round_,
+        "percent": 100,
+        "timed": False,
+        "reason": reason,
+        **more,
+    }
 
 
 def curve(workload, wall_s, peak_kib, leftover):
@@ -125,8 +192,16 @@ def one(dice, number, case, allocator, length, size, time, memory):
     yield run(name, allocator, number, wall, peak, threads=threads, variant=variant, **more)
     if name in ("larson", "malloc-test", "random-mix", "shuffled") and threads in (0, 2):
         points = {p: ns * time * dice.lognormvariate(0, 0.1) for p, ns in POINTS.items()}
-        yield {"kind": "latency", "workload": name, "variant": variant, "threads": threads, "allocator": allocator,
-               "round": number, "percent": 25, "latency_ns": points}  # fmt: skip
+        yield {
+            "kind": "latency",
+            "workload": name,
+            "variant": variant,
+            "threads": threads,
+            "allocator": allocator,
+            "round": number,
+            "percent": 25,
+            "latency_ns": points,
+        }
 
 
 def write(path, entries, tail=""):

@@ -11,7 +11,7 @@ namespace acre {
 namespace {
 
 constexpr char kDefaults[] =
-    "stats_print:false,arenas:0,decay_ms:10000,thread_cache_max:33554432,unit_table:true";
+    "stats_print:false,arenas:0,decay_ms:10000,thread_cache_max:-1,unit_table:true";
 
 // Reads a made-up environment; returns what was written to stderr.
 std::string read(std::vector<std::string> variables) {
@@ -35,7 +35,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(fresh.stats_print, false);
   EXPECT_EQ(fresh.arenas, 0u);
   EXPECT_EQ(fresh.decay_ms, 10000);
-  EXPECT_EQ(fresh.thread_cache_max, size_t{32} << 20);
+  EXPECT_EQ(fresh.thread_cache_max, -1);
   EXPECT_EQ(fresh.unit_table, true);
 }
 
@@ -44,12 +44,12 @@ TEST_F(OptionsTest, GoodValues) {
   EXPECT_TRUE(options().stats_print);
   EXPECT_EQ(options().arenas, 256u);
   EXPECT_EQ(options().decay_ms, -1);
-  EXPECT_EQ(options().thread_cache_max, 0u);
+  EXPECT_EQ(options().thread_cache_max, 0);
   EXPECT_FALSE(options().unit_table);
   EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:9223372036854775807"), "");
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
-  EXPECT_EQ(options().thread_cache_max, static_cast<uint64_t>(INT64_MAX));
+  EXPECT_EQ(options().thread_cache_max, INT64_MAX);
 }
 
 TEST_F(OptionsTest, EmptySettingsAndNoSettings) {
@@ -87,7 +87,7 @@ TEST_P(OptionsBad, OneLineAndTheOthersHold) {
   EXPECT_EQ(options().decay_ms, 123) << "after it";
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
-  EXPECT_EQ(options().thread_cache_max, size_t{32} << 20);
+  EXPECT_EQ(options().thread_cache_max, -1);
   ASSERT_EQ(conf(kDefaults), "");
 }
 
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"decay_ms:-9223372036854775807", kRange}, Bad{"decay_ms:-9223372036854775808", kRange},
                     Bad{"decay_ms:18446744073709551616", kRange}, Bad{"decay_ms:18446744073709551626", kRange},
                     Bad{"thread_cache_max:9223372036854775808", kRange},
-                    Bad{"thread_cache_max:-9223372036854775809", kRange},
+                    Bad{"thread_cache_max:-2", kRange}, Bad{"thread_cache_max:-9223372036854775809", kRange},
                     Bad{"thread_cache_max:99999999999999999999999", kRange}, Bad{"stats_print:2", kRange},
                     Bad{"stats_print:yes", kRange}, Bad{"stats_print:TRUE", kRange},
                     Bad{"stats_print", "setting without ':'"}, Bad{"stats_prin:1", kUnknown},

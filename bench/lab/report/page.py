@@ -11,10 +11,11 @@ from markupsafe import Markup
 from ..ratios import DRAWS, METRICS, NEEDED_PAIRS
 from ..results import BASE
 from . import look, plots, svg
-from .tables import BEHIND, POINTS, Tables
+from .tables import BEHIND, POINTS, Tables, some
 
 FIRST_CURVES = ("wasteland", "idle-server")
 CURVE_POINTS = 160
+EXTRAS_SHOWN = 8  # a workload with more figures of its own shows them on request
 
 
 class Page:
@@ -40,8 +41,10 @@ class Page:
                     means[name] = tuple(mean.value for mean in pair)
             if len(means) > 1:
                 said = "; ".join(f"{n} {t:.2f}, {m:.2f}" for n, (t, m) in means.items())
-                text = f"Time and peak memory against glibc on {title}: {said}. On the front: {', '.join(plots.pareto(means))}."
-                found.append(self.keep(plots.scatter(means, self.looks, title.capitalize()), f"scatter {title}", text))
+                front = ", ".join(plots.pareto(means))
+                text = f"Time and peak memory against glibc on {title}: {said}. On the front: {front}."
+                figure = plots.scatter(means, self.looks, sentence(title))
+                found.append(self.keep(figure, f"scatter {title}", text))
         return found
 
     def boxes(self):
@@ -49,11 +52,15 @@ class Page:
         for workload, about in self.results.workloads.items():
             panels = {}
             for metric in ("time", "peak_kib"):
-                panels[METRICS[metric]] = {name: self.scaled_rounds(metric, workload, name) for name in self.tables.names}
+                panels[METRICS[metric]] = {
+                    name: self.scaled_rounds(metric, workload, name) for name in self.tables.names
+                }
             if not any(own for values in panels.values() for own in values.values()):
                 continue
             figure = plots.boxes(panels, self.tables.names, self.looks, workload)
-            text = f"{workload}: time and peak memory of every allocator, glibc's median being 1; the ratios are in the tables."
+            text = (
+                f"{workload}: time and peak memory of every allocator, glibc's median being 1; the tables have figures."
+            )
             found.setdefault(about["group"], []).append(self.keep(figure, f"boxes {workload}", text))
         return found
 
@@ -74,7 +81,9 @@ class Page:
             if rows["threads"].nunique() < 2:
                 continue
             counted = "operations_per_s" in rows and rows["operations_per_s"].notna().all()
-            metric, label = ("operations_per_s", "operations per second") if counted else ("time", "seconds (less is better)")
+            metric, label = (
+                ("operations_per_s", "operations per second") if counted else ("time", "seconds (less is better)")
+            )
             series = {}
             for name in self.tables.names:
                 own = rows[rows["allocator"] == name].groupby("threads")[metric].apply(list).to_dict()
@@ -116,30 +125,55 @@ class Page:
         for case, own in self.tables.latencies().items():
             figure = plots.latency(own, POINTS, self.looks, case.title)
             text = f"{case.title}: percentiles of single calls of malloc and free; the figures are in the table."
-            found.append({"title": case.title, "rows": self.tables.latency_rows(own),
-                          "plot": self.keep(figure, f"latency {case.title}", text)})  # fmt: skip
+            found.append(
+                {
+                    "title": case.title,
+                    "rows": self.tables.latency_rows(own),
+                    "plot": self.keep(figure, f"latency {case.title}", text),
+                }
+            )
         return found
 
     def context(self):
         tables, results = self.tables, self.results
         curves, more_curves = self.curves()
         ours = [name for name in results.ours if name in results.allocators]
-        rounds = max((session.get("rounds", 0) for session in results.sessions), default=0)
+        rounds = int(results.frame.groupby("source")["round"].nunique().sum())
         return {
-            "base": BASE, "results": results, "tables": tables, "names": tables.names, "others": tables.others,
-            "looks": self.looks, "light": look.variables(self.looks, 0), "dark": look.variables(self.looks, 1),
-            "cards": {name: tables.cards(name) for name in ours[:1]}, "means": tables.means(), "metrics": METRICS,
-            "missing": tables.missing_means(), "without_base": tables.ratios["time"].without_base(),
+            "base": BASE,
+            "results": results,
+            "tables": tables,
+            "names": tables.names,
+            "others": tables.others,
+            "looks": self.looks,
+            "light": look.variables(self.looks, 0),
+            "dark": look.variables(self.looks, 1),
+            "cards": {name: tables.cards(name) for name in ours[:1]},
+            "means": tables.means(),
+            "metrics": METRICS,
+            "missing": tables.missing_means(),
+            "without_base": tables.ratios["time"].without_base(),
             "main_tables": [tables.ratio_table(metric) for metric in ("time", "peak_kib")],
             "more_tables": [tables.ratio_table(metric) for metric in METRICS if metric not in ("time", "peak_kib")],
             "case_tables": [(METRICS[metric], tables.case_table(metric)) for metric in ("time", "peak_kib")],
-            "behind": {name: tables.behind(name) for name in ours[:1]}, "behind_shown": BEHIND,
+            "behind": {name: tables.behind(name) for name in ours[:1]},
+            "behind_shown": BEHIND,
             "comparisons": {name: tables.cases_in_all(name) for name in ours[:1]},
-            "scatters": self.scatters(), "boxes": self.boxes(), "scaling": self.scaling(),
-            "curves": curves, "more_curves": more_curves, "latencies": self.latencies(), "points": POINTS,
-            "extras": tables.extras(), "failures": tables.failures(), "contradictions": results.contradictions(),
-            "rounds": rounds, "needed": NEEDED_PAIRS, "draws": DRAWS,
-        }  # fmt: skip
+            "scatters": self.scatters(),
+            "boxes": self.boxes(),
+            "scaling": self.scaling(),
+            "curves": curves,
+            "more_curves": more_curves,
+            "latencies": self.latencies(),
+            "points": POINTS,
+            "extras": tables.extras(),
+            "extras_shown": EXTRAS_SHOWN,
+            "failures": tables.failures(),
+            "contradictions": results.contradictions(),
+            "rounds": rounds,
+            "needed": NEEDED_PAIRS,
+            "draws": DRAWS,
+        }
 
     def write(self):
         (self.folder / "plots").mkdir(parents=True, exist_ok=True)
@@ -147,11 +181,18 @@ class Page:
         templates = jinja2.Environment(
             loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
         )
+        templates.filters["sentence"] = sentence
+        templates.filters["some"] = some
         with matplotlib.rc_context({**svg.SETTINGS, "svg.hashsalt": "acre"}):
             text = templates.get_template("page.html").render(self.context())
         path = self.folder / "report.html"
         path.write_text(text, encoding="utf-8")
         return path
+
+
+def sentence(text):
+    """As at the beginning of one; abbreviations stay."""
+    return text[:1].upper() + text[1:]
 
 
 def write(results, folder):

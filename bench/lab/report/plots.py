@@ -10,9 +10,45 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from .look import ROLES
 
 INK, MUTED, GRID, PAPER = (ROLES[role][0] for role in ("ink", "muted", "grid", "paper"))
-RATIO_TICKS = (1, 2, 0.5, 0.2, 5, 0.1, 10, 0.3, 3, 1.5, 0.7, 0.05, 20, 0.02, 50, 0.01, 100, 1.2, 0.8, 0.9, 1.1, 0.6, 0.4,
-               1.3, 1.4, 1.6, 1.8, 0.95, 1.05, 0.85, 1.15, 0.75, 0.98, 1.02, 0.99, 1.01)  # fmt: skip
-MOST_TICKS = 7
+RATIO_TICKS = (
+    1,
+    2,
+    0.5,
+    0.2,
+    5,
+    0.1,
+    10,
+    0.3,
+    3,
+    1.5,
+    0.7,
+    0.05,
+    20,
+    0.02,
+    50,
+    0.01,
+    100,
+    1.2,
+    0.8,
+    0.9,
+    1.1,
+    0.6,
+    0.4,
+    1.3,
+    1.4,
+    1.6,
+    1.8,
+    0.95,
+    1.05,
+    0.85,
+    1.15,
+    0.75,
+    0.98,
+    1.02,
+    0.99,
+    1.01,
+)
+MOST_TICKS = 9  # across a whole figure
 
 
 def empty(width, height, columns=1, **settings):
@@ -29,11 +65,11 @@ def empty(width, height, columns=1, **settings):
     return figure, axes
 
 
-def ratio_axis(axis, low, high):
+def ratio_axis(axis, low, high, most_ticks=MOST_TICKS):
     """A logarithmic axis with round ratios on it: the roundest first, as many as there is room for."""
     margin = max(1.03, (high / low) ** 0.06)
     low, high = low / margin, high * margin
-    chosen, least = [], math.log(high / low) / (MOST_TICKS + 2)
+    chosen, least = [], math.log(high / low) / most_ticks
     for tick in RATIO_TICKS:
         if low <= tick <= high and all(abs(math.log(tick / other)) >= least for other in chosen):
             chosen.append(tick)
@@ -57,10 +93,19 @@ def scatter(points, looks, title):
     for name, (time, memory) in points.items():
         look = looks[name]
         size = 110 if look.emphasised else 55
-        ax.scatter([time], [memory], s=size, color=look.light, marker=look.marker, edgecolors=PAPER, linewidths=0.8,
-                   zorder=look.layer, gid=look.group)  # fmt: skip
-    ax.axvline(1, color=MUTED, linewidth=0.7, zorder=1)
-    ax.axhline(1, color=MUTED, linewidth=0.7, zorder=1)
+        ax.scatter(
+            [time],
+            [memory],
+            s=size,
+            color=look.light,
+            marker=look.marker,
+            edgecolors=PAPER,
+            linewidths=0.8,
+            zorder=look.layer,
+            gid=look.group,
+        )
+    ax.plot([1, 1], ax.get_ylim(), color=MUTED, linewidth=0.7, zorder=1)
+    ax.plot(ax.get_xlim(), [1, 1], color=MUTED, linewidth=0.7, zorder=1)
     ax.set(xlabel="time, glibc = 1 (less is better)", ylabel="peak resident memory, glibc = 1", title=title)
     label_points(figure, ax, points, looks)
     return figure
@@ -81,15 +126,36 @@ def label_points(figure, ax, points, looks):
     renderer = figure.canvas.get_renderer()
     places = {name: ax.transData.transform(point) for name, point in points.items()}
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places.values()]
+    taken += [
+        (x - 3, y - 3, x + 3, y + 3) for line in ax.lines for x, y in along(ax.transData.transform(line.get_xydata()))
+    ]
     frame = ax.get_window_extent(renderer)
     for name in sorted(points, key=lambda name: not looks[name].emphasised):
         x, y = places[name]
-        text = ax.annotate(name, points[name], xytext=(0, 0), textcoords="offset points", color=looks[name].light, va="center",
-                           fontsize=8.5, fontweight="bold" if looks[name].emphasised else "normal", zorder=12, gid=looks[name].group)  # fmt: skip
+        text = ax.annotate(
+            name,
+            points[name],
+            xytext=(0, 0),
+            textcoords="offset points",
+            color=looks[name].light,
+            va="center",
+            fontsize=8.5,
+            fontweight="bold" if looks[name].emphasised else "normal",
+            zorder=12,
+            gid=looks[name].group,
+        )
         box = text.get_window_extent(renderer)
         best = min(label_places(x, y, box.width, box.height), key=lambda place: label_cost(place, taken, frame))
         taken.append(best)
         text.set_position(((best[0] - x) * 72 / figure.dpi, ((best[1] + best[3]) / 2 - y) * 72 / figure.dpi))
+
+
+def along(corners):
+    """Points on the straight lines between corners, a few pixels apart; the ends are left out."""
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:]):
+        steps = max(2, int(math.hypot(x1 - x0, y1 - y0) / 6))
+        for at in range(1, steps):
+            yield x0 + (x1 - x0) * at / steps, y0 + (y1 - y0) * at / steps
 
 
 def label_places(x, y, width, height):
@@ -103,7 +169,9 @@ def label_places(x, y, width, height):
 
 def label_cost(place, taken, frame):
     cost = sum(overlap(place, other) for other in taken)
-    return cost + (1e6 if place[0] < frame.x0 or place[2] > frame.x1 + 6 or place[1] < frame.y0 or place[3] > frame.y1 + 6 else 0)
+    return cost + (
+        1e6 if place[0] < frame.x0 or place[2] > frame.x1 + 6 or place[1] < frame.y0 or place[3] > frame.y1 + 6 else 0
+    )
 
 
 def overlap(one, other):
@@ -121,7 +189,7 @@ def boxes(panels, names, looks, title):
     figure.suptitle(title, fontsize=9, color=INK, y=1 - 0.04 / inches, va="top", fontweight="bold")
     for ax, (heading, values) in zip(axes, panels.items()):
         everything = [value for own in values.values() for value in own]
-        ratio_axis(ax.xaxis, min(everything, default=1), max(everything, default=1))
+        ratio_axis(ax.xaxis, min(everything, default=1), max(everything, default=1), MOST_TICKS // len(panels) + 1)
         ax.axvline(1, color=MUTED, linewidth=0.8)
         ax.set_title(heading, fontsize=8.5, pad=3)
         ax.grid(axis="y", visible=False)
@@ -139,19 +207,39 @@ def boxes(panels, names, looks, title):
 
 def box(ax, row, values, look):
     if not len(values):
-        ax.text(0.03, row, "failed", transform=ax.get_yaxis_transform(), va="center", color=MUTED, fontsize=7.5, fontstyle="italic")
+        ax.text(
+            0.03,
+            row,
+            "no result",
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            color=MUTED,
+            fontsize=7.5,
+            fontstyle="italic",
+        )
         return
     least, first, middle, third, most = numpy.percentile(values, [0, 25, 50, 75, 100])
     ax.plot([least, most], [row, row], color=look.light, linewidth=1, zorder=4, gid=look.group)
-    ax.barh(row, third - first, left=first, height=0.62, color=look.light, alpha=0.45, linewidth=0, zorder=3, gid=look.group)
+    ax.barh(
+        row, third - first, left=first, height=0.62, color=look.light, alpha=0.45, linewidth=0, zorder=3, gid=look.group
+    )
     ax.plot([middle], [row], marker="|", markersize=9, markeredgewidth=2.2, color=look.light, zorder=5, gid=look.group)
 
 
 def legend(figure, ax, entries, columns=4):
     """Below the axes. -> the height it takes, in inches"""
     rows = math.ceil(len(entries) / columns)
-    found = figure.legend(*zip(*entries), loc="lower center", ncols=columns, frameon=False, labelcolor=INK, handlelength=2.6,
-                          columnspacing=1.2, borderaxespad=0.1, labelspacing=0.25)  # fmt: skip
+    found = figure.legend(
+        *zip(*entries),
+        loc="lower center",
+        ncols=columns,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=2.6,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+        labelspacing=0.25,
+    )
     for text in found.get_texts():
         text.set_fontweight("bold" if text.get_text() == "acre" else "normal")
     return 0.16 * rows + 0.05
@@ -181,9 +269,28 @@ def scaling(series, looks, title, ylabel):
     for name, points in series.items():
         look, x = looks[name], sorted(points)
         middle = [numpy.median(points[count]) for count in x]
-        (line,) = ax.plot(x, middle, color=look.light, linestyle=look.line, linewidth=look.width, marker=look.marker, markersize=4.5,
-                          markeredgecolor=PAPER, markeredgewidth=0.5, zorder=look.layer, gid=look.group)  # fmt: skip
-        ax.vlines(x, [min(points[c]) for c in x], [max(points[c]) for c in x], color=look.light, linewidth=0.8, zorder=look.layer, gid=look.group)
+        (line,) = ax.plot(
+            x,
+            middle,
+            color=look.light,
+            linestyle=look.line,
+            linewidth=look.width,
+            marker=look.marker,
+            markersize=4.5,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.5,
+            zorder=look.layer,
+            gid=look.group,
+        )
+        ax.vlines(
+            x,
+            [min(points[c]) for c in x],
+            [max(points[c]) for c in x],
+            color=look.light,
+            linewidth=0.8,
+            zorder=look.layer,
+            gid=look.group,
+        )
         entries.append((line, name))
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_locator(FixedLocator(counts))
@@ -202,9 +309,20 @@ def curves(series, looks, title):
     for at, (name, points) in enumerate(series.items()):
         look = looks[name]
         times, sizes = numpy.array(points, dtype=float).T
-        (line,) = ax.plot(times / 1e3, sizes / 1024, color=look.light, linestyle=look.line, linewidth=look.width, marker=look.marker,
-                          markersize=4, markevery=((at % 5) * 0.05, 0.25), markeredgecolor=PAPER, markeredgewidth=0.5,
-                          zorder=look.layer, gid=look.group)  # fmt: skip
+        (line,) = ax.plot(
+            times / 1e3,
+            sizes / 1024,
+            color=look.light,
+            linestyle=look.line,
+            linewidth=look.width,
+            marker=look.marker,
+            markersize=4,
+            markevery=((at % 5) * 0.05, 0.25),
+            markeredgecolor=PAPER,
+            markeredgewidth=0.5,
+            zorder=look.layer,
+            gid=look.group,
+        )
         entries.append((line, name))
     ax.set_ylim(bottom=0)
     ax.set_xlim(left=0)
@@ -218,8 +336,19 @@ def latency(series, points, looks, title):
     entries = []
     for name, values in series.items():
         look, x = looks[name], [at for at, point in enumerate(points) if values.get(point)]
-        (line,) = ax.plot(x, [values[points[at]] for at in x], color=look.light, linestyle=look.line, linewidth=look.width, marker=look.marker,
-                          markersize=4.5, markeredgecolor=PAPER, markeredgewidth=0.5, zorder=look.layer, gid=look.group)  # fmt: skip
+        (line,) = ax.plot(
+            x,
+            [values[points[at]] for at in x],
+            color=look.light,
+            linestyle=look.line,
+            linewidth=look.width,
+            marker=look.marker,
+            markersize=4.5,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.5,
+            zorder=look.layer,
+            gid=look.group,
+        )
         entries.append((line, name))
     ax.set_yscale("log")
     ax.yaxis.set_minor_locator(NullLocator())

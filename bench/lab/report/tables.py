@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy
 
 from ..compare import latencies
-from ..ratios import METRICS, MISSING, MORE, YARDSTICKS, Estimate, Oracle, Ratios, number
+from ..ratios import METRICS, MISSING, MORE, UNSURE, YARDSTICKS, Estimate, Oracle, Ratios, figures, number
 from ..results import BASE, case_of
 from ..workload import GROUPS
 
@@ -16,14 +16,18 @@ BEHIND = 12  # cases shown before the fold
 
 
 def absolute(value, metric):
-    """A figure for people: 1.23 s, 45.6 MiB, 12 300."""
+    """A figure for people: 1.23 s, 45.6 MiB, 12 300."""
     if value is None:
         return "—"
     if metric.endswith("_kib"):
         return f"{value / 1024:.1f} MiB" if value < 10240e3 else f"{value / 1048576:.1f} GiB"
     if metric == "time" or metric.endswith("_s"):
         return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
-    return f"{value:,.0f}".replace(",", " ")
+    return thousands(value)
+
+
+def thousands(value):
+    return f"{value:,.0f}".replace(",", "\u202f")
 
 
 def duration(ns):
@@ -42,14 +46,13 @@ class Cell:
     def hint(self):
         estimate = self.estimate
         if estimate.verdict == MISSING:
-            return f"missing: {', '.join(estimate.missing)}" if estimate.missing else "missing"
-        return f"95 % interval {estimate.interval}, {estimate.pairs} pairs"
+            return f"missing: {some(estimate.missing)}" if estimate.missing else "missing"
+        return f"95 % interval {estimate.interval}, {estimate.pairs} pair{'s' * (estimate.pairs != 1)} of runs"
 
 
-def cells(estimates):
-    """With the least of them marked."""
-    values = [e.value for e in estimates]
-    least = min((v for v in values if not math.isnan(v)), default=None)
+def cells(estimates, base=math.inf):
+    """With the least of them marked, unless the base, in a column of its own, is less."""
+    least = min([base, *(e.value for e in estimates if not math.isnan(e.value))])
     return [Cell(e, e.value == least) for e in estimates]
 
 
@@ -68,12 +71,9 @@ class Tables:
         mean = {name: self.ratios["time"].mean(groups, name).value for name in self.names}
         return sorted(self.names, key=lambda name: (math.isnan(mean[name]), mean[name]))
 
-    def mean_columns(self):
-        return [(metric, title, groups) for metric in MEANS for title, groups in self.yardsticks.items()]
-
-    def means(self):
+    def means(self, metrics=MEANS):
         """A row an allocator, then the oracle, then acre's builds against it."""
-        columns = self.mean_columns()
+        columns = [(metric, title, groups) for metric in metrics for title, groups in self.yardsticks.items()]
         names = self.sorted_names()
         by_column = [cells([self.ratios[m].mean(g, name) for name in names]) for m, _, g in columns]
         rows = [{"name": name, "cells": list(row)} for name, row in zip(names, zip(*by_column))]
@@ -103,11 +103,17 @@ class Tables:
                 there = sorted((value, other) for other, value in means.items() if not math.isnan(value))
                 place = next((at for at, (_, other) in enumerate(there, 1) if other == name), None)
                 best = next(((value, other) for value, other in there if other in self.results.peers), None)
-                found.append({
-                    "metric": METRICS[metric], "yardstick": title, "mean": Cell(self.ratios[metric].mean(groups, name)),
-                    "place": place, "of": len(there), "best_peer": best and f"{best[1]} {number(best[0])}",
-                    "oracle": Cell(self.oracles[metric].against(groups, name)),
-                })  # fmt: skip
+                found.append(
+                    {
+                        "metric": METRICS[metric],
+                        "yardstick": title,
+                        "mean": Cell(self.ratios[metric].mean(groups, name)),
+                        "place": place,
+                        "of": len(there),
+                        "best_peer": best and f"{best[1]}, {number(best[0])}",
+                        "oracle": Cell(self.oracles[metric].against(groups, name)),
+                    }
+                )
         return found
 
     def ratio_table(self, metric):
@@ -118,7 +124,11 @@ class Tables:
             rows = [self.ratio_row(metric, name) for name in ratios.workloads((group,))]
             if rows:
                 means = [ratios.mean((group,), name) for name in self.others]
-                mean = {"name": f"mean of {group}", "cells": cells(means), "oracle": Cell(oracle.mean((group,)))}
+                mean = {
+                    "name": f"mean of {group}",
+                    "cells": cells(means, base=1),
+                    "oracle": Cell(oracle.mean((group,))),
+                }
                 sections.append({"group": group, "rows": rows, "mean": mean})
         return {"metric": metric, "title": METRICS[metric], "sections": sections}
 
@@ -126,10 +136,13 @@ class Tables:
         ratios, oracle, cases = self.ratios[metric], self.oracles[metric], self.ratios[metric].cases(name)
         scale = absolute(ratios.median(cases[0], BASE), metric) if len(cases) == 1 else f"{len(cases)} cases"
         return {
-            "name": name, "summary": self.results.workloads[name]["summary"], "scale": scale,
-            "cells": cells([ratios.workload(name, other) for other in self.others]),
-            "oracle": Cell(oracle.workload(name)), "picks": ", ".join(oracle.picks(name)),
-        }  # fmt: skip
+            "name": name,
+            "summary": self.results.workloads[name]["summary"],
+            "scale": scale,
+            "cells": cells([ratios.workload(name, other) for other in self.others], base=1),
+            "oracle": Cell(oracle.workload(name)),
+            "picks": oracle.picks(name),
+        }
 
     def case_table(self, metric):
         """Every case of the workloads that have several."""
@@ -137,12 +150,12 @@ class Tables:
         rows = []
         for name in self.results.workloads:
             for case in ratios.cases(name) if len(ratios.cases(name)) > 1 else ():
-                own = cells([ratios.case(case, other) for other in self.others])
+                own = cells([ratios.case(case, other) for other in self.others], base=1)
                 rows.append({"name": case.title, "scale": absolute(ratios.median(case, BASE), metric), "cells": own})
         return rows
 
     def behind(self, name):
-        """The cases in which a peer is better beyond the noise, the worst first."""
+        """The cases in which a peer is better beyond the noise, or would be with more rounds, the worst first."""
         rows = []
         for metric in ("time", "peak_kib"):
             ratios, oracle = self.ratios[metric], self.oracles[metric]
@@ -150,9 +163,16 @@ class Tables:
                 for case in ratios.cases(workload):
                     spread = oracle.versus(case, name)
                     estimate = spread.estimate() if spread else Estimate()
-                    if estimate.verdict == MORE:
-                        rows.append({"case": case.title, "metric": METRICS[metric], "peer": oracle.best(case),
-                                     "against": Cell(estimate), "base": Cell(ratios.case(case, name))})  # fmt: skip
+                    if estimate.verdict in (MORE, UNSURE) and estimate.low > 1:
+                        rows.append(
+                            {
+                                "case": case.title,
+                                "metric": METRICS[metric],
+                                "peer": oracle.best(case),
+                                "against": Cell(estimate),
+                                "base": Cell(ratios.case(case, name)),
+                            }
+                        )
         return sorted(rows, key=lambda row: -row["against"].estimate.value)
 
     def cases_in_all(self, name):
@@ -178,34 +198,60 @@ class Tables:
         least = {p: min(values.get(p, math.inf) for values in own.values()) for p in POINTS}
         rows = []
         for name in sorted(own, key=lambda name: own[name].get("p99", math.inf)):
-            values = [(duration(own[name][p]), own[name][p] == least[p]) if p in own[name] else ("—", False) for p in POINTS]
+            values = [
+                (duration(own[name][p]), own[name][p] == least[p]) if p in own[name] else ("—", False) for p in POINTS
+            ]
             rows.append({"name": name, "values": values})
         return rows
 
     def extras(self):
-        """The workloads' own figures: medians over rounds."""
-        frame, rows = self.results.frame, []
+        """The workloads' own figures by workload: medians over rounds."""
+        rows = {}
         for column in self.results.extras:
-            known_rows = frame.dropna(subset=[column]).groupby(["case", "allocator"], sort=False)[column]
-            medians = {place: values.median() for place, values in known_rows}
-            for case in dict.fromkeys(case for case, _ in medians):
-                values = [medians.get((case, name)) for name in self.names]
-                title = column.removeprefix("extra.")
-                known = [value for value in values if value is not None]
-                shown = [("—", False) if v is None else (own_figure(v, title), v == min(known) < max(known)) for v in values]
-                rows.append({"case": case.title, "title": title.replace("_", " "), "values": shown})
-        return sorted(rows, key=lambda row: row["case"])
+            title, unit = named_with_unit(column.removeprefix("extra."))
+            for case, own in figures(self.results, column).items():
+                medians = [
+                    float(numpy.median(list(own[name].values()))) if name in own else None for name in self.names
+                ]
+                known = [value for value in medians if value is not None]
+                values = [(own_figure(v, unit), v == min(known) < max(known)) for v in medians]
+                rows.setdefault(case.workload, []).append({"case": case.title, "title": title, "values": values})
+        return rows
 
     def failures(self):
         rows = []
         for entry in self.results.failures:
             what = case_of(entry).title + (", single calls timed" if entry.get("timed") else "")
-            rows.append({"allocator": entry["allocator"], "case": what, "round": entry["round"] or "warm-up",
-                         "reason": entry["reason"]})  # fmt: skip
+            rows.append(
+                {
+                    "allocator": entry["allocator"],
+                    "case": what,
+                    "round": entry["round"] or "warm-up",
+                    "reason": entry["reason"],
+                }
+            )
         return rows
 
 
-def own_figure(value, name):
-    if name.endswith("_kib"):
-        return absolute(value, name)
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}".replace(",", " ")
+def some(texts, most=8):
+    """The first of them, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+UNITS = {"us": "µs", "ms": "ms", "s": "s", "kib": "KiB", "mib": "MiB", "ratio": ""}
+
+
+def named_with_unit(name):
+    """resident_after_mib -> resident after, MiB"""
+    words = name.split("_")
+    unit = UNITS.get(words[-1]) if len(words) > 1 else None
+    return " ".join(words if unit is None else words[:-1]), unit or ""
+
+
+def own_figure(value, unit):
+    if value is None:
+        return "—"
+    if unit == "KiB":
+        return absolute(value, "_kib")
+    return (f"{value:.3g}" if abs(value) < 1000 else thousands(value)) + (f" {unit}" if unit else "")

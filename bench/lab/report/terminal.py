@@ -5,10 +5,11 @@ from rich.text import Text
 
 from ..ratios import LESS, METRICS, MISSING, MORE, NONE, UNSURE
 from ..results import BASE
-from .tables import MEANS, Tables
+from .tables import Tables, some
 
 STYLES = {LESS: "green", MORE: "red", NONE: "dim", UNSURE: "", MISSING: "dim"}
 INDENT = "  "
+SHOWN = ("time", "peak_kib")
 
 
 def show(results, console):
@@ -19,10 +20,13 @@ def show(results, console):
     for name in results.ours[:1]:
         console.print(workloads(tables, name))
         console.print()
-    say(console, "Ratios to glibc, less is better: ≈ is no difference beyond the noise, ? too few rounds to tell, "
-                 "— a mean that lacks a member.")  # fmt: skip
+    say(
+        console,
+        "Ratios to glibc, less is better: ≈ is no difference beyond the noise, ? too few rounds to tell, — a mean that "
+        "lacks a member. “Best peers” takes the best peer of each case.",
+    )
     for where, cases in tables.missing_means().items():
-        say(console, f"no mean for {where}: {', '.join(cases)}", "yellow")
+        say(console, f"no mean for {where}: {some(cases)}", "yellow")
     for case in tables.ratios["time"].without_base():
         say(console, f"in no mean: {case.title} has no result under {BASE}", "yellow")
     for row in tables.failures():
@@ -44,28 +48,31 @@ def plain_table(title, columns):
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=False)
+        table.add_column(column, justify="right")
     return table
 
 
 def means(tables):
-    found = tables.means()
-    titles = [f"{METRICS[metric]}\n{yardstick}" for metric, yardstick, _ in found["columns"]]
+    found = tables.means(SHOWN)
+    titles = [
+        f"{METRICS[metric]}\n{yardstick.replace(' and ', chr(10) + 'and ')}"
+        for metric, yardstick, _ in found["columns"]
+    ]
     table = plain_table("Geometric means", titles)
     for row in found["rows"]:
         ours = row["name"] in tables.results.ours
         table.add_row(Text(row["name"], style="bold" if ours else ""), *(cell(c, ours) for c in row["cells"]))
-    table.add_row(Text("best peer of each case", style="italic"), *map(cell, found["oracle"]), style="italic")
+    table.add_row(Text("best peers", style="italic"), *map(cell, found["oracle"]), style="italic")
     for row in found["against"]:
-        table.add_row(Text(f"{row['name']} against that", style="italic"), *map(cell, row["cells"]), style="italic")
+        table.add_row(Text(f"{row['name']} against these", style="italic"), *map(cell, row["cells"]), style="italic")
     return table
 
 
 def workloads(tables, name):
     """One allocator's ratios by workload, next to the peer that is best there."""
-    columns = [title for metric in MEANS[:2] for title in (METRICS[metric], "best peer")]
+    columns = [title for metric in SHOWN for title in (METRICS[metric], "best peer")]
     table = plain_table(f"{name}, by workload", columns)
-    first, second = (tables.ratio_table(metric) for metric in MEANS[:2])
+    first, second = (tables.ratio_table(metric) for metric in SHOWN)
     at = tables.others.index(name)
     other_rows = {row["name"]: row for section in second["sections"] for row in section["rows"]}
     for section in first["sections"]:
@@ -74,6 +81,9 @@ def workloads(tables, name):
             sides = [side for side in (row, other_rows.get(row["name"])) if side]
             words = []
             for side in sides:
-                words += [cell(side["cells"][at]), Text(f"{side['picks'].split(',')[0]} {side['oracle'].estimate.text}", style="dim")]
+                words += [
+                    cell(side["cells"][at]),
+                    Text(f"{side['picks'][0]} {side['oracle'].estimate.text}", style="dim"),
+                ]
             table.add_row(INDENT + row["name"], *words)
     return table
