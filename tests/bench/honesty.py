@@ -16,6 +16,7 @@ from lab import launch, peers, place, plan, runner, workload  # noqa: E402
 
 LAB = place.here()
 PROGRAM = """
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
