@@ -8,6 +8,26 @@ namespace acre {
 
 namespace {
 
+// Where runs have few blocks, one that comes back to a run that is no longer owned goes on the private list at once:
+// to adopt the run for it, and to release it again after the next malloc, would cost several times as much. For
+// the run it stays used.
+ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
+  Shelves& shelves = heap.shelves[c];
+  if (shelves.kept_blocks >= run_shape(c).most_kept) return false;
+  if (relaxed_load(slab->last_owner) != heap.token) return false;
+  Slot& slot = heap.slots[c];
+  if (high_part(slab->base) != slot.high) {
+    if (!is_end(slot.head) || shelves.current != nullptr) return false;
+    slot.high = high_part(slab->base);
+  }
+  ++shelves.kept_blocks;
+  shelves.busy = true;
+  write_link(slab, p, slot.head);
+  slot.head = low_address(p);
+  return true;
+}
+
 void put_in_outbox(Heap& heap, Slab* slab, void* p) {
   const BusyAtShelves busy(heap);
   heap.outbox.add(slab, p);
@@ -19,6 +39,7 @@ void release_elsewhere(Slab* slab, void* p) {
     write_link(slab, p, kEndOfList);
     return slab::give_back(slab, low_address(p), link_of(p), 1);
   }
+  if (slab->enough <= kFewEnough && keep_block(*heap, slab, p)) return tick(*heap);
   if (slab::adopt(slab, heap->token)) {
     slab::defer(slab, p);
     const BusyAtShelves busy(*heap);

@@ -74,6 +74,7 @@ struct Shelves {
   bool returned = false;   // one was returned to the page heap since a new one was made
   bool busy = false;       // refilled since the collection last passed
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
+  uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
 };
 
 struct HeapCounts {

@@ -1,6 +1,7 @@
 #include "heap/misuse.h"
 
 #include "base/text.h"
+#include "heap/lookup.h"
 #include "heap/registry.h"
 #include "pages/page_map.h"
 
@@ -37,12 +38,24 @@ struct Search {
   bool found;
 };
 
+// As list_holds, for a list that may have blocks of several runs.
+bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
+  const RunShape& shape = run_shape(c);
+  LowAddress low = heap.slots[c].head;
+  for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
+    Link* link = reinterpret_cast<Link*>(heap.slots[c].high | low);
+    if (link == block) return true;
+    const Slab* slab = find_block(link).slab;
+    if (slab == nullptr || slab->size_class != c || !is_marked(slab, link)) return false;
+    low = link->next;
+  }
+  return false;
+}
+
 void search_heap(Heap& heap, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   SizeClass c = search.slab->size_class;
-  bool current = relaxed_load(heap.shelves[c].current) == search.slab;
-  search.found |= (current && list_holds(search.slab, heap.slots[c].head, search.block)) ||
-                  heap.outbox.holds(search.slab, search.block);
+  search.found |= private_list_holds(heap, c, search.block) || heap.outbox.holds(search.slab, search.block);
 }
 
 Text& begin(Text& text, const char* caller, const void* p) {

@@ -111,7 +111,10 @@ Slab* next_run(Heap& heap, SizeClass c) {
 static bool change_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
   Shelves& shelves = heap.shelves[c];
-  retire_current(heap, c);
+  if (Slab* used_up = shelves.current) {
+    shelves.current = nullptr;
+    slab::release(used_up);
+  }
   Slab* slab = next_run(heap, c);
   if (slab == nullptr) return false;
   slab->shelf = Shelf::kCurrent;
@@ -126,6 +129,7 @@ bool refill(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   relaxed_add(heap.counts.refills, uint64_t{1});
   shelves.busy = true;
+  shelves.kept_blocks = 0;
   for (;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr && (fill_from_deferred(shelves, slot, slab) || fill_from_current(slot, slab))) return true;

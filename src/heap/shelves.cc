@@ -1,5 +1,6 @@
 #include "heap/free.h"
 #include "heap/idle.h"
+#include "heap/lookup.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "tables/options.h"
@@ -174,15 +175,37 @@ Slab* take_available(Heap& heap, SizeClass c) {
   return slab;
 }
 
+// A list with blocks of other runs than the current one: each of these goes where it would if it were freed by a
+// thread without a heap.
+static void return_mixed_list(Slab* current, Address high, LowAddress head) {
+  for (LowAddress next; !is_end(head); head = next) {
+    Link* link = reinterpret_cast<Link*>(high | head);
+    Slab* slab = find_block(link).slab;
+    if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
+    next = link->next;
+    if (slab == current) {
+      slab::defer(slab, link);
+    } else {
+      write_link(slab, link, kEndOfList);
+      slab::give_back(slab, head, link, 1);
+    }
+  }
+}
+
 void retire_current(Heap& heap, SizeClass c) {
-  Slab* slab = heap.shelves[c].current;
-  if (slab == nullptr) return;
   Slot& slot = heap.slots[c];
+  Shelves& shelves = heap.shelves[c];
+  Slab* slab = shelves.current;
   LowAddress head = slot.head;
   slot.head = kEndOfList;
-  heap.shelves[c].current = nullptr;
-  if (!is_end(head)) slab::return_list(slab, head);
-  slab::release(slab);
+  shelves.current = nullptr;
+  if (shelves.kept_blocks != 0) {
+    shelves.kept_blocks = 0;
+    return_mixed_list(slab, slot.high, head);
+  } else if (!is_end(head)) {
+    slab::return_list(slab, head);
+  }
+  if (slab != nullptr) slab::release(slab);
 }
 
 void tick_slow(Heap& heap) {

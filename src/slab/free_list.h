@@ -40,6 +40,8 @@ ACRE_ALWAYS_INLINE void write_link(const Slab* slab, void* block, LowAddress nex
   link_of(block)->mark = mark_of(slab);
 }
 
+[[noreturn]] void overwritten_list();
+
 // Number of blocks on a list; last: its last block. Ends the program if the list was overwritten.
 struct ListEnd {
   uint32_t count = 0;

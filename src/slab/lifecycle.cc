@@ -4,13 +4,17 @@
 
 namespace acre {
 
+void overwritten_list() {
+  fatal("a list of free blocks was overwritten (write after free, or past a block's end)");
+}
+
 // A list that was overwritten leads out of its run, to a block without the mark, or in a circle.
 ListEnd walk_list(const Slab* slab, LowAddress head) {
   ListEnd end;
   for (LowAddress low = head; !is_end(low); low = end.last->next) {
     Link* link = link_at(slab, low);
     if (!is_block_start(slab, link) || !is_marked(slab, link) || end.count == slab->capacity) {
-      fatal("a list of free blocks was overwritten (write after free, or past a block's end)");
+      overwritten_list();
     }
     end.last = link;
     ++end.count;

@@ -58,6 +58,7 @@ struct RunShape {
   uint16_t capacity;     // blocks a run
   uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
+  uint16_t most_kept;    // blocks of released runs that a private list may take: some, where runs have few blocks
 };
 
 inline constexpr size_t kRunUnitPages = 8;        // runs begin at a multiple of this
@@ -65,6 +66,9 @@ inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
 inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
 inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units may stay unused
+inline constexpr size_t kFewEnough = 2;           // a run of which so few free blocks are enough has few blocks
+inline constexpr size_t kMostKeptBlocks = 4;
+inline constexpr size_t kMostKeptBytes = 64 << 10;
 
 // The part of so many units, in thousandths, that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
@@ -84,11 +88,14 @@ constexpr size_t units_for(size_t size) {
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
   size_t capacity = units_for(size) * kUnitPayload / size;
+  size_t enough = larger<size_t>(1, capacity / 8);
+  size_t most_kept = enough <= kFewEnough ? smaller(kMostKeptBlocks, kMostKeptBytes / size) : 0;
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(pages_for(capacity * size)),
           static_cast<uint16_t>(capacity),
-          static_cast<uint16_t>(larger<size_t>(1, capacity / 8)),
-          static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size))};
+          static_cast<uint16_t>(enough),
+          static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size)),
+          static_cast<uint16_t>(most_kept)};
 }
 
 struct RunShapes {

@@ -74,9 +74,10 @@ struct Filled {
   std::vector<void*> blocks;
   Heap* heap = nullptr;
 
-  // Leaves runs of several classes adopted and available, with blocks alive in all of them.
+  // Leaves runs of several classes adopted and available, with blocks alive in all of them. None of few blocks:
+  // of those some would be kept on private lists, which visitors leave alone.
   void fill() {
-    for (size_t i = 0; i < 4000; ++i) blocks.push_back(acre_malloc(300 + i % 5 * 400));
+    for (size_t i = 0; i < 4000; ++i) blocks.push_back(acre_malloc(300 + i % 5 * 200));
     std::vector<void*> kept;
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (i % 3 == 0) {

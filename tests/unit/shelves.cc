@@ -153,9 +153,9 @@ TEST_F(ShelvesTest, RunsAreNotMadeAndDestroyedEachTime) {
 }
 
 TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
-  const SizeClass c = class_of_size(2048);
+  const SizeClass c = class_of_size(1024);
   const size_t capacity = run_shape(c).capacity;
-  std::vector<void*> blocks = allocate(2 * capacity, 2048);
+  std::vector<void*> blocks = allocate(2 * capacity, 1024);
   acre_free(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
   for (size_t i = 1; i < run_shape(c).enough; ++i) acre_free(blocks[i]);
@@ -163,6 +163,35 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
   EXPECT_EQ(walk.adopted, 0u);
   EXPECT_EQ(walk.available, 1u) << "enough of it is free";
   for (size_t i = run_shape(c).enough; i < blocks.size(); ++i) acre_free(blocks[i]);
+}
+
+// Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
+TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
+  constexpr size_t kSize = 8192;
+  const size_t most = run_shape(class_of_size(kSize)).most_kept;
+  ASSERT_GE(most, 2u);
+  std::vector<void*> blocks = allocate(10 * run_shape(class_of_size(kSize)).capacity, kSize);
+  const uint64_t adoptions = heap().counts.adoptions;
+  for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
+  EXPECT_EQ(heap().counts.adoptions, adoptions);
+  for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
+  for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
+  EXPECT_GT(heap().counts.adoptions, adoptions) << "no more than so many between two refills";
+  for (size_t i = most; i < blocks.size(); ++i) acre_free(blocks[i]);
+}
+
+// Given up, each goes back to its own run.
+TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
+  const SizeClass c = class_of_size(8192);
+  std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 8192);
+  for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
+  EXPECT_NE(heap().shelves[c].kept_blocks, 0u);
+  for (int step = 0; step < 200; ++step) collect_step(heap());
+  EXPECT_EQ(heap().shelves[c].kept_blocks, 0u);
+  EXPECT_TRUE(is_end(heap().slots[c].head));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);
+  }
 }
 
 // What a thread no longer uses goes back by collection, without a call that asks for it.
