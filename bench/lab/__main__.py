@@ -28,7 +28,7 @@ TALK = Console(stderr=True)
 
 
 def say(text):
-    TALK.print(f"acre: {text}", highlight=False, markup=False)
+    TALK.print(f"acre: {text}", highlight=False, markup=False, soft_wrap=True)
 
 
 def parse(words):
@@ -136,11 +136,11 @@ def show(folder, files):
 
 def list_all():
     for workload in catalog.load().values():
-        OUT.print(f"[bold]{workload.name}[/bold]  ({workload.group}) {workload.summary}", highlight=False)
+        OUT.print(f"[bold]{workload.name}[/bold]  ({workload.group}) {workload.summary}", highlight=False, soft_wrap=True)
         cases = [case.label for case in workload.cases if case.label]
         if cases:
-            OUT.print(f"    {'; '.join(cases)}", highlight=False, markup=False)
-    OUT.print(f"\n[bold]allocators[/bold]  {', '.join(peers.names())}", highlight=False)
+            OUT.print(f"    {'; '.join(cases)}", highlight=False, markup=False, soft_wrap=True)
+    OUT.print(f"\n[bold]allocators[/bold]  {', '.join(peers.names())}", highlight=False, soft_wrap=True)
     return 0
 
 

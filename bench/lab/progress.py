@@ -40,7 +40,7 @@ class Bar:
     def update(self, step, position, count, left, text):
         doing = f"round {step.round}, {step.title}, {step.allocator.name}"
         if text is not None and text.startswith("failed"):
-            self.console.print(f"acre: {doing} {text}", markup=False, highlight=False)
+            self.console.print(f"acre: {doing} {text}", markup=False, highlight=False, soft_wrap=True)
         if self.console.is_terminal:
             if self.task is None:
                 self.task = self.bar.add_task("", total=count, left="")
@@ -48,4 +48,4 @@ class Bar:
         elif time.monotonic() - self.last >= QUIET_S:
             self.last = time.monotonic()
             line = f"acre: {position}/{count}, {minutes(left)}: {doing}"
-            self.console.print(line, markup=False, highlight=False)
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
