@@ -13,6 +13,7 @@
 // A store is seen by others within microseconds, so either the visitor sees `inside` and leaves, or the owner sees
 // that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
 // of the run, which is counted as used until its last store (slab::defer), and such runs are not taken.
+// tests/model/visit_protocol.pml holds the protocol for SPIN.
 #pragma once
 
 #include "heap/heap.h"

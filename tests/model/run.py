@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the model of run ownership and remote frees with SPIN; see README.md.
+"""Checks the models of run ownership and remote frees, and of visits to idle heaps, with SPIN; see README.md.
 
 Every configuration must verify exhaustively without an error, and one of them must reach every statement
 of the model. Every mutation, a bug switched on in the model, must be found: a model that cannot fail
@@ -23,7 +23,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODEL = "run_protocol.pml"
+RUNS = "run_protocol.pml"
+VISITS = "visit_protocol.pml"
 MEMORY_LIMIT_MIB = 2048
 TIME_LIMIT_S = 300
 SKIPPED = 77
@@ -36,6 +37,7 @@ class Case:
     whole: bool = False   # every statement of the thread must be reached
     bitstate: bool = False
     mutation: str = ""
+    model: str = RUNS
 
 
 def shape(mallocs, runs=1, prefilled=False, classes=((2, 1),), tagged=False):
@@ -71,6 +73,7 @@ CONFIGURATIONS = [
     Case("tagged",           shape([4, 2], tagged=True, classes=CAP_4_EARLY), whole=True),
     Case("tagged-recycled",  shape([4, 4], tagged=True, classes=TWO_CLASSES)),
     Case("tagged-adopt",     shape([0, 4], tagged=True, prefilled=True, classes=CAP_4)),
+    Case("visits",           {}, model=VISITS),
 ]
 
 MORE = [
@@ -104,6 +107,11 @@ MUTATIONS = [
     Case("no-tag",                  shape([0, 3], tagged=True, prefilled=True), mutation="NO_TAG"),
     Case("used-read-after-cas",     SMALL_TAGGED, mutation="USED_READ_AFTER_CAS"),
     Case("used-read-before-word",   SMALL_TAGGED, mutation="USED_READ_BEFORE_WORD"),
+    Case("visit-without-wait",      {}, mutation="NO_WAIT", model=VISITS),
+    Case("visit-not-looked-for",    {}, mutation="NO_LOOK", model=VISITS),
+    Case("visit-stale-event",       {}, mutation="STALE_EVENT", model=VISITS),
+    Case("visit-count-first",       {}, mutation="COUNT_FIRST", model=VISITS),
+    Case("visit-takes-any-run",     {}, mutation="ANY_RUN", model=VISITS),
 ]
 
 
@@ -136,8 +144,8 @@ def macro_flags(case):
 
 def verify(case, directory, shortest=False):
     """Generates, compiles and runs the verifier; returns its report."""
-    shutil.copy(os.path.join(HERE, MODEL), directory)
-    must_execute(["spin", *macro_flags(case), "-a", MODEL], directory)
+    shutil.copy(os.path.join(HERE, case.model), directory)
+    must_execute(["spin", *macro_flags(case), "-a", case.model], directory)
     # COLLAPSE stores states in less memory without losing any; BITSTATE does lose some.
     storage = "-DBITSTATE" if case.bitstate else "-DCOLLAPSE"
     # A mutation fails early: there, compiling is what takes time.
@@ -179,12 +187,12 @@ def must_fail(case, directory):
 
 def failing_line(case, directory):
     """The line of the model with the violated assertion."""
-    _, replay = execute(["spin", *macro_flags(case), "-t", MODEL], directory)
-    found = re.search(MODEL + r":(\d+), Error: assertion violated", replay)
+    _, replay = execute(["spin", *macro_flags(case), "-t", case.model], directory)
+    found = re.search(case.model + r":(\d+), Error: assertion violated", replay)
     if not found:
         return replay
     line = int(found.group(1))
-    with open(os.path.join(HERE, MODEL), encoding="utf-8") as model:
+    with open(os.path.join(HERE, case.model), encoding="utf-8") as model:
         return f"line {line}: {model.readlines()[line - 1].strip()}"
 
 
@@ -192,7 +200,7 @@ def show(case, directory):
     """Prints the shortest way to fail, one line a step."""
     shown = dataclasses.replace(case, shape={**case.shape, "SHOW": 1})
     report = verify(shown, directory, shortest=True)
-    _, replay = execute(["spin", *macro_flags(shown), "-t", MODEL], directory)
+    _, replay = execute(["spin", *macro_flags(shown), "-t", case.model], directory)
     if "errors: 0" in report:
         print(report)
         return
