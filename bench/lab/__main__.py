@@ -98,11 +98,12 @@ def prepare(lab, workloads):
 def measure(lab, options, words):
     folder = output_folder(lab, options)
     workloads = plan.choose(catalog.load(), options.workload)
-    lab.prepare()
-    allocators, missing = peers.ensure(lab, options.alloc, say)
+    with lab.alone():
+        lab.prepare()
+        allocators, missing = peers.ensure(lab, options.alloc, say)
+        workloads = prepare(lab, workloads)
     for name, reason in missing.items():
         say(f"{name} is not here, and is left out: {reason}")
-    workloads = prepare(lab, workloads)
     steps = plan.steps(workloads, allocators, plan.EXTENTS[options.extent], options.rounds, options.threads)
     if not steps:
         raise ValueError("no case matches")

@@ -1,5 +1,7 @@
 """Where the lab's things lie, and the two small programs that it measures with."""
 
+import contextlib
+import fcntl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,14 @@ class Lab:
     @property
     def witness(self):
         return self.built / "witness.so"
+
+    @contextlib.contextmanager
+    def alone(self):
+        """While things are made: two labs at once, or tests side by side, make them one after the other."""
+        self.built.mkdir(parents=True, exist_ok=True)
+        with open(self.built / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def prepare(self):
         probe = self.bench / "lab" / "probe"

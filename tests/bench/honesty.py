@@ -61,12 +61,13 @@ class Toy(workload.Workload):
 class Honesty(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        LAB.prepare()
+        with LAB.alone():
+            LAB.prepare()
+            cls.allocators, _ = peers.ensure(LAB, ["acre"], print)
         cls.folder = tempfile.TemporaryDirectory(prefix="honesty.")
         cls.program = Path(cls.folder.name) / "toy"
         subprocess.run(["gcc", "-O1", "-fno-builtin", "-x", "c", "-", "-o", cls.program], input=PROGRAM.encode(),
                        check=True)
-        cls.allocators, _ = peers.ensure(LAB, ["acre"], print)
 
     @classmethod
     def tearDownClass(cls):

@@ -46,12 +46,13 @@ def expect_latencies(checked, case, allocator, lab):
 
 def main(name):
     lab = place.here()
-    lab.prepare()
-    allocators, missing = peers.ensure(lab, ["acre"], print)
+    checked = catalog.load()[name]
+    with lab.alone():
+        lab.prepare()
+        allocators, missing = peers.ensure(lab, ["acre"], print)
+        checked.prepare(lab)
     if {a.name for a in allocators} != {"glibc", "acre"}:
         raise workload.Failed(f"glibc and acre are wanted: {missing}")
-    checked = catalog.load()[name]
-    checked.prepare(lab)
     begin = time.monotonic()
     for case in tried(checked.cases):
         if time.monotonic() - begin < MOST_S:
