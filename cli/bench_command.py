@@ -19,5 +19,5 @@ def main(arguments):
         packages.ensure(["build", "bench"], yes)
         os.environ["ACRE_LIB"] = library.ensure(yes)
     python = environment.ensure(yes)
-    bench = os.path.join(os.path.dirname(environment.REQUIREMENTS))
+    bench = os.path.dirname(environment.REQUIREMENTS)
     os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": bench})

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import packages
 from places import ROOT
-from say import fail, say
+from say import say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
 FOLDER = os.path.join(ROOT, "build", "environment")
@@ -31,16 +30,8 @@ def ensure(yes):
     packages.ensure(["environment"], yes)
     say(f"making {os.path.relpath(FOLDER)} with the libraries of {os.path.relpath(REQUIREMENTS)}")
     shutil.rmtree(FOLDER, ignore_errors=True)
-    step([sys.executable, "-I", "-m", "venv", FOLDER])
-    step([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-          "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS])
+    packages.run_quietly([sys.executable, "-I", "-m", "venv", FOLDER])
+    packages.run_quietly([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                          "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS])
     shutil.copyfile(REQUIREMENTS, STAMP)
     return PYTHON
-
-
-def step(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace")
-    if done.returncode:
-        sys.stderr.write(done.stdout)
-        fail(f"'{' '.join(command)}' failed (exit code {done.returncode}); its output is above")

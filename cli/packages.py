@@ -109,8 +109,13 @@ def run_apt(names):
     environment.pop("LD_PRELOAD", None)
     for command in (["apt-get", "update"], install_command(names)):
         say(" ".join(command))
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", env=environment)
-        if done.returncode:
-            sys.stderr.write(done.stdout)
-            fail(f"'{' '.join(command)}' failed (exit code {done.returncode}); its output is above")
+        run_quietly(command, environment)
+
+
+def run_quietly(command, environment=None):
+    """Shows the command's output, and ends, only if it fails."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", env=environment)
+    if done.returncode:
+        sys.stderr.write(done.stdout)
+        fail(f"'{' '.join(command)}' failed (exit code {done.returncode}); its output is above")

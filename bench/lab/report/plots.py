@@ -262,6 +262,21 @@ def engineering(value, _=None):
     return f"{value:g}"
 
 
+def line_style(look):
+    """An allocator's line with its markers, as keywords of Axes.plot."""
+    return {
+        "color": look.light,
+        "linestyle": look.line,
+        "linewidth": look.width,
+        "marker": look.marker,
+        "markersize": 4.5,
+        "markeredgecolor": PAPER,
+        "markeredgewidth": 0.5,
+        "zorder": look.layer,
+        "gid": look.group,
+    }
+
+
 def scaling(series, looks, title, ylabel):
     """series: name -> threads -> values, a round each; a line through the medians, whiskers to the extremes."""
     figure, ax = lines_figure(series, title, "threads", ylabel)
@@ -272,15 +287,7 @@ def scaling(series, looks, title, ylabel):
         (line,) = ax.plot(
             x,
             middle,
-            color=look.light,
-            linestyle=look.line,
-            linewidth=look.width,
-            marker=look.marker,
-            markersize=4.5,
-            markeredgecolor=PAPER,
-            markeredgewidth=0.5,
-            zorder=look.layer,
-            gid=look.group,
+            **line_style(look),
         )
         ax.vlines(
             x,
@@ -339,15 +346,7 @@ def latency(series, points, looks, title):
         (line,) = ax.plot(
             x,
             [values[points[at]] for at in x],
-            color=look.light,
-            linestyle=look.line,
-            linewidth=look.width,
-            marker=look.marker,
-            markersize=4.5,
-            markeredgecolor=PAPER,
-            markeredgewidth=0.5,
-            zorder=look.layer,
-            gid=look.group,
+            **line_style(look),
         )
         entries.append((line, name))
     ax.set_yscale("log")
