@@ -20,7 +20,7 @@ void visit(Heap& heap) {
   if (!heap.visit.compare_exchange_strong(announced, Visit::kAtWork)) return;
   if (heap.inside.load(std::memory_order_acquire) == 0) {
     heap.outbox.flush();
-    give_up_free_runs(heap);
+    take_kept_runs(heap);
   }
   heap.visit.store(Visit::kNone, std::memory_order_release);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "heap/registry.h"
+#include "heap/scarcity.h"
 #include "os/os.h"
 #include "pages/huge.h"
 
@@ -89,18 +90,21 @@ Run* move_to_other_run(Run* run, size_t n) {
   return bigger;
 }
 
+Run* find_run(size_t n, size_t alignment) {
+  Arena* arena = arena_of_thread();
+  if (arena == nullptr) return nullptr;
+  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes));
+  const size_t pages = pages_for(larger<size_t>(n, 1));
+  const size_t align_pages = larger<size_t>(1, alignment / kPageBytes);
+  if (Run* run = run_of_pages(arena, pages, align_pages)) return run;
+  gather_memory();
+  return run_of_pages(arena, pages, align_pages);
+}
+
 }  // namespace
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Arena* arena = n > PTRDIFF_MAX ? nullptr : arena_of_thread();
-  Run* run = nullptr;
-  if (arena != nullptr) {
-    if (is_huge(n, alignment)) {
-      run = huge::allocate(n, larger(alignment, kPageBytes));
-    } else {
-      run = run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
-    }
-  }
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
   if (run == nullptr) {
     errno = ENOMEM;
     return nullptr;

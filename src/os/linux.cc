@@ -123,6 +123,8 @@ size_t page_bytes() {
   return bytes;
 }
 
+void yield() { raw_syscall(SYS_sched_yield); }
+
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors
   long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_long(mask));

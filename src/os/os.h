@@ -55,6 +55,11 @@ bool purge(void* start, size_t bytes);
 // Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.
 void avoid_huge_pages(void* start, size_t bytes);
 
+// --- Threads ----------------------------------------------------------------------------------------------
+
+// Lets other threads run.
+void yield();
+
 // --- Facts ------------------------------------------------------------------------------------------------
 
 size_t page_bytes();                 // the OS page, read once

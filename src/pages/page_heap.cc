@@ -326,6 +326,13 @@ size_t PageHeap::purge_to(size_t keep) {
   }
 }
 
+void PageHeap::wait_for_purge() {
+  for (;; os::yield()) {
+    Lock lock(lock_);
+    if (purging_ == nullptr) return;
+  }
+}
+
 void PageHeap::decay(uint64_t now) {
   size_t allowed;
   {

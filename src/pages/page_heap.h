@@ -50,6 +50,9 @@ class PageHeap {
   // Purges dirty pages until at most `keep` are left; returns pages purged.
   size_t purge_to(size_t keep);
 
+  // Returns when a purge that another thread is at has ended: its pages are free again then.
+  void wait_for_purge();
+
   void set_decay_time(int64_t ms);
   PageCounts counts();
   // Readable at any time, of a recent moment.

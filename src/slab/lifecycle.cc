@@ -60,7 +60,7 @@ LowAddress take_deferred(Slab* slab) {
   return head;
 }
 
-LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
+LowAddress cut(Slab* slab, uint32_t count, LowAddress tail) {
   Address first = slab->base + size_t{slab->carved} * slab->block_bytes;
   Address block = first;
   for (uint32_t i = 1; i < count; ++i) {
@@ -70,8 +70,12 @@ LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
   }
   write_link(slab, pointer_to(block), tail);
   set_carved(slab, slab->carved + count);
-  slab->countdown += static_cast<int32_t>(count);
   return low_address(first);
+}
+
+LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
+  slab->countdown += static_cast<int32_t>(count);
+  return cut(slab, count, tail);
 }
 
 LowAddress collect_remote(Slab* slab) {
@@ -98,11 +102,7 @@ void free_pages(Slab* slab) {
   run->home->free(run, touched);
 }
 
-void release(Slab* slab) {
-  uint32_t local = slab->capacity - used(slab);
-  watch(slab, used(slab), 0);
-  slab->shelf = Shelf::kNone;
-  relaxed_store(slab->owner, kNoThread);
+void give_up(Slab* slab, uint32_t local) {
   RemoteWord word = load_remote(slab);
   RemoteWord given_up;
   Bin* bin = nullptr;
@@ -118,6 +118,14 @@ void release(Slab* slab) {
     }
   } while (!change_remote(slab, word, given_up));
   if (given_up.holding == Holding::kBinned && bin->offer(slab)) free_pages(slab);
+}
+
+void release(Slab* slab) {
+  const uint32_t local = slab->capacity - used(slab);
+  watch(slab, used(slab), 0);
+  slab->shelf = Shelf::kNone;
+  relaxed_store(slab->owner, kNoThread);
+  give_up(slab, local);
 }
 
 bool adopt(Slab* slab, ThreadToken me) {

@@ -15,11 +15,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "../unit/support.h"
+#include "acre/acre.h"
 #include "blocks.h"
 #include "child.h"
 
@@ -85,17 +89,33 @@ void play_mremap(int, siginfo_t*, void* context) {
   errno = saved;
 }
 
+// A kernel that takes its time over a madvise.
+std::atomic<bool> g_at_madvise{false};
+Address g_purged = 0;
+
+void play_madvise(int, siginfo_t*, void* context) {
+  const int saved = errno;
+  const Call call = call_of(static_cast<ucontext_t*>(context));
+  if (static_cast<Address>(call.from) == g_purged) {  // and not a thread's stack
+    g_at_madvise = true;
+    usleep(50000);
+    memset(pointer_to(g_purged), 0, static_cast<size_t>(call.old_size));
+  }
+  call.answer(0);
+  errno = saved;
+}
+
 // False where the sandbox this runs in does not allow it.
-bool play_kernel() {
+bool play_kernel(unsigned number = SYS_mremap, void (*handler)(int, siginfo_t*, void*) = play_mremap) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program{sizeof filter / sizeof filter[0], filter};
   struct sigaction action = {};
-  action.sa_sigaction = play_mremap;
+  action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO;
   return sigaction(SIGSYS, &action, nullptr) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
@@ -128,6 +148,32 @@ TEST(Kernels, ARefusedMoveLeavesAHoleThatSomebodyTakes) {
   EXPECT_EQ(in_child(grow_and_use_everything), "");
   g_somebody_takes_the_hole = false;
 }
+
+// Pages that another thread is just giving back are nobody's for that time. With no other memory to be had, a request
+// has to wait for them.
+void ask_during_a_purge() {
+  constexpr size_t kSize = 2 * kMiB;
+  void* first = acre_malloc(kSize);
+  memset(first, 1, kSize);
+  g_purged = address_of(first);
+  void* rest[64];
+  size_t count = 0;
+  os::testing::refuse_requests(0, 1000000000);
+  while (void* block = acre_malloc(kSize)) rest[count++] = block;
+  acre_free(first);
+  if (!play_kernel(SYS_madvise, play_madvise)) return;
+  std::thread([] {
+    acre_malloc_trim(0);
+    for (;;) pause();  // at a thread's end libc calls madvise with all signals blocked
+  }).detach();
+  while (!g_at_madvise) usleep(1000);
+  first = acre_malloc(kSize);
+  FAKE_OS_CHECK(first != nullptr);
+  acre_free(first);
+  while (count != 0) acre_free(rest[--count]);
+}
+
+TEST(Kernels, WhatIsBeingPurgedIsWaitedFor) { EXPECT_EQ(in_child(ask_during_a_purge), ""); }
 
 }  // namespace
 }  // namespace acre::fake_os
