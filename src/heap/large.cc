@@ -29,19 +29,6 @@ Arena* arena_of_thread() {
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
 constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
-constexpr size_t kBearableDirty = (size_t{2} << 20) / kPageBytes;
-constexpr size_t kBearableShare = 4;  // of the pages in use
-
-// The process is about to grow although the arena has dirty pages enough: they lie in the wrong pieces. The
-// oldest are returned, as many as will be touched now, so that what it holds does not add up to the sum of
-// its largest moments.
-void make_room(PageHeap& heap, size_t pages) {
-  if (pages < kSharedFrom) return;
-  const size_t dirty = heap.dirty_pages();
-  const size_t bearable = larger(kBearableDirty, heap.used_pages() / kBearableShare);
-  if (dirty >= pages + bearable) heap.purge_to(dirty - pages);
-}
-
 // Memory that is dirty anyway is taken before any that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
@@ -51,7 +38,9 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
     if (heap.dirty_pages() < pages) continue;
     if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
   }
-  make_room(arena->pages, pages);
+  if (align_pages == 1) {
+    if (Run* run = arena->pages.allocate_around_dirty(pages)) return run;
+  }
   if (Run* run = arena->pages.allocate(pages, align_pages)) return run;
   for (unsigned i = 1; i < count; ++i) {
     PageHeap& heap = arenas::at((arena->index + i) % count)->pages;

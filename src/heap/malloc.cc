@@ -8,7 +8,6 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
-#include "heap/scarcity.h"
 
 namespace acre {
 
@@ -25,7 +24,7 @@ void* allocate_in(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
     tick(heap);
-    if (!refill(heap, c) && (gather_memory(), !refill(heap, c))) {
+    if (!refill(heap, c)) {
       errno = ENOMEM;
       return nullptr;
     }

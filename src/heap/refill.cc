@@ -4,6 +4,7 @@
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
 // the arena's own first, a new one on dirty pages, and only then one on new memory.
 #include "heap/idle.h"
+#include "heap/scarcity.h"
 #include "slab/sharing.h"
 
 namespace acre {
@@ -101,7 +102,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
 Slab* next_run(Heap& heap, SizeClass c) {
   if (Slab* slab = take_available(heap, c)) return slab;
   heap.outbox.flush();
-  unshare_runs(heap);
+  if (heap.shared != nullptr) unshare_runs(heap);
   if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
   if (Slab* slab = from_other_bins(heap, c)) return slab;
   return new_run(heap, c);
@@ -138,11 +139,16 @@ bool refill(Heap& heap, SizeClass c) {
   relaxed_add(heap.counts.refills, uint64_t{1});
   shelves.busy = true;
   shelves.kept_blocks = 0;
-  for (;;) {
+  for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr && (fill_from_deferred(shelves, slot, slab) || fill_from_current(slot, slab))) return true;
-    if (!change_run(heap, c)) return false;
-    if (!is_end(slot.head)) return true;
+    if (ACRE_LIKELY(change_run(heap, c))) {
+      if (!is_end(slot.head)) return true;
+      continue;
+    }
+    if (tried_all) return false;
+    tried_all = true;
+    gather_memory();
   }
 }
 

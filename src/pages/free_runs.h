@@ -40,6 +40,17 @@ class FreeRuns {
     return bin < kBins ? heaps_[bin].min() : nullptr;
   }
 
+  // The first for which `fits` holds among a few runs of about `least` pages and more, longer ones first. Stays in the
+  // set. Null if there is none.
+  template <class Fits>
+  Run* find_among_longest(size_t least, Fits&& fits) const {
+    const unsigned last = bin_of(least);
+    for (unsigned bin = kBins; bin-- > last;) {
+      if (Run* run = heaps_[bin].find_near_root(kMostTried, fits)) return run;
+    }
+    return nullptr;
+  }
+
   // Pages before the first aligned one.
   static size_t lead(const Run* run, size_t align_pages) {
     return (align_up(run->base, align_pages << kPageShift) - run->base) >> kPageShift;

@@ -11,8 +11,6 @@ namespace acre {
 
 namespace {
 
-// An operation under the lock takes at most this many headers: two splits and a chunk.
-constexpr unsigned kHeadersPerOperation = 4;
 constexpr unsigned kHeaderBatch = kPageBytes / sizeof(Run);
 
 // Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours

@@ -32,6 +32,10 @@ class PageHeap {
   // The same from free runs alone; null if there is none that fits.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
+  // A run made of a dirty free run that is too short alone and of its free neighbours, clean or dirty. Null if there is
+  // none such. (stretch.cc)
+  Run* allocate_around_dirty(size_t pages);
+
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
 
@@ -64,12 +68,19 @@ class PageHeap {
   void after_fork_in_child();
 
  private:
+  // An operation under the lock takes at most this many headers: two splits and a chunk.
+  static constexpr unsigned kHeadersPerOperation = 4;
+
   bool reserve_headers() ACRE_EXCLUDES(lock_);
   void count_used(size_t more, size_t less) ACRE_REQUIRES(lock_);
   Run* take_header() ACRE_REQUIRES(lock_);
   void drop_header(Run* run) ACRE_REQUIRES(lock_);
 
   Run* take_fit(size_t pages, size_t align_pages, bool dirty_only) ACRE_REQUIRES(lock_);
+  struct Stretch;
+  Run* free_run_at(Address page) ACRE_REQUIRES(lock_);
+  bool reach(Run* run, size_t pages, Stretch* stretch) ACRE_REQUIRES(lock_);
+  Run* take(const Stretch& stretch) ACRE_REQUIRES(lock_);
   Run* carve(Run* found, size_t lead, size_t pages) ACRE_REQUIRES(lock_);
   Run* split(Run* run, size_t pages) ACRE_REQUIRES(lock_);
   void insert_free(Run* run, bool dirty) ACRE_REQUIRES(lock_);

@@ -71,9 +71,13 @@ class Fuzz {
   void allocate() {
     const size_t pages = random_.one_in(8) ? random_.between(1, 700) : random_.between(1, 40);
     static constexpr size_t kAlignments[] = {1, 1, 1, 16, 16, 64, 512};
-    const size_t align_pages = kAlignments[random_.below(7)];
+    size_t align_pages = kAlignments[random_.below(7)];
     PageRun* run;
-    if (random_.one_in(3)) {
+    if (random_.one_in(4)) {
+      run = heap_.allocate_around_dirty(pages);
+      if (run == nullptr) return;
+      align_pages = 1;
+    } else if (random_.one_in(3)) {
       run = heap_.allocate_free(pages, align_pages, random_.one_in(2));
       if (run == nullptr) return;
     } else {
