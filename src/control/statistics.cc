@@ -10,6 +10,7 @@
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
+#include "pages/release_rate.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 
@@ -47,6 +48,7 @@ void add_arena(Statistics& s, Arena& arena) {
   PageCounts counts = arena.pages.counts();
   s.used_runs += counts.used * kPageBytes;
   s.dirty_bytes += counts.dirty * kPageBytes;
+  s.muzzy_bytes += counts.muzzy * kPageBytes;
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
@@ -69,6 +71,20 @@ Statistics gather_statistics() {
   return s;
 }
 
+static void add_fate_of_dirty_pages(Text& text) {
+  const int64_t rate = release_rate::get();
+  if (rate > 0) {
+    text.add("  (returned to the system at ").bytes(static_cast<size_t>(rate)).add(" a second of allocation activity)\n");
+  } else if (rate == 0) {
+    text.add("  (kept: release_rate is 0)\n");
+  } else if (options().dirty_decay_ms < 0) {
+    text.add("  (kept: dirty_decay_ms is negative)\n");
+  } else {
+    text.add("  (returned to the system within ").signed_decimal(options().dirty_decay_ms);
+    text.add(" ms of allocation activity)\n");
+  }
+}
+
 void print_summary(int fd) {
   Statistics s = gather_statistics();
   Line<1024> text;
@@ -76,11 +92,9 @@ void print_summary(int fd) {
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty_bytes);
-  if (options().decay_ms < 0) {
-    text.add("  (kept: decay_ms is negative)\n");
-  } else {
-    text.add("  (returned to the system within ").signed_decimal(options().decay_ms);
-    text.add(" ms of allocation activity)\n");
+  add_fate_of_dirty_pages(text);
+  if (options().muzzy_decay_ms != 0) {
+    text.add("  muzzy pages     ").bytes(s.muzzy_bytes).add("  (resident until the system takes them)\n");
   }
   text.add("  metadata        ").bytes(s.metadata).add('\n');
   text.add("  resident        ").bytes(os::resident_bytes()).add("  (the whole process)\n");

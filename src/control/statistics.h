@@ -12,6 +12,7 @@ struct Statistics {
   size_t mapped = 0;            // address space in chunks, huge blocks and metadata
   size_t used_runs = 0;         // in slab and large runs
   size_t dirty_bytes = 0;       // free runs that hold memory
+  size_t muzzy_bytes = 0;       // free runs whose memory the kernel may take; resident until then
   size_t clean_bytes = 0;       // free runs that hold none
   size_t huge_blocks = 0;
   size_t huge_bytes = 0;

@@ -8,6 +8,7 @@
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
+#include "pages/release_rate.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
@@ -45,6 +46,7 @@ void start_once() {
   stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
+    release_rate::set(options().release_rate);
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

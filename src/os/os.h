@@ -52,6 +52,11 @@ Move move_pages(void* from, void* to, size_t bytes);
 // afterwards. False when refused (the contents are then undefined, and the range stays usable).
 bool purge(void* start, size_t bytes);
 
+// Lets the kernel take the physical memory of a range when it is short of it: until then, and until it is written
+// again, it reads as before or as zeroes. Parts of OS pages at its ends are left out. False when refused, as
+// kernels before 4.5 do and any kernel does for locked memory: nothing has changed.
+bool purge_lazily(void* start, size_t bytes);
+
 // Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.
 void avoid_huge_pages(void* start, size_t bytes);
 
