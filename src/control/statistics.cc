@@ -64,6 +64,7 @@ Statistics gather_statistics() {
   s.metadata = metadata::allocated_bytes() + unit_table::used_bytes();
   s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
   s.arenas = arenas::count();
+  s.background_thread = background::state();
   for (unsigned i = 0; i < s.arenas; ++i) add_arena(s, *arenas::at(i));
   add_slabs(s);
   registry::for_each(add_heap, &s);
@@ -71,17 +72,27 @@ Statistics gather_statistics() {
   return s;
 }
 
-static void add_fate_of_dirty_pages(Text& text) {
+static void add_fate_of_dirty_pages(Text& text, bool at_any_time) {
   const int64_t rate = release_rate::get();
+  const char* when = at_any_time ? ")\n" : " of allocation activity)\n";
   if (rate > 0) {
-    text.add("  (returned to the system at ").bytes(static_cast<size_t>(rate)).add(" a second of allocation activity)\n");
+    text.add("  (returned to the system at ").bytes(static_cast<size_t>(rate)).add(" a second").add(when);
   } else if (rate == 0) {
     text.add("  (kept: release_rate is 0)\n");
   } else if (options().dirty_decay_ms < 0) {
     text.add("  (kept: dirty_decay_ms is negative)\n");
   } else {
     text.add("  (returned to the system within ").signed_decimal(options().dirty_decay_ms);
-    text.add(" ms of allocation activity)\n");
+    text.add(" ms").add(when);
+  }
+}
+
+static void add_background_thread(Text& text, background::State state) {
+  text.add("  background thread: ");
+  switch (state) {
+    case background::State::kRunning: text.add("runs\n"); break;
+    case background::State::kRefused: text.add("refused by the system; memory returns with allocation activity\n"); break;
+    case background::State::kNone: text.add("not made, too little was allocated\n"); break;
   }
 }
 
@@ -92,7 +103,7 @@ void print_summary(int fd) {
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty_bytes);
-  add_fate_of_dirty_pages(text);
+  add_fate_of_dirty_pages(text, s.background_thread == background::State::kRunning);
   if (options().muzzy_decay_ms != 0) {
     text.add("  muzzy pages     ").bytes(s.muzzy_bytes).add("  (resident until the system takes them)\n");
   }
@@ -104,6 +115,7 @@ void print_summary(int fd) {
   text.add(", adoptions ").decimal(s.adoptions);
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
+  if (options().background_thread) add_background_thread(text, s.background_thread);
   write_all(fd, text.c_str(), text.size());
 }
 

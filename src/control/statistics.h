@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/background.h"
+
 namespace acre {
 
 // Bytes, unless named otherwise. Gathered without stopping anyone: while other threads allocate, the figures
@@ -23,6 +25,7 @@ struct Statistics {
   size_t metadata = 0;
   unsigned threads = 0;
   unsigned arenas = 0;
+  background::State background_thread = background::State::kNone;
   uint64_t refills = 0;         // slow door events of live threads
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/fatal.h"
+#include "pages/doorbell.h"
 #include "pages/metadata.h"
 #include "pages/window.h"
 
@@ -201,15 +202,18 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
 // A slab run that was cut only in part counts as dirty as a whole: in two pieces, a dirty and a clean one, it
 // would fit no other run of its length.
 void PageHeap::free(Run* run, bool touched) {
-  Lock lock(lock_);
-  if (run->kind == RunKind::kSlab) {
-    g_page_map.set_all(run, nullptr);
-  } else {
-    g_page_map.set_ends(run, nullptr);
+  {
+    Lock lock(lock_);
+    if (run->kind == RunKind::kSlab) {
+      g_page_map.set_all(run, nullptr);
+    } else {
+      g_page_map.set_ends(run, nullptr);
+    }
+    run->kind = RunKind::kNone;
+    count_used(0, run->pages);
+    insert_free(run, touched || !run->fresh ? Holds::kDirty : Holds::kClean);
   }
-  run->kind = RunKind::kNone;
-  count_used(0, run->pages);
-  insert_free(run, touched || !run->fresh ? Holds::kDirty : Holds::kClean);
+  doorbell::ring();
 }
 
 bool PageHeap::grow_in_place(Run* run, size_t pages) {
@@ -236,13 +240,16 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
 
 void PageHeap::shrink_in_place(Run* run, size_t pages) {
   if (!reserve_headers()) return;
-  Lock lock(lock_);
-  if (header_count_ < kHeadersPerOperation) return;
-  g_page_map.set_ends(run, nullptr);
-  Run* rest = split(run, pages);
-  g_page_map.set_ends(run, run);
-  count_used(0, rest->pages);
-  insert_free(rest, Holds::kDirty);
+  {
+    Lock lock(lock_);
+    if (header_count_ < kHeadersPerOperation) return;
+    g_page_map.set_ends(run, nullptr);
+    Run* rest = split(run, pages);
+    g_page_map.set_ends(run, run);
+    count_used(0, rest->pages);
+    insert_free(rest, Holds::kDirty);
+  }
+  doorbell::ring();
 }
 
 PageCounts PageHeap::counts() {

@@ -104,6 +104,7 @@ class PageHeap {
   size_t put_back(Run* taken) ACRE_REQUIRES(lock_);
   size_t purge(Holds from, Holds to, size_t keep);
   void decay(Holds from, uint64_t now);
+  void set_decay_ms(Holds of, int64_t ms);
   void set_next_epoch() ACRE_REQUIRES(lock_);
   void release_at_rate(uint64_t now);
 

@@ -3,6 +3,7 @@
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
 #include "os/os.h"
+#include "pages/doorbell.h"
 #include "pages/page_heap.h"
 #include "pages/release_rate.h"
 
@@ -149,17 +150,17 @@ uint64_t PageHeap::next_decay(uint64_t now) {
   return refused_ ? larger(next, now + kRetryMs) : next;
 }
 
-void PageHeap::set_dirty_decay_ms(int64_t ms) {
-  Lock lock(lock_);
-  decay_[at(Holds::kDirty)].set_time(ms);
-  set_next_epoch();
+void PageHeap::set_decay_ms(Holds of, int64_t ms) {
+  {
+    Lock lock(lock_);
+    decay_[at(of)].set_time(ms);
+    set_next_epoch();
+  }
+  doorbell::ring();
 }
 
-void PageHeap::set_muzzy_decay_ms(int64_t ms) {
-  Lock lock(lock_);
-  decay_[at(Holds::kMuzzy)].set_time(ms);
-  set_next_epoch();
-}
+void PageHeap::set_dirty_decay_ms(int64_t ms) { set_decay_ms(Holds::kDirty, ms); }
+void PageHeap::set_muzzy_decay_ms(int64_t ms) { set_decay_ms(Holds::kMuzzy, ms); }
 
 int64_t PageHeap::dirty_decay_ms() {
   Lock lock(lock_);

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/units.h"
+#include "pages/doorbell.h"
 
 namespace acre::release_rate {
 
@@ -24,7 +25,10 @@ uint64_t budget_start(uint64_t spent_until, uint64_t now, uint64_t rate) {
 
 }  // namespace
 
-void set(int64_t bytes_per_second) { g_rate.store(bytes_per_second, std::memory_order_relaxed); }
+void set(int64_t bytes_per_second) {
+  g_rate.store(bytes_per_second);
+  doorbell::ring();
+}
 
 int64_t get() { return g_rate.load(std::memory_order_relaxed); }
 

@@ -18,6 +18,7 @@ namespace acre {
     "are returned, and may be it for so many milliseconds; -1: for ever")                                   \
   X(release_rate, int64_t, -1, -1, int64_t{1} << 50, "bytes of dirty pages returned to the OS in a second, in place " \
     "of the decay times; 0: none, -1: the decay times hold")                                                 \
+  X(background_thread, bool, 0, 0, 1, "a thread that returns memory when the program is idle")              \
   X(thread_cache_max, int64_t, -1, -1, INT64_MAX, "bytes of runs that all threads together may keep "        \
     "beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of "     \
     "it while there is one thread")                                                                         \

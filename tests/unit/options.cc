@@ -11,7 +11,7 @@ namespace acre {
 namespace {
 
 constexpr char kDefaults[] =
-    "stats_print:false,arenas:0,dirty_decay_ms:10000,muzzy_decay_ms:0,release_rate:-1,thread_cache_max:-1,unit_table:true";
+    "stats_print:false,arenas:0,dirty_decay_ms:10000,muzzy_decay_ms:0,release_rate:-1,background_thread:false,thread_cache_max:-1,unit_table:true";
 
 // Reads a made-up environment; returns what was written to stderr.
 std::string read(std::vector<std::string> variables) {
@@ -37,6 +37,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(fresh.dirty_decay_ms, 10000);
   EXPECT_EQ(fresh.muzzy_decay_ms, 0);
   EXPECT_EQ(fresh.release_rate, -1);
+  EXPECT_EQ(fresh.background_thread, false);
   EXPECT_EQ(fresh.thread_cache_max, -1);
   EXPECT_EQ(fresh.unit_table, true);
 }
@@ -48,9 +49,10 @@ TEST_F(OptionsTest, GoodValues) {
   EXPECT_EQ(options().dirty_decay_ms, -1);
   EXPECT_EQ(options().thread_cache_max, 0);
   EXPECT_FALSE(options().unit_table);
-  EXPECT_EQ(conf("muzzy_decay_ms:-1,release_rate:1125899906842624"), "");
+  EXPECT_EQ(conf("muzzy_decay_ms:-1,release_rate:1125899906842624,background_thread:true"), "");
   EXPECT_EQ(options().muzzy_decay_ms, -1);
   EXPECT_EQ(options().release_rate, int64_t{1} << 50);
+  EXPECT_TRUE(options().background_thread);
   EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:9223372036854775807"), "");
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
@@ -109,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"dirty_decay_ms:18446744073709551616", kRange},
                     Bad{"dirty_decay_ms:18446744073709551626", kRange}, Bad{"muzzy_decay_ms:-2", kRange},
                     Bad{"release_rate:-2", kRange}, Bad{"release_rate:1125899906842625", kRange},
-                    Bad{"decay_ms:1000", kUnknown},
+                    Bad{"background_thread:2", kRange}, Bad{"decay_ms:1000", kUnknown},
                     Bad{"thread_cache_max:9223372036854775808", kRange},
                     Bad{"thread_cache_max:-2", kRange}, Bad{"thread_cache_max:-9223372036854775809", kRange},
                     Bad{"thread_cache_max:99999999999999999999999", kRange}, Bad{"stats_print:2", kRange},
