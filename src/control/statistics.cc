@@ -88,12 +88,10 @@ static void add_fate_of_dirty_pages(Text& text, bool at_any_time) {
 }
 
 static void add_background_thread(Text& text, background::State state) {
-  text.add("  background thread: ");
-  switch (state) {
-    case background::State::kRunning: text.add("runs\n"); break;
-    case background::State::kRefused: text.add("refused by the system; memory returns with allocation activity\n"); break;
-    case background::State::kNone: text.add("not made, too little was allocated\n"); break;
-  }
+  const char* what = "not made, too little was allocated";
+  if (state == background::State::kRunning) what = "runs";
+  if (state == background::State::kRefused) what = "refused by the system; memory returns with allocation activity";
+  text.add("  background thread: ").add(what).add('\n');
 }
 
 void print_summary(int fd) {

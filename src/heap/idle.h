@@ -1,10 +1,10 @@
 // What idle threads keep, taken back by others.
 //
 // A thread that sleeps cannot give up its runs, and others may free all that lives in them. So every quarter of
-// a second some thread, on a tick, or the background thread looks at all heaps. One in which nothing has happened since the last look is
-// *announced* a visit; if nothing has happened by the next look either, the visitor takes its adopted and
-// available runs whose blocks are all free, and sends off its outbox. An owner that finds an announcement when it
-// comes to its slow door withdraws it: it is not idle.
+// a second some thread, on a tick, or the background thread looks at all heaps. One in which nothing has happened
+// since the last look is *announced* a visit; if nothing has happened by the next look either, the visitor takes its
+// adopted and available runs whose blocks are all free, and sends off its outbox. An owner that finds an announcement
+// when it comes to its slow door withdraws it: it is not idle.
 //
 // The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,
 // since its store "I am inside" is older than the visit by a whole interval, or younger than the announcement:

@@ -16,14 +16,15 @@ inline constexpr int64_t kByDecay = -1;
 // The option's range ends here, so that a second's worth cannot overflow.
 inline constexpr int64_t kMost = int64_t{1} << 50;
 
-// Bytes per second; 0: nothing is released but by malloc_trim; kByDecay.
+// Bytes per second; 0: nothing is released by and by; kByDecay.
 void set(int64_t bytes_per_second);
 int64_t get();
 
 // Takes up to `wanted` pages out of the budget that there is by `now` (ms); returns how many.
 size_t take(uint64_t now, size_t wanted);
 
-// When there will be a budget worth a look (ms): a tenth of a second's, or a page's if that takes longer. For rates above 0.
+// When there will be a budget worth a look (ms): a tenth of a second's, or a page's if that takes longer. For rates
+// above 0.
 uint64_t next(uint64_t now);
 
 }  // namespace acre::release_rate

@@ -11,7 +11,8 @@ namespace acre {
 namespace {
 
 constexpr char kDefaults[] =
-    "stats_print:false,arenas:0,dirty_decay_ms:10000,muzzy_decay_ms:0,release_rate:-1,background_thread:false,thread_cache_max:-1,unit_table:true";
+    "stats_print:false,arenas:0,dirty_decay_ms:10000,muzzy_decay_ms:0,release_rate:-1,background_thread:false,"
+    "thread_cache_max:-1,unit_table:true";
 
 // Reads a made-up environment; returns what was written to stderr.
 std::string read(std::vector<std::string> variables) {
