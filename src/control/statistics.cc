@@ -10,6 +10,7 @@
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
+#include "pages/release_rate.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 
@@ -47,6 +48,7 @@ void add_arena(Statistics& s, Arena& arena) {
   PageCounts counts = arena.pages.counts();
   s.used_runs += counts.used * kPageBytes;
   s.dirty_bytes += counts.dirty * kPageBytes;
+  s.muzzy_bytes += counts.muzzy * kPageBytes;
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
@@ -62,11 +64,34 @@ Statistics gather_statistics() {
   s.metadata = metadata::allocated_bytes() + unit_table::used_bytes();
   s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
   s.arenas = arenas::count();
+  s.background_thread = background::state();
   for (unsigned i = 0; i < s.arenas; ++i) add_arena(s, *arenas::at(i));
   add_slabs(s);
   registry::for_each(add_heap, &s);
   s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;
   return s;
+}
+
+static void add_fate_of_dirty_pages(Text& text, bool at_any_time) {
+  const int64_t rate = release_rate::get();
+  const char* when = at_any_time ? ")\n" : " of allocation activity)\n";
+  if (rate > 0) {
+    text.add("  (returned to the system at ").bytes(static_cast<size_t>(rate)).add(" a second").add(when);
+  } else if (rate == 0) {
+    text.add("  (kept: release_rate is 0)\n");
+  } else if (options().dirty_decay_ms < 0) {
+    text.add("  (kept: dirty_decay_ms is negative)\n");
+  } else {
+    text.add("  (returned to the system within ").signed_decimal(options().dirty_decay_ms);
+    text.add(" ms").add(when);
+  }
+}
+
+static void add_background_thread(Text& text, background::State state) {
+  const char* what = "not made, too little was allocated";
+  if (state == background::State::kRunning) what = "runs";
+  if (state == background::State::kRefused) what = "refused by the system; memory returns with allocation activity";
+  text.add("  background thread: ").add(what).add('\n');
 }
 
 void print_summary(int fd) {
@@ -76,11 +101,9 @@ void print_summary(int fd) {
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty_bytes);
-  if (options().decay_ms < 0) {
-    text.add("  (kept: decay_ms is negative)\n");
-  } else {
-    text.add("  (returned to the system within ").signed_decimal(options().decay_ms);
-    text.add(" ms of allocation activity)\n");
+  add_fate_of_dirty_pages(text, s.background_thread == background::State::kRunning);
+  if (options().muzzy_decay_ms != 0) {
+    text.add("  muzzy pages     ").bytes(s.muzzy_bytes).add("  (resident until the system takes them)\n");
   }
   text.add("  metadata        ").bytes(s.metadata).add('\n');
   text.add("  resident        ").bytes(os::resident_bytes()).add("  (the whole process)\n");
@@ -90,6 +113,7 @@ void print_summary(int fd) {
   text.add(", adoptions ").decimal(s.adoptions);
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
+  if (options().background_thread) add_background_thread(text, s.background_thread);
   write_all(fd, text.c_str(), text.size());
 }
 

@@ -1,3 +1,4 @@
+#include "heap/background.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
@@ -224,7 +225,8 @@ void tick_slow(Heap& heap) {
   Arena* other = arenas::at(tick % arenas::count());
   if (other != heap.arena) other->pages.decay(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
-  idle::look_around(heap, now);
+  idle::look_around(&heap, now);
+  if (ACRE_UNLIKELY(options().background_thread)) background::on_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {

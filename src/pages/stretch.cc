@@ -15,10 +15,12 @@ struct PageHeap::Stretch {
   size_t pages = 0;
 };
 
-// The free run of this arena, of either kind, that begins or ends with this page.
+// The free run of this arena, whatever it holds, that begins or ends with this page.
 Run* PageHeap::free_run_at(Address page) {
-  Run* run = free_neighbour(page, true);
-  return run != nullptr ? run : free_neighbour(page, false);
+  for (Holds holds : {Holds::kDirty, Holds::kMuzzy, Holds::kClean}) {
+    if (Run* run = free_neighbour(page, holds)) return run;
+  }
+  return nullptr;
 }
 
 // Goes from a run upwards through free ones as far as need be, then downwards.
@@ -44,29 +46,28 @@ bool PageHeap::reach(Run* run, size_t pages, Stretch* stretch) {
 
 Run* PageHeap::take(const Stretch& stretch) {
   Run* piece = stretch.first;
-  bool dirty = piece->dirty;
+  Holds holds = piece->holds;
   remove_free(piece);
   if (stretch.lead != 0) {
     Run* lead = piece;
     piece = split(lead, stretch.lead);
-    insert_free(lead, dirty);
+    insert_free(lead, holds);
   }
   Run* whole = piece;
   const Address end = whole->base + (stretch.pages << kPageShift);
   for (;;) {
-    if (piece->end() > end) insert_free(split(piece, (end - piece->base) >> kPageShift), dirty);
+    if (piece->end() > end) insert_free(split(piece, (end - piece->base) >> kPageShift), holds);
     if (piece != whole) {
       whole->pages += piece->pages;
       drop_header(piece);
     }
     if (whole->end() == end) break;
     piece = free_run_at(whole->end());
-    dirty = piece->dirty;
+    holds = piece->holds;
     remove_free(piece);
   }
   whole->kind = RunKind::kLarge;
   whole->fresh = false;
-  whole->dirty = false;
   g_page_map.set_ends(whole, whole);
   count_used(stretch.pages, 0);
   return whole;
@@ -81,7 +82,7 @@ Run* PageHeap::allocate_around_dirty(size_t pages) {
   Stretch stretch;
   auto reaches = [&](Run* run) ACRE_NO_THREAD_SAFETY_ANALYSIS { return reach(run, pages, &stretch); };
   const size_t least = larger<size_t>(1, pages / kLeastShare);
-  return dirty_.find_among_longest(least, reaches) == nullptr ? nullptr : take(stretch);
+  return free_[at(Holds::kDirty)].find_among_longest(least, reaches) == nullptr ? nullptr : take(stretch);
 }
 
 }  // namespace acre

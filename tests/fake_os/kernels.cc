@@ -2,7 +2,9 @@
 // the pages lie in several mappings of its own, as they do after an earlier move, or when the program has called
 // madvise or mlock on a part of a block.
 //
-// A seccomp filter turns each mremap into a signal, whose handler plays such a kernel.
+// And kernels that know no MADV_FREE, or refuse any advice, as every kernel does for locked memory.
+//
+// A seccomp filter refuses the advice, and turns each mremap into a signal, whose handler plays such a kernel.
 #include <gtest/gtest.h>
 
 #include <linux/audit.h>
@@ -138,6 +140,61 @@ void grow_and_use_everything() {
     FAKE_OS_CHECK(*static_cast<char*>(g_theirs[i]) == 42);
   }
 }
+
+// From now on the kernel answers EINVAL to this advice, or to all. False where that is not allowed.
+enum : unsigned { kAllAdvice = ~0u };
+bool refuse_advice(unsigned advice) {
+  const unsigned all = advice == kAllAdvice;
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),  // little-endian: its lower half
+      BPF_JUMP(BPF_JMP | (all ? BPF_JGE : BPF_JEQ) | BPF_K, all ? 0 : advice, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof filter / sizeof filter[0], filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// 100 dirty pages that decay: to muzzy ones, if the kernel lets them.
+PageHeap& decayed_heap() {
+  PageHeap& heap = test::new_page_heap();
+  heap.set_dirty_decay_ms(100);
+  heap.set_muzzy_decay_ms(-1);
+  heap.decay(1000);
+  PageRun* run = heap.allocate(100, 1);
+  memset(pointer_to(run->base), 1, run->bytes());
+  heap.free(run, true);
+  for (uint64_t now = 1000; now <= 1200; ++now) heap.decay(now);
+  return heap;
+}
+
+void decay_without_madv_free() {
+  if (!refuse_advice(MADV_FREE)) return;
+  PageHeap& heap = decayed_heap();
+  FAKE_OS_CHECK(heap.counts().dirty == 0);
+  FAKE_OS_CHECK(heap.counts().muzzy == 0);
+  FAKE_OS_CHECK(heap.counts().purged == 100);
+  PageRun* run = heap.allocate(100, 1);
+  FAKE_OS_CHECK(!run->fresh || test::all_zero(pointer_to(run->base), run->bytes()));
+}
+
+void decay_without_madvise() {
+  if (!refuse_advice(kAllAdvice)) return;
+  PageHeap& heap = decayed_heap();
+  FAKE_OS_CHECK(heap.counts().dirty == 100);
+  FAKE_OS_CHECK(heap.counts().purged == 0);
+  FAKE_OS_CHECK(heap.purge_to(0) == 0);
+  FAKE_OS_CHECK(test::pages_add_up(heap.counts()));
+  const uint64_t next = heap.next_decay(1200);
+  FAKE_OS_CHECK(next >= 2200 && next != kNever);  // no haste
+  FAKE_OS_CHECK(!heap.allocate_free(100, 1, true)->fresh);
+}
+
+TEST(Kernels, WithoutMadvFreePagesAreCleanAtOnce) { EXPECT_EQ(in_child(decay_without_madv_free), ""); }
+
+TEST(Kernels, WithoutMadvisePagesStayDirty) { EXPECT_EQ(in_child(decay_without_madvise), ""); }
 
 TEST(Kernels, ARefusedMoveLeavesAHole) {
   EXPECT_EQ(in_child(grow_and_use_everything), "");

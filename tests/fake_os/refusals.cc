@@ -78,7 +78,8 @@ TEST_P(RefusalsAtStart, OfEachOfTheFirstRequests) {
 
 TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   const std::string script = std::to_string(GetParam());
-  for (const char* conf : {"unit_table:0", "decay_ms:0", "thread_cache_max:0,arenas:1"}) {
+  for (const char* conf : {"unit_table:0", "dirty_decay_ms:0", "thread_cache_max:0,arenas:1",
+                           "dirty_decay_ms:0,muzzy_decay_ms:5,background_thread:true"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
   }
 }

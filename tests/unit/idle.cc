@@ -35,7 +35,7 @@ Heap& my_heap() {
   return *heap_if_any();
 }
 
-void look() { idle::look_around(my_heap(), next_second()); }
+void look() { idle::look_around(&my_heap(), next_second()); }
 
 // A thread that does as it is told and otherwise sleeps.
 class Worker {
@@ -230,6 +230,22 @@ TEST(IdleHeap, OutboxIsSentOff) {
   });
   for (int i = 0; i < 4; ++i) look();
   EXPECT_FALSE(heap->outbox.holds(unit_table::at(mine[0]), mine[0]));
+}
+
+// The background thread goes to sleep by this.
+TEST(IdleHeap, ALookTellsWhetherAnythingHasChanged) {
+  Worker worker;
+  worker.run([] { my_heap(); });
+  my_heap();
+  const uint64_t now = next_second();
+  EXPECT_EQ(idle::look_around(nullptr, now), idle::Look::kBusy);
+  EXPECT_EQ(idle::look_around(nullptr, now + 1), idle::Look::kTooEarly);
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
+  worker.run([] {
+    for (int i = 0; i < 100; ++i) acre_free(acre_malloc(100000));
+  });
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kBusy);
 }
 
 TEST(BusyHeap, WithdrawsTheAnnouncement) {

@@ -24,7 +24,8 @@ uint64_t* word(Address page) { return static_cast<uint64_t*>(pointer_to(page)); 
 class Fuzz {
  public:
   explicit Fuzz(uint64_t seed) : random_(seed), heap_(test::new_page_heap()) {
-    heap_.set_decay_time(1000);
+    heap_.set_dirty_decay_ms(1000);
+    heap_.set_muzzy_decay_ms(seed % 2 == 0 ? 0 : 300);
   }
 
   void step() {
@@ -163,9 +164,10 @@ class Fuzz {
   void purge() {
     const size_t dirty = heap_.dirty_pages();
     if (random_.one_in(2)) {
-      const size_t keep = random_.below(dirty + 10);
+      const size_t held = dirty + heap_.muzzy_pages();
+      const size_t keep = random_.below(held + 10);
       const size_t purged = heap_.purge_to(keep);
-      ASSERT_EQ(purged, dirty - smaller(dirty, keep));
+      ASSERT_EQ(purged, held - smaller(held, keep));
     } else {
       now_ += random_.below(100);
       heap_.decay(now_);
@@ -178,6 +180,7 @@ class Fuzz {
     ASSERT_TRUE(test::pages_add_up(counts));
     ASSERT_EQ(counts.used, used_);
     ASSERT_EQ(counts.dirty, heap_.dirty_pages());
+    ASSERT_EQ(counts.muzzy, heap_.muzzy_pages());
   }
 
   test::Random random_;
