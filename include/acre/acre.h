@@ -71,6 +71,29 @@ struct acre_size_class {
 /* Describes size class `index`, counted from 0. Returns 0, or -1 if there is none. */
 int acre_size_class_info(unsigned index, struct acre_size_class *out);
 
+/* An option: what docs/options.md lists. */
+struct acre_option {
+  const char *name;
+  const char *type;           /* "bool", "number", "bytes" or "choice" */
+  const char *const *choices; /* the names of the values 0, 1 ... of a bool or a choice; ends with NULL */
+  long long default_value;
+  long long least, most;      /* the range of values */
+  long long value;            /* the one in force */
+  const char *source;         /* where it is from: "default", "/etc/acre.conf", "ACRE_CONF", "acre_conf", "run time" */
+  int changeable;             /* 1: mallctl may change it while the program runs, else 0 */
+  const char *help;
+};
+
+/* Describes option `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */
+int acre_option_info(unsigned index, struct acre_option *out);
+
+/* The program's own options, for a program that defines it:
+ *     const char *acre_conf = "decay_ms:1000,arenas:4";
+ * (in C++ in extern "C"). acre reads it once, at the first allocation, so that it must be initialised by a
+ * constant. It counts more than the file /etc/acre.conf and the environment variable ACRE_CONF, which have the same
+ * form. */
+extern const char *acre_conf;
+
 #ifdef __cplusplus
 }
 #endif

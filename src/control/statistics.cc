@@ -76,10 +76,11 @@ void print_summary(int fd) {
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty_bytes);
-  if (options().decay_ms < 0) {
+  const int64_t decay_ms = relaxed_load(options().decay_ms);
+  if (decay_ms < 0) {
     text.add("  (kept: decay_ms is negative)\n");
   } else {
-    text.add("  (returned to the system within ").signed_decimal(options().decay_ms);
+    text.add("  (returned to the system within ").signed_decimal(decay_ms);
     text.add(" ms of allocation activity)\n");
   }
   text.add("  metadata        ").bytes(s.metadata).add('\n');

@@ -74,7 +74,7 @@ TEST_P(RefusalsAtStart, OfEachOfTheFirstRequests) {
 
 TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   const std::string script = std::to_string(GetParam());
-  for (const char* conf : {"unit_table:0", "decay_ms:0", "thread_cache_max:0,arenas:1"}) {
+  for (const char* conf : {"unit_table:0", "decay_ms:0", "thread_cache_max:0,arenas:1", "chunk:2M"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
   }
 }
