@@ -15,7 +15,7 @@ class Option(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_char_p),
-        ("choices", ctypes.POINTER(ctypes.c_char_p)),
+        ("choices", ctypes.c_void_p),
         ("default", ctypes.c_longlong),
         ("least", ctypes.c_longlong),
         ("most", ctypes.c_longlong),
@@ -41,9 +41,10 @@ def read_options(path):
 
 
 def row(option):
-    choices = []
-    while option.choices[len(choices)] is not None:
-        choices.append(option.choices[len(choices)].decode())
+    choices, at = [], option.choices
+    while name := ctypes.string_at(at):
+        choices.append(name.decode())
+        at += len(name) + 1
     kind = option.type.decode()
 
     def shown(value):

@@ -17,7 +17,15 @@ namespace acre {
 
 namespace {
 
-void add_slab(Statistics& s, const Slab* slab) {
+// Where it all goes.
+struct Gathered {
+  Statistics& sums;
+  ArenaStatistics* each;
+};
+
+void add_slab(const Gathered& to, const Run* run) {
+  const Slab* slab = run->slab;
+  Statistics& s = to.sums;
   if (slab->block_bytes == 0) return;
   RemoteWord word = load_remote(slab);
   uint32_t local = word.holding == Holding::kOwned ? slab->capacity - slab::used(slab) : 0;
@@ -25,46 +33,61 @@ void add_slab(Statistics& s, const Slab* slab) {
   s.free_blocks += free;
   s.free_block_bytes += size_t{free} * slab->block_bytes;
   s.live_blocks += slab->capacity - free;
+  if (to.each == nullptr) return;
+  ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
+  arena.slab_pages += slab->pages;
+  arena.small_bytes += size_t{slab->capacity - free} * slab->block_bytes;
 }
 
 // In no moment's state: their owners go on changing them.
-void add_slabs(Statistics& s) {
-  g_page_map.for_each_run([&s](const Run* run) {
-    if (run->kind == RunKind::kSlab) add_slab(s, run->slab);
+void add_slabs(const Gathered& to) {
+  g_page_map.for_each_run([&to](const Run* run) {
+    if (run->kind == RunKind::kSlab) add_slab(to, run);
   });
 }
 
 void add_heap(Heap& heap, void* argument) {
-  auto& s = *static_cast<Statistics*>(argument);
+  auto& to = *static_cast<Gathered*>(argument);
+  Statistics& s = to.sums;
   ++s.threads;
+  if (to.each != nullptr) ++to.each[heap.arena->index].threads;
   s.refills += relaxed_load(heap.counts.refills);
   s.new_runs += relaxed_load(heap.counts.new_runs);
   s.adoptions += relaxed_load(heap.counts.adoptions);
   s.remote_frees += relaxed_load(heap.counts.remote_frees);
 }
 
-void add_arena(Statistics& s, Arena& arena) {
+void add_arena(const Gathered& to, Arena& arena) {
+  Statistics& s = to.sums;
   PageCounts counts = arena.pages.counts();
   s.used_runs += counts.used * kPageBytes;
   s.dirty_bytes += counts.dirty * kPageBytes;
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
+  if (to.each == nullptr) return;
+  ArenaStatistics& own = to.each[arena.index];
+  own.used_pages = counts.used;
+  own.dirty_pages = counts.dirty;
+  own.clean_pages = counts.clean;
+  own.purges = counts.purges;
+  own.purged_pages = counts.purged;
 }
 
 }  // namespace
 
-Statistics gather_statistics() {
+Statistics gather_statistics(ArenaStatistics* each) {
   Statistics s;
+  Gathered to{s, each};
   huge::Counts huge = huge::counts();
   s.huge_blocks = huge.blocks;
   s.huge_bytes = huge.bytes;
   s.metadata = metadata::allocated_bytes() + unit_table::used_bytes();
   s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
   s.arenas = arenas::count();
-  for (unsigned i = 0; i < s.arenas; ++i) add_arena(s, *arenas::at(i));
-  add_slabs(s);
-  registry::for_each(add_heap, &s);
+  for (unsigned i = 0; i < s.arenas; ++i) add_arena(to, *arenas::at(i));
+  add_slabs(to);
+  registry::for_each(add_heap, &to);
   s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;
   return s;
 }

@@ -44,20 +44,20 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
 }
 
 ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
-  static constexpr const char* kTypes[] = {"bool", "number", "bytes", "choice"};
+  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice"};
   if (index >= kOptionCount) return -1;
   registry::start();  // the options are read then, if nothing was allocated before
   const OptionInfo& info = kOptionTable[index];
   out->name = info.name;
   out->type = kTypes[static_cast<unsigned>(info.type)];
-  out->choices = info.names;
+  out->choices = option_value_name(index, 0);
   out->default_value = info.initial;
   out->least = info.least;
   out->most = info.most;
   out->value = option_value(index);
   out->source = name_of(option_source(index));
   out->changeable = info.change == Change::kAnyTime;
-  out->help = info.help;
+  out->help = option_help(index);
   return 0;
 }
 

@@ -20,6 +20,8 @@ constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {
 
+constinit Mutex control_lock{Rank::kControl};
+
 namespace {
 
 constinit Mutex g_lock{Rank::kRegistry};
@@ -219,6 +221,7 @@ unsigned live_heaps() {
 // --- Fork -------------------------------------------------------------------------------------------------
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  control_lock.before_fork();
   g_lock.before_fork();
   arenas::before_fork();
   huge::before_fork();
@@ -236,6 +239,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
   g_lock.after_fork_in_parent();
+  control_lock.after_fork_in_parent();
 }
 
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
@@ -266,6 +270,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   }
   reset_shared_allowance(allowed_pages);
   g_lock.after_fork_in_child();
+  control_lock.after_fork_in_child();
   Mutex::end_fork();
 }
 

@@ -24,6 +24,9 @@ unsigned live_heaps();
 // Start-up that does not depend on the first allocation: called by the library's constructor.
 void start();
 
+// For what stands above the heap and looks at it: here, since a fork has to take it before all others.
+extern Mutex control_lock ACRE_HIDDEN;
+
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();

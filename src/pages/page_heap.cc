@@ -344,6 +344,11 @@ void PageHeap::set_decay_time(int64_t ms) {
   decay_.set_time(ms);
 }
 
+int64_t PageHeap::decay_time() {
+  Lock lock(lock_);
+  return decay_.time();
+}
+
 PageCounts PageHeap::counts() {
   Lock lock(lock_);
   PageCounts counts = counts_;

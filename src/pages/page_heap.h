@@ -51,6 +51,7 @@ class PageHeap {
   size_t purge_to(size_t keep);
 
   void set_decay_time(int64_t ms);
+  int64_t decay_time();
   PageCounts counts();
   // Readable at any time, of a recent moment.
   size_t dirty_pages() const { return __atomic_load_n(&dirty_hint_, __ATOMIC_RELAXED); }

@@ -13,27 +13,28 @@ namespace acre {
 // Filling with a pattern, for blocks at their allocation or when they are freed.
 enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
 
-// What a value may be: the second column of the table. Names: what values are called, where they have names.
+// What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
+// other; then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice };
 struct Bool {
   using Value = bool;
   static constexpr OptionType kType = OptionType::kBool;
-  static constexpr const char* kNames[] = {"false", "true", nullptr};
+  static constexpr const char kNames[] = "false\0true\0";
 };
 struct Number {
   using Value = int64_t;
   static constexpr OptionType kType = OptionType::kNumber;
-  static constexpr const char* kNames[] = {nullptr};
+  static constexpr const char kNames[] = "";
 };
 struct Bytes {
   using Value = int64_t;
   static constexpr OptionType kType = OptionType::kBytes;
-  static constexpr const char* kNames[] = {nullptr};
+  static constexpr const char kNames[] = "";
 };
 struct JunkChoice {
   using Value = Junk;
   static constexpr OptionType kType = OptionType::kChoice;
-  static constexpr const char* kNames[] = {"false", "true", "alloc", "free", nullptr};
+  static constexpr const char kNames[] = "false\0true\0alloc\0free\0";
 };
 
 // Whether an option may be changed while the program runs, through ctl.
@@ -67,24 +68,36 @@ const Options& options();
 
 // --- The table, for those that go through it ----------------------------------------------------------------
 
+// Without pointers, which would have to be relocated in every process.
 struct OptionInfo {
-  const char* name;
+  char name[24];
   OptionType type;
-  const char* const* names;  // of the values 0, 1 …; ends with a null pointer
+  Change change;
   int64_t initial;
   int64_t least;
   int64_t most;
-  Change change;
-  const char* help;
 };
 
 inline constexpr OptionInfo kOptionTable[] = {
 #define ACRE_X(name, type, initial, least, most, change, help) \
-  {#name, type::kType, type::kNames, initial, least, most, Change::change, help},
+  {#name, type::kType, Change::change, initial, least, most},
     ACRE_OPTIONS(ACRE_X)
 #undef ACRE_X
 };
 inline constexpr unsigned kOptionCount = sizeof kOptionTable / sizeof kOptionTable[0];
+
+// An option's place in the table.
+enum class Option : unsigned {
+#define ACRE_X(name, type, initial, least, most, change, help) name,
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+};
+constexpr unsigned index_of(Option option) { return static_cast<unsigned>(option); }
+
+const char* option_help(unsigned index);
+
+// What value `value` of the option is called; an empty text if it has no name.
+const char* option_value_name(unsigned index, int64_t value);
 
 // Where an option's value is from.
 enum class OptionSource : uint8_t { kDefault, kFile, kEnvironment, kProgram, kRunTime };

@@ -74,9 +74,10 @@ bool parse_number(OptionType type, Slice text, int64_t* value) {
   return parse_digits(text, value) && !__builtin_mul_overflow(*value, scale, value);
 }
 
-bool parse_value(const OptionInfo& info, Slice text, int64_t* value) {
-  for (int64_t i = 0; info.names[i] != nullptr; ++i) {
-    if (!text.is(info.names[i])) continue;
+bool parse_value(unsigned option, Slice text, int64_t* value) {
+  const OptionInfo& info = kOptionTable[option];
+  for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
+    if (!text.is(option_value_name(option, i))) continue;
     *value = i;
     return true;
   }
@@ -86,20 +87,21 @@ bool parse_value(const OptionInfo& info, Slice text, int64_t* value) {
 // --- Messages -------------------------------------------------------------------------------------------------
 
 void add_value(Text& text, const OptionInfo& info, int64_t value) {
-  static constexpr const char* kSuffixes[] = {"", "K", "M", "G", "T"};
   unsigned power = 0;
   if (info.type == OptionType::kBytes && value != 0) {
     for (; power < 4 && value % 1024 == 0; ++power) value /= 1024;
   }
-  text.signed_decimal(value).add(kSuffixes[power]);
+  text.signed_decimal(value);
+  if (power != 0) text.add("KMGT"[power - 1]);
 }
 
-void add_expected(Text& text, const OptionInfo& info) {
+void add_expected(Text& text, unsigned option) {
+  const OptionInfo& info = kOptionTable[option];
   text.add(info.name).add(" is ");
-  if (info.names[0] != nullptr) {
-    for (unsigned i = 0; info.names[i] != nullptr; ++i) text.add(i == 0 ? "" : " or ").add(info.names[i]);
-    return;
+  for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
+    text.add(i == 0 ? "" : " or ").add(option_value_name(option, i));
   }
+  if (*option_value_name(option, 0) != '\0') return;
   text.add(info.type == OptionType::kBytes ? "a number of bytes (K, M, G and T may follow) from " : "a number from ");
   add_value(text, info, info.least);
   text.add(" to ");
@@ -124,18 +126,20 @@ class Reader {
  private:
   void read_text(Slice text, OptionSource source);
   void read_setting(Slice setting, OptionSource source);
-  void complain(Slice setting, OptionSource source, const OptionInfo* info, const char* why);
+  void complain(Slice setting, OptionSource source, const char* why, unsigned option = kOptionCount);
+
+  void complain_of_file(const char* path, long size);
 
   unsigned wrong_ = 0;
 };
 
-// info: the option, if it is one, whose values are then named.
-void Reader::complain(Slice setting, OptionSource source, const OptionInfo* info, const char* why) {
+// option: if it is one, its values are named.
+void Reader::complain(Slice setting, OptionSource source, const char* why, unsigned option) {
   Line<512> line;
   line.add("acre: ").add(name_of(source)).add(": '");
   add_shown(line, setting);
   line.add("' is ignored: ").add(why);
-  if (info != nullptr) add_expected(line, *info);
+  if (option != kOptionCount) add_expected(line, option);
   line.add('\n');
   write_all(2, line.c_str(), line.size());
   ++wrong_;
@@ -143,17 +147,16 @@ void Reader::complain(Slice setting, OptionSource source, const OptionInfo* info
 
 void Reader::read_setting(Slice setting, OptionSource source) {
   const size_t colon = find_any(setting, ":");
-  if (colon == setting.size) return complain(setting, source, nullptr, "a setting is NAME:VALUE");
+  if (colon == setting.size) return complain(setting, source, "a setting is NAME:VALUE");
   const Slice name = trimmed({setting.start, colon});
   const Slice text = trimmed(setting.from(colon + 1));
   for (unsigned i = 0; i < kOptionCount; ++i) {
-    const OptionInfo& info = kOptionTable[i];
-    if (!name.is(info.name)) continue;
+    if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;
-    if (!parse_value(info, text, &value) || !set_option(i, value, source)) complain(setting, source, &info, "");
+    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain(setting, source, "", i);
     return;
   }
-  complain(setting, source, nullptr, "there is no such option; `acre options` lists them");
+  complain(setting, source, "there is no such option; `acre options` lists them");
 }
 
 void Reader::read_text(Slice text, OptionSource source) {
@@ -172,12 +175,21 @@ void Reader::read_text(Slice text, OptionSource source) {
 
 // A link leads to a file, or its text is what it is about, as malloc.conf's.
 void Reader::read_file(const char* path) {
-  static char buffer[kMostFileBytes];
-  const long link = os::read_link(path, buffer, sizeof buffer);
+  char some;
+  const long link = os::read_link(path, &some, sizeof some);
   if (link < 0 && link != os::kNoLink) return;  // there is none
-  long size = os::read_file(path, buffer, sizeof buffer);
-  if (size < 0 && link >= 0) size = os::read_link(path, buffer, sizeof buffer);
-  if (size >= 0) return read_text({buffer, static_cast<size_t>(size)}, OptionSource::kFile);
+  auto* buffer = static_cast<char*>(os::map(kMostFileBytes));
+  long size = buffer == nullptr ? -1 : os::read_file(path, buffer, kMostFileBytes);
+  if (buffer != nullptr && size < 0 && link >= 0) size = os::read_link(path, buffer, kMostFileBytes);
+  if (size >= 0) {
+    read_text({buffer, static_cast<size_t>(size)}, OptionSource::kFile);
+  } else {
+    complain_of_file(path, size);
+  }
+  if (buffer != nullptr) os::unmap(buffer, kMostFileBytes);
+}
+
+void Reader::complain_of_file(const char* path, long size) {
   Line<256> line;
   line.add("acre: ").add(path).add(" is ignored: it ");
   if (size == os::kTooLong) {

@@ -1,5 +1,6 @@
 """./acre: the program that `acre run` starts should not notice that it was started so."""
 
+import ctypes
 import json
 import os
 import signal
@@ -106,10 +107,10 @@ def check_stats(checks, acre):
                 "acre stats --classes prints a line a class, a title and a summary", table)
 
 
-def documented_options(page):
-    """The rows of the table in docs/options.md, as lists of cells."""
+def documented(page, title):
+    """The rows of a table in a page of the documentation, as lists of cells."""
     lines = page.read_text().splitlines()
-    start = next(at for at, line in enumerate(lines) if line.startswith("| name | type | default "))
+    start = next(at for at, line in enumerate(lines) if line.startswith(title))
     rows = []
     for line in lines[start + 2:]:
         if not line.startswith("|"):
@@ -133,15 +134,31 @@ def check_options(checks, acre, source):
                 "acre options shows bytes in units, and defaults", ended)
     in_source = [[f"`{option['name']}`", option["type"], option["default"], option["range"],
                   "yes" if option["at_run_time"] else "no", option["help"]] for option in options]
-    documented = documented_options(source / "docs/options.md")
-    checks.that(documented == in_source, "the table in docs/options.md is the library's",
-                "\n".join("| " + " | ".join(row) + " |" for row in in_source if row not in documented))
+    in_page = documented(source / "docs/options.md", "| name | type | default ")
+    checks.that(in_page == in_source, "the table in docs/options.md is the library's",
+                "\n".join("| " + " | ".join(row) + " |" for row in in_source if row not in in_page))
     table = acre("options")
     checks.that(table.returncode == 0 and len(table.stdout.splitlines()) == len(options) + 1 and not table.stderr,
                 "acre options prints a line an option and a title", table)
     wrong = acre("options", environment=dict(acre.environment, ACRE_CONF="arenas:900"))
     checks.that(wrong.returncode == 0 and "'arenas:900' is ignored" in wrong.stderr,
                 "acre options says what is wrong in ACRE_CONF", wrong)
+
+
+class CtlNode(ctypes.Structure):
+    """struct acre_mallctl_node of include/acre/acre.h."""
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
+                ("readable", ctypes.c_int), ("writable", ctypes.c_int)]
+
+
+def check_ctl_page(checks, library, source):
+    ask, node, in_source = ctypes.CDLL(library).acre_mallctl_info, CtlNode(), []
+    while ask(len(in_source), ctypes.byref(node)) == 0:
+        access = "read, write" if node.writable else "read" if node.readable else "does"
+        in_source.append([f"`{node.name.decode()}`", f"`{node.type.decode()}`", access])
+    in_page = [row[:3] for row in documented(source / "docs/ctl.md", "| name | type | access |")]
+    checks.that(in_page == in_source, "the table in docs/ctl.md is the library's",
+                [row for row in in_page + in_source if row not in in_source or row not in in_page])
 
 
 def check_refusals(checks, acre, work):
@@ -211,6 +228,7 @@ def check(checks, source, work):
     check_environment(checks, acre)
     check_stats(checks, acre)
     check_options(checks, acre, source)
+    check_ctl_page(checks, library, source)
     check_refusals(checks, acre, work)
     check_static_program(checks, acre, work)
     check_places(checks, acre, work)

@@ -15,14 +15,14 @@
 namespace acre {
 namespace {
 
-unsigned index_of(const std::string& name) {
+unsigned index_named(const std::string& name) {
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (name == kOptionTable[i].name) return i;
   }
   ADD_FAILURE() << name;
   return 0;
 }
-OptionSource source_of(const std::string& name) { return option_source(index_of(name)); }
+OptionSource source_of(const std::string& name) { return option_source(index_named(name)); }
 
 // Reads made-up sources; returns what was written to stderr.
 std::string read(const OptionSources& sources) {
@@ -69,7 +69,7 @@ TEST_F(OptionsTest, DefaultsAreTheTables) {
   for (unsigned i = 0; i < kOptionCount; ++i) {
     EXPECT_EQ(option_value(i), kOptionTable[i].initial) << kOptionTable[i].name;
     EXPECT_EQ(option_source(i), OptionSource::kDefault) << kOptionTable[i].name;
-    EXPECT_GT(std::string(kOptionTable[i].help).size(), 10u) << kOptionTable[i].name;
+    EXPECT_GT(std::string(option_help(i)).size(), 10u) << kOptionTable[i].name;
   }
 }
 
@@ -111,10 +111,12 @@ TEST_F(OptionsTest, EveryRange) {
 TEST_F(OptionsTest, EveryNamedValue) {
   for (unsigned i = 0; i < kOptionCount; ++i) {
     const OptionInfo& info = kOptionTable[i];
-    for (int64_t value = 0; info.names[value] != nullptr; ++value) {
-      EXPECT_EQ(conf(std::string(info.name) + ":" + info.names[value]), "");
+    for (int64_t value = 0; *option_value_name(i, value) != '\0'; ++value) {
+      EXPECT_EQ(conf(std::string(info.name) + ":" + option_value_name(i, value)), "");
       EXPECT_EQ(option_value(i), value) << info.name;
+      EXPECT_LE(value, info.most);
     }
+    EXPECT_STREQ(option_value_name(i, info.most + 1), "");
     back_to_defaults();
   }
 }

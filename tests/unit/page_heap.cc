@@ -48,8 +48,7 @@ TEST_F(PageHeapTest, TheFirstRunTakesAChunk) {
 }
 
 TEST_F(PageHeapTest, TheOptionChunkIsTheStep) {
-  unsigned chunk = 0;
-  while (strcmp(kOptionTable[chunk].name, "chunk") != 0) ++chunk;
+  constexpr unsigned chunk = index_of(Option::chunk);
   ASSERT_TRUE(set_option(chunk, (7 << 20) + 1, OptionSource::kRunTime));
   allocate(3);
   EXPECT_EQ(heap.counts().obtained, 4 * kPagesPerHugePage) << "rounded up";
