@@ -62,7 +62,9 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 
 size_t active(const ArenaStatistics& s) { return s.used_pages * kPageBytes; }
 size_t resident(const ArenaStatistics& s) { return active(s) + s.dirty_pages * kPageBytes; }
-size_t large_bytes(const ArenaStatistics& s) { return (s.used_pages - smaller(s.used_pages, s.slab_pages)) * kPageBytes; }
+size_t large_bytes(const ArenaStatistics& s) {
+  return (s.used_pages - smaller(s.used_pages, s.slab_pages)) * kPageBytes;
+}
 size_t allocated(const ArenaStatistics& s) { return s.small_bytes + large_bytes(s); }
 
 // A thread that has not allocated yet is given its arena now.

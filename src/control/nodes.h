@@ -31,7 +31,7 @@ union Value {
   W("epoch", U64, epoch(), renew())                                                \
   R("config.cache_oblivious", Bool, false)                                         \
   R("config.debug", Bool, ACRE_DEBUG)                                              \
-  R("config.fill", Bool, false)                                                    \
+  R("config.fill", Bool, true)                                                     \
   R("config.lazy_lock", Bool, false)                                               \
   R("config.malloc_conf", String, "")                                              \
   R("config.prof", Bool, false)                                                    \
@@ -39,7 +39,7 @@ union Value {
   R("config.prof_libunwind", Bool, false)                                          \
   R("config.stats", Bool, true)                                                    \
   R("config.utrace", Bool, false)                                                  \
-  R("config.xmalloc", Bool, false)                                                 \
+  R("config.xmalloc", Bool, true)                                                  \
   R("opt.narenas", Unsigned, arenas::most())                                       \
   W("opt.dirty_decay_ms", Ssize, option_value(index_of(Option::decay_ms)),         \
     change_option(index_of(Option::decay_ms), to))                                 \

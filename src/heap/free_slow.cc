@@ -1,3 +1,4 @@
+#include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/large.h"
@@ -36,6 +37,7 @@ void put_in_outbox(Heap& heap, Slab* slab, void* p) {
 void release_elsewhere(Slab* slab, void* p) {
   Heap* heap = heap_if_any();
   if (heap == nullptr) {
+    fill::freed_bytes(p, 0, slab->block_bytes);
     write_link(slab, p, kEndOfList);
     return slab::give_back(slab, low_address(p), link_of(p), 1);
   }

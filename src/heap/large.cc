@@ -1,8 +1,9 @@
 #include "heap/large.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "heap/fill.h"
+#include "heap/malloc.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -20,10 +21,34 @@ constinit std::atomic<unsigned> g_moves{0};
 // Where the calling thread's runs come from.
 Arena* arena_of_thread() {
   HotHeap* hot = t_heap;
-  if (hot == &kGoneHeap) return arenas::at(0);
-  Heap* heap = hot == &kUnbornHeap ? registry::birth() : static_cast<Heap*>(hot);
-  return heap == nullptr ? nullptr : heap->arena;
+  if (hot == &kUnbornHeap) {
+    registry::birth();
+    hot = t_heap;
+    if (hot == &kUnbornHeap) return nullptr;
+  }
+  return hot == &kGoneHeap ? arenas::at(0) : static_cast<Heap*>(hot)->arena;
 }
+
+// A slow-door event of a thread without a heap.
+ACRE_COLD void tick_late() {
+  Heap* heap = registry::enter_late_heap();
+  if (heap == nullptr) return;
+  tick(*heap);
+  registry::leave_late_heap(heap);
+}
+
+ACRE_COLD void allocated_late(Run* run, size_t zeroed) {
+  fill::new_bytes(pointer_to(run->base), zeroed, run->bytes(), run->fresh);
+  tick_late();
+}
+
+// A huge block's memory goes back to the system.
+ACRE_COLD void freeing_late(Run* run) {
+  if (run->kind == RunKind::kLarge) fill::freed_bytes(pointer_to(run->base), 0, run->bytes());
+  tick_late();
+}
+
+constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
 
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
@@ -101,29 +126,34 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
       run = run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
     }
   }
-  if (run == nullptr) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
-  if (Heap* heap = heap_if_any()) tick(*heap);
+  if (Heap* heap = heap_if_any()) {
+    tick(*heap);
+  } else {
+    allocated_late(run, zeroed ? n : 0);
+  }
   return block;
 }
 
 void free(Run* run) {
+  Heap* heap = heap_if_any();
+  if (ACRE_UNLIKELY(heap == nullptr)) freeing_late(run);
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
     run->home->free(run, true);
   }
-  if (Heap* heap = heap_if_any()) tick(*heap);
+  if (ACRE_LIKELY(heap != nullptr)) tick(*heap);
 }
 
+void forbid_resizing() { g_most_resized = 0; }
+
 void* resize(Run* run, size_t n) {
-  if (n > PTRDIFF_MAX) return nullptr;
   size_t pages = pages_for(n);
   if (pages == run->pages) return pointer_to(run->base);
+  if (n > g_most_resized) return nullptr;
   if (run->kind == RunKind::kHuge) {
     if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
     if (huge::resize_in_place(run, n)) return pointer_to(run->base);

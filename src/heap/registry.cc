@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "heap/fill.h"
+#include "heap/large.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -47,6 +49,7 @@ void start_once() {
   stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
+    if (fill::is_on()) large::forbid_resizing();
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -168,8 +171,21 @@ void take_down(void* argument) {
 
 }  // namespace
 
+// While blocks are filled, threads have no heap of their own (fill.h): as if it was gone already. One is borrowed
+// and put back, so that from here on there is an arena.
+ACRE_COLD static void go_without_heap() {
+  Heap* heap = enter_late_heap();
+  if (heap == nullptr) return;
+  leave_late_heap(heap);
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);
+}
+
 Heap* birth() {
   start_once();
+  if (fill::is_on()) {
+    go_without_heap();
+    return nullptr;
+  }
   if (is_token_of_lost_heap(this_thread())) disown_runs_of(this_thread());
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;

@@ -5,7 +5,8 @@
 
 namespace acre::registry {
 
-// Gives the calling thread its heap. Null when memory is refused.
+// Gives the calling thread its heap. Null when memory is refused, and t_heap is as it was; or when blocks are filled
+// (fill.h), and t_heap is &kGoneHeap then.
 Heap* birth();
 
 // For a thread whose heap is gone: one of the heaps that such threads share, its own until leave_late_heap().

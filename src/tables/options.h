@@ -53,6 +53,9 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
+  X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
+  X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
+  X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
 // clang-format on

@@ -79,6 +79,19 @@ TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   }
 }
 
+TEST_P(RefusalsAtStart, WhileBlocksAreFilled) {
+  const std::string script = std::to_string(GetParam());
+  for (const char* conf : {"junk:true", "zero:true,junk:free"}) {
+    EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
+  }
+  for (int k = 0; k < 24; k += GetParam() < 2 ? 1 : 5) {
+    for (const char* refused : {",1", ",1000000000"}) {
+      const std::string refuse = std::to_string(k) + refused;
+      EXPECT_EQ(in_new_image("survive", script, refuse, "junk:true"), "") << "refused: " << refuse;
+    }
+  }
+}
+
 // Without the table: everything goes on, only slower.
 TEST_P(RefusalsAtStart, WithoutTheWindowAllSucceeds) {
   const std::string script = std::to_string(GetParam());

@@ -1,3 +1,4 @@
+// acre-test: libs=pthread conf=junk:true
 // ctl in some threads, allocation in others: figures that fit each other, and no deadlock with fork.
 #include <sys/types.h>
 #include <sys/wait.h>
