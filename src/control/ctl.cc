@@ -190,7 +190,7 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
   size_t count = 0;
   while (given.next(&unused)) ++count;
   *length = smaller(*length, count);
-  memcpy(mib, whole, *length * sizeof whole[0]);
+  for (size_t i = 0; i < *length; ++i) mib[i] = whole[i];
   return 0;
 }
 

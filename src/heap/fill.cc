@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "heap/large.h"
 #include "tables/options.h"
 
 namespace acre::fill {
@@ -15,7 +16,12 @@ bool junk_has(Junk part) { return options().junk == Junk::kBoth || options().jun
 
 }  // namespace
 
-bool is_on() { return options().junk != Junk::kNone || options().zero; }
+constinit bool g_on = false;
+
+void start() {
+  g_on = options().junk != Junk::kNone || options().zero;
+  if (g_on) large::forbid_resizing();
+}
 
 void new_bytes(void* block, size_t from, size_t to, bool zeroed) {
   if (from >= to) return;
@@ -27,8 +33,8 @@ void new_bytes(void* block, size_t from, size_t to, bool zeroed) {
   }
 }
 
-void freed_bytes(void* block, size_t from, size_t to) {
-  if (from < to && junk_has(Junk::kFreed)) memset(static_cast<char*>(block) + from, kFreedByte, to - from);
+void freed_block(void* block, size_t bytes) {
+  if (junk_has(Junk::kFreed)) memset(block, kFreedByte, bytes);
 }
 
 }  // namespace acre::fill

@@ -7,15 +7,21 @@
 
 #include <cstddef>
 
+#include "base/compiler.h"
+
 namespace acre::fill {
 
-// Whether blocks are filled. Fixed once the options are read.
-bool is_on();
+// Once, when the options have been read.
+void start();
 
-// The bytes [from, to) of a block are new to the program. zeroed: they are known to be zero.
+// Whether blocks are filled.
+extern bool g_on ACRE_HIDDEN;
+inline bool is_on() { return g_on; }
+
+// While blocks are filled: the bytes [from, to) of a block are new to the program. zeroed: they are known to be zero.
 void new_bytes(void* block, size_t from, size_t to, bool zeroed);
 
-// The program has freed bytes [from, to) of a block.
-void freed_bytes(void* block, size_t from, size_t to);
+// While blocks are filled: the program has freed a block.
+void freed_block(void* block, size_t bytes);
 
 }  // namespace acre::fill

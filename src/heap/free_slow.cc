@@ -37,7 +37,7 @@ void put_in_outbox(Heap& heap, Slab* slab, void* p) {
 void release_elsewhere(Slab* slab, void* p) {
   Heap* heap = heap_if_any();
   if (heap == nullptr) {
-    fill::freed_bytes(p, 0, slab->block_bytes);
+    if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
     write_link(slab, p, kEndOfList);
     return slab::give_back(slab, low_address(p), link_of(p), 1);
   }

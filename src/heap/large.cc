@@ -29,23 +29,26 @@ Arena* arena_of_thread() {
   return hot == &kGoneHeap ? arenas::at(0) : static_cast<Heap*>(hot)->arena;
 }
 
-// A slow-door event of a thread without a heap.
-ACRE_COLD void tick_late() {
+// A slow-door event while blocks are filled.
+void tick_shared() {
   Heap* heap = registry::enter_late_heap();
   if (heap == nullptr) return;
   tick(*heap);
   registry::leave_late_heap(heap);
 }
 
+// By a thread without a heap.
 ACRE_COLD void allocated_late(Run* run, size_t zeroed) {
+  if (!fill::is_on()) return;
   fill::new_bytes(pointer_to(run->base), zeroed, run->bytes(), run->fresh);
-  tick_late();
+  tick_shared();
 }
 
-// A huge block's memory goes back to the system.
+// By a thread without a heap. A huge block's memory goes back to the system.
 ACRE_COLD void freeing_late(Run* run) {
-  if (run->kind == RunKind::kLarge) fill::freed_bytes(pointer_to(run->base), 0, run->bytes());
-  tick_late();
+  if (!fill::is_on()) return;
+  if (run->kind == RunKind::kLarge) fill::freed_block(pointer_to(run->base), run->bytes());
+  tick_shared();
 }
 
 constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes

@@ -39,7 +39,7 @@ ACRE_COLD void* allocate_late(SizeClass c) {
   if (heap == nullptr) return out_of_memory(kSmallMax);
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
-  if (block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
+  if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
   return block;
 }
 

@@ -6,7 +6,6 @@
 #include <new>
 
 #include "heap/fill.h"
-#include "heap/large.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -49,7 +48,7 @@ void start_once() {
   stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
-    if (fill::is_on()) large::forbid_resizing();
+    fill::start();
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
