@@ -24,25 +24,28 @@ struct Gathered {
 };
 
 void add_slab(const Gathered& to, const Run* run) {
-  const Slab* slab = run->slab;
+  const Slab* slab = racy_load(run->slab);
+  const size_t block_bytes = slab == nullptr ? 0 : racy_load(slab->block_bytes);
+  if (block_bytes == 0) return;
   Statistics& s = to.sums;
-  if (slab->block_bytes == 0) return;
-  RemoteWord word = load_remote(slab);
-  uint32_t local = word.holding == Holding::kOwned ? slab->capacity - slab::used(slab) : 0;
-  uint32_t free = smaller<uint32_t>(word.free + local, slab->capacity);
+  const uint32_t capacity = racy_load(slab->capacity);
+  const uint32_t used = static_cast<uint32_t>(racy_load(slab->countdown) + racy_load(slab->floor));  // slab::used
+  const RemoteWord word = load_remote(slab);
+  const uint32_t local = word.holding == Holding::kOwned ? capacity - smaller(used, capacity) : 0;
+  const uint32_t free = smaller<uint32_t>(word.free + local, capacity);
   s.free_blocks += free;
-  s.free_block_bytes += size_t{free} * slab->block_bytes;
-  s.live_blocks += slab->capacity - free;
+  s.free_block_bytes += free * block_bytes;
+  s.live_blocks += capacity - free;
   if (to.each == nullptr) return;
   ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
-  arena.slab_pages += slab->pages;
-  arena.small_bytes += size_t{slab->capacity - free} * slab->block_bytes;
+  arena.slab_pages += racy_load(slab->pages);
+  arena.small_bytes += (capacity - free) * block_bytes;
 }
 
 // In no moment's state: their owners go on changing them.
 void add_slabs(const Gathered& to) {
   g_page_map.for_each_run([&to](const Run* run) {
-    if (run->kind == RunKind::kSlab) add_slab(to, run);
+    if (racy_load(run->kind) == RunKind::kSlab) add_slab(to, run);
   });
 }
 
