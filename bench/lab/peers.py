@@ -21,6 +21,7 @@ from .native import build_if_older
 from .workload import Failed
 
 BASE, OURS, ALL = "glibc", "acre", "all"
+BACKGROUND = "acre-background"  # acre with its background thread: only where it is asked for by name
 LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -95,7 +96,7 @@ TABLE = {
 
 def names():
     """All that --alloc takes without a path; glibc first, then acre."""
-    return [BASE, OURS, *(name for name in TABLE if name != BASE)]
+    return [BASE, OURS, BACKGROUND, *(name for name in TABLE if name != BASE)]
 
 
 # Finding
@@ -244,11 +245,12 @@ def acre_library(lab):
 
 def find(lab, name, say):
     """-> Allocator, built and tried; Failed tells why there is none."""
-    if name == OURS:
+    if name in (OURS, BACKGROUND):
         library = acre_library(lab)
         if not library.exists():
             raise Failed(f"there is no {library}; build it with: ./acre lib")
-        return tried(lab, Allocator(OURS, library, machine.commit(lab.root)))
+        settings = (("ACRE_CONF", "background_thread:true"),) if name == BACKGROUND else ()
+        return tried(lab, Allocator(name, library, machine.commit(lab.root), settings))
     peer = TABLE[name]
     if peer.kind == LIBC:
         library, version = libc(), platform.libc_ver()[1]
@@ -291,7 +293,7 @@ def ensure(lab, wanted, say):
     if unknown:
         raise ValueError(f"--alloc {', '.join(unknown)}: not known; there are {', '.join(names())}, {ALL} and NAME=PATH")
     everything = not wanted or ALL in plain
-    chosen = [n for n in names() if n not in own and (everything or n in plain or n == BASE)]
+    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n != BACKGROUND))]
     allocators, missing = [], {}
     for name in chosen:
         try:

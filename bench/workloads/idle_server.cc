@@ -5,6 +5,9 @@
 //
 // While idle all threads sleep, but every 100 ms one of them allocates a little, as a server's timer
 // would; with quiet=1 none does. The time of the idle phase is not judged.
+//
+// What a tenth of the connections leaves alive lies in all parts of the memory. With data=N all connections close
+// instead, and what lives is a data set of N MiB, made before the first load.
 //   idle_ratio       what is resident at the end of the idle phase, over the bytes live
 //   idle_mean_ratio  the same on the average over the idle phase: how fast and how far in one figure
 //   settle_s         from when on resident memory stays within 10 % of its level at the end; the whole idle
@@ -74,8 +77,9 @@ std::uint64_t serve(Connection& connection, bench::Random& random) {
 // One thread's part of a load, on its part of the connections.
 class Load {
  public:
-  Load(std::vector<Connection>& all, unsigned part, unsigned count, std::uint64_t seed)
-      : first_(all.size() * part / count),
+  Load(std::vector<Connection>& all, unsigned part, unsigned count, std::uint64_t seed, bool close_all)
+      : close_all_(close_all),
+        first_(all.size() * part / count),
         size_(all.size() * (part + 1) / count - first_),
         all_(all),
         random_(seed) {}
@@ -94,7 +98,7 @@ class Load {
       sum += serve(connection, random_);
     }
     for (std::size_t k = 0; k < size_; ++k) {
-      if (random_.below(10) != 0) sum += close_connection(at(k));
+      if (random_.below(10) != 0 || close_all_) sum += close_connection(at(k));
     }
     bench::count_operations(requests * (kTemporaries + 2));
     return sum;
@@ -103,17 +107,29 @@ class Load {
  private:
   Connection& at(std::size_t k) { return all_[first_ + k]; }
 
+  const bool close_all_;
   const std::size_t first_, size_;
   std::vector<Connection>& all_;
   bench::Random random_;
 };
 
-double live_bytes(const std::vector<Connection>& connections) {
-  std::size_t total = connections.size() * sizeof(Connection);
+double live_bytes(const std::vector<Connection>& connections, const std::vector<bench::Block*>& data) {
+  std::size_t total = data.capacity() * sizeof(bench::Block*);
+  for (const bench::Block* block : data) total += block->size;
+  total += connections.size() * sizeof(Connection);
   for (const Connection& connection : connections) {
     for (const bench::Block* block : connection.blocks) total += block != nullptr ? block->size : 0;
   }
   return static_cast<double>(total);
+}
+
+std::vector<bench::Block*> make_data(std::size_t bytes) {
+  std::vector<bench::Block*> data;
+  bench::Random random(1);
+  for (std::size_t made = 0; made < bytes; made += data.back()->size) {
+    data.push_back(make(random, random.log_size(4, 11)));
+  }
+  return data;
 }
 
 void tick(double seconds) {
@@ -186,6 +202,8 @@ int main(int argc, char** argv) {
   const unsigned long requests = std::max(1ul, arguments.scaled(kRequests) / count);
   const bool quiet = arguments.number("quiet", 0) != 0;
   const double idle_seconds = std::max(kShortestIdle, kIdleSeconds * arguments.percent / 100);
+  const std::size_t data_bytes = (arguments.number("data", 0) << 20) / 100 * arguments.percent;
+  std::vector<bench::Block*> data = make_data(data_bytes);
   std::vector<Connection> connections(std::max<std::size_t>(20 * count, arguments.scaled(kConnections)));
   IdleWatch watch(idle_seconds);
   Moments moments;
@@ -195,17 +213,18 @@ int main(int argc, char** argv) {
     gate.arrive_and_wait();
     const std::uint64_t seed = count * number + t + 1;
     const std::uint64_t sum =
-        t == count ? 0 : Load(connections, (t + number) % count, count, seed).run(requests);
+        t == count ? 0 : Load(connections, (t + number) % count, count, seed, data_bytes != 0).run(requests);
     gate.arrive_and_wait();
     return sum;
   };
   std::uint64_t total = bench::in_threads(count + 1, [&](unsigned t) {  // the last one only watches
     std::uint64_t sum = load(0, t);
-    if (t == count) watch.follow(live_bytes(connections));
+    if (t == count) watch.follow(live_bytes(connections, data));
     if (t == 0 && !quiet) tick(idle_seconds);
     return sum + load(1, t);
   });
   for (Connection& connection : connections) total += close_connection(connection);
+  for (bench::Block* block : data) total += bench::drop_block(block);
   watch.report();
   bench::extra("second_load_s", moments.load(1));
   bench::judged_seconds(moments.load(0) + moments.load(1));

@@ -109,7 +109,7 @@ struct acre_mallctl_node {
 int acre_mallctl_info(unsigned index, struct acre_mallctl_node *out);
 
 /* The program's own options, for a program that defines it:
- *     const char *acre_conf = "decay_ms:1000,arenas:4";
+ *     const char *acre_conf = "dirty_decay_ms:1000,arenas:4";
  * (in C++ in extern "C"). acre reads it once, at the first allocation, so that it must be initialised by a
  * constant. It counts more than the file /etc/acre.conf and the environment variable ACRE_CONF, which have the same
  * form. */

@@ -42,6 +42,19 @@ ACRE_ALWAYS_INLINE T racy_load(const T& field) {
 }
 #endif
 
+// The two ends of a hand-over through a plain field: what was stored before it is seen after it.
+template <class T>
+ACRE_ALWAYS_INLINE T acquire_load(const T& field) {
+  T value;
+  __atomic_load(&field, &value, __ATOMIC_ACQUIRE);
+  return value;
+}
+
+template <class T>
+ACRE_ALWAYS_INLINE void release_store(T& field, T value) {
+  __atomic_store(&field, &value, __ATOMIC_RELEASE);
+}
+
 // Subtracts one after all earlier stores, for a field with one writer.
 ACRE_ALWAYS_INLINE void release_decrement(int32_t& field) {
 #if defined(__x86_64__) && !ACRE_TSAN

@@ -57,6 +57,8 @@ class ACRE_CAPABILITY("mutex") Mutex {
     if (state_.exchange(kFree, std::memory_order_release) == kWaitedFor) wake_one();
   }
   void after_fork_in_child() { state_.store(kFree, std::memory_order_relaxed); }
+  // Whether the calling thread is between begin_fork() and end_fork().
+  static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
   static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
   static void end_fork() { forking_thread_.store(kNoThread, std::memory_order_relaxed); }
 
@@ -65,7 +67,6 @@ class ACRE_CAPABILITY("mutex") Mutex {
 
   ACRE_COLD void lock_slow();
   ACRE_COLD void wake_one();
-  static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
   void check_order() const;
   void leave_order() const;
 

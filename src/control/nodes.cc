@@ -8,6 +8,7 @@
 #include "control/snapshot.h"
 #include "heap/registry.h"
 #include "os/os.h"
+#include "pages/release_rate.h"
 
 namespace acre::ctl {
 
@@ -61,7 +62,7 @@ const char* version() { return ACRE_VERSION; }
 constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
 
 size_t active(const ArenaStatistics& s) { return s.used_pages * kPageBytes; }
-size_t resident(const ArenaStatistics& s) { return active(s) + s.dirty_pages * kPageBytes; }
+size_t resident(const ArenaStatistics& s) { return active(s) + (s.dirty_pages + s.muzzy_pages) * kPageBytes; }
 size_t large_bytes(const ArenaStatistics& s) {
   return (s.used_pages - smaller(s.used_pages, s.slab_pages)) * kPageBytes;
 }
@@ -91,29 +92,38 @@ int for_arenas(size_t index, Action action) {
 void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
 void purge(PageHeap& pages) { pages.purge_to(0); }
 
-int64_t decay_time(size_t index, int* error) {
-  if (index < arenas::count()) return arenas::at(static_cast<unsigned>(index))->pages.decay_time();
-  *error = EFAULT;
-  return 0;
+// of: which of the two times, by the option that it begins with.
+int64_t decay_time(Option of, size_t index, int* error) {
+  if (index >= arenas::count()) {
+    *error = EFAULT;
+    return 0;
+  }
+  PageHeap& pages = arenas::at(static_cast<unsigned>(index))->pages;
+  return of == Option::muzzy_decay_ms ? pages.muzzy_decay_ms() : pages.dirty_decay_ms();
 }
 
-int set_decay_time(size_t index, int64_t ms) {
-  const OptionInfo& info = kOptionTable[index_of(Option::decay_ms)];
+int set_decay_time(Option of, size_t index, int64_t ms) {
+  const OptionInfo& info = kOptionTable[index_of(of)];
   if (ms < info.least || ms > info.most || (index >= arenas::count() && index != kAllArenas)) return EFAULT;
-  return for_arenas(index, [ms](PageHeap& pages) {
-    pages.set_decay_time(ms);
+  return for_arenas(index, [of, ms](PageHeap& pages) {
+    of == Option::muzzy_decay_ms ? pages.set_muzzy_decay_ms(ms) : pages.set_dirty_decay_ms(ms);
     decay(pages);
   });
 }
 
 // For arenas that are made from now on.
-int set_default_decay_time(int64_t ms) {
-  return set_option(index_of(Option::decay_ms), ms, OptionSource::kRunTime) ? 0 : EFAULT;
+int set_default_decay_time(Option of, int64_t ms) {
+  return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
 }
 
 int change_option(unsigned option, int64_t value) {
   if (!set_option(option, value, OptionSource::kRunTime)) return EINVAL;
-  return option == index_of(Option::decay_ms) ? set_decay_time(kAllArenas, value) : 0;
+  switch (static_cast<Option>(option)) {
+    case Option::dirty_decay_ms:
+    case Option::muzzy_decay_ms: return set_decay_time(static_cast<Option>(option), kAllArenas, value);
+    case Option::release_rate: release_rate::set(value); return 0;
+    default: return 0;  // whoever needs it looks at it each time
+  }
 }
 
 // --- Values by type ---------------------------------------------------------------------------------------------

@@ -40,18 +40,22 @@ union Value {
   R("config.stats", Bool, true)                                                    \
   R("config.utrace", Bool, false)                                                  \
   R("config.xmalloc", Bool, true)                                                  \
+  R("background_thread", Bool, background::state() == background::State::kRunning) \
   R("opt.narenas", Unsigned, arenas::most())                                       \
-  W("opt.dirty_decay_ms", Ssize, option_value(index_of(Option::decay_ms)),         \
-    change_option(index_of(Option::decay_ms), to))                                 \
   R("thread.arena", Unsigned, arena_of_thread(&error))                             \
   V("thread.tcache.flush", flush_thread())                                         \
   R("arena.#.initialized", Bool, index < arenas::count())                          \
   V("arena.#.decay", for_arenas(index, decay))                                     \
   V("arena.#.purge", for_arenas(index, purge))                                     \
-  W("arena.#.dirty_decay_ms", Ssize, decay_time(index, &error), set_decay_time(index, to)) \
+  W("arena.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error), \
+    set_decay_time(Option::dirty_decay_ms, index, to))                             \
+  W("arena.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error), \
+    set_decay_time(Option::muzzy_decay_ms, index, to))                             \
   R("arenas.narenas", Unsigned, arenas::most())                                    \
-  W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::decay_ms)),      \
-    set_default_decay_time(to))                                                    \
+  W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::dirty_decay_ms)), \
+    set_default_decay_time(Option::dirty_decay_ms, to))                            \
+  W("arenas.muzzy_decay_ms", Ssize, option_value(index_of(Option::muzzy_decay_ms)), \
+    set_default_decay_time(Option::muzzy_decay_ms, to))                            \
   R("arenas.quantum", Size, kQuantum)                                              \
   R("arenas.page", Size, kPageBytes)                                               \
   R("arenas.tcache_max", Size, kSmallMax)                                          \
@@ -68,10 +72,13 @@ union Value {
   R("stats.resident", Size, resident(figures(kAllArenas)) + metadata_bytes())      \
   R("stats.mapped", Size, active(figures(kAllArenas)) + metadata_bytes())          \
   R("stats.retained", Size, figures(kAllArenas).clean_pages * kPageBytes)          \
+  R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
   R("stats.arenas.#.nthreads", Unsigned, figures(index).threads)                   \
-  R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(index, &error))             \
+  R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
+  R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
   R("stats.arenas.#.pactive", Size, figures(index).used_pages)                     \
   R("stats.arenas.#.pdirty", Size, figures(index).dirty_pages)                     \
+  R("stats.arenas.#.pmuzzy", Size, figures(index).muzzy_pages)                     \
   R("stats.arenas.#.mapped", Size, active(figures(index)))                         \
   R("stats.arenas.#.retained", Size, figures(index).clean_pages * kPageBytes)      \
   R("stats.arenas.#.resident", Size, resident(figures(index)))                     \
@@ -90,7 +97,7 @@ inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
 
 // Without pointers, which would have to be relocated in every process.
 struct Node {
-  char name[32] = {};
+  char name[40] = {};
   Type type = Type::kVoid;
   bool writable = false;
 

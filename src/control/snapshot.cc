@@ -11,6 +11,7 @@ namespace {
 constinit ArenaStatistics* g_arenas ACRE_GUARDED_BY(registry::control_lock) = nullptr;  // kMostArenas of them
 constinit ArenaStatistics g_all ACRE_GUARDED_BY(registry::control_lock);
 constinit size_t g_metadata ACRE_GUARDED_BY(registry::control_lock) = 0;
+constinit bool g_background_thread ACRE_GUARDED_BY(registry::control_lock) = false;
 constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
 
 // Huge blocks count as used pages: the sums are over all that the program has.
@@ -24,6 +25,7 @@ void take() ACRE_REQUIRES(registry::control_lock) {
     g_all.used_pages += arena.used_pages;
     g_all.slab_pages += arena.slab_pages;
     g_all.dirty_pages += arena.dirty_pages;
+    g_all.muzzy_pages += arena.muzzy_pages;
     g_all.clean_pages += arena.clean_pages;
     g_all.small_bytes += arena.small_bytes;
     g_all.purges += arena.purges;
@@ -31,6 +33,7 @@ void take() ACRE_REQUIRES(registry::control_lock) {
   }
   g_all.used_pages += s.huge_bytes / kPageBytes;
   g_metadata = s.metadata;
+  g_background_thread = s.background_thread == background::State::kRunning;
   ++g_epoch;
 }
 
@@ -76,6 +79,11 @@ ArenaStatistics figures(size_t arena) {
 size_t metadata_bytes() {
   Lock lock(registry::control_lock);
   return g_metadata;
+}
+
+bool background_thread_runs() {
+  Lock lock(registry::control_lock);
+  return g_background_thread;
 }
 
 }  // namespace acre::ctl

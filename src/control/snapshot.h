@@ -21,4 +21,6 @@ uint64_t epoch();
 ArenaStatistics figures(size_t arena);
 size_t metadata_bytes();
 
+bool background_thread_runs();
+
 }  // namespace acre::ctl

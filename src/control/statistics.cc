@@ -4,12 +4,14 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
+#include "heap/fill.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "tables/options.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
+#include "pages/release_rate.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 
@@ -65,6 +67,7 @@ void add_arena(const Gathered& to, Arena& arena) {
   PageCounts counts = arena.pages.counts();
   s.used_runs += counts.used * kPageBytes;
   s.dirty_bytes += counts.dirty * kPageBytes;
+  s.muzzy_bytes += counts.muzzy * kPageBytes;
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
@@ -72,6 +75,7 @@ void add_arena(const Gathered& to, Arena& arena) {
   ArenaStatistics& own = to.each[arena.index];
   own.used_pages = counts.used;
   own.dirty_pages = counts.dirty;
+  own.muzzy_pages = counts.muzzy;
   own.clean_pages = counts.clean;
   own.purges = counts.purges;
   own.purged_pages = counts.purged;
@@ -88,11 +92,36 @@ Statistics gather_statistics(ArenaStatistics* each) {
   s.metadata = metadata::allocated_bytes() + unit_table::used_bytes();
   s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
   s.arenas = arenas::count();
+  s.background_thread = background::state();
   for (unsigned i = 0; i < s.arenas; ++i) add_arena(to, *arenas::at(i));
   add_slabs(to);
   registry::for_each(add_heap, &to);
   s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;
   return s;
+}
+
+static void add_fate_of_dirty_pages(Text& text, bool at_any_time) {
+  const int64_t rate = release_rate::get();
+  const int64_t decay_ms = relaxed_load(options().dirty_decay_ms);
+  const char* when = at_any_time ? ")\n" : " of allocation activity)\n";
+  if (rate > 0) {
+    text.add("  (returned to the system at ").bytes(static_cast<size_t>(rate)).add(" a second").add(when);
+  } else if (rate == 0) {
+    text.add("  (kept: release_rate is 0)\n");
+  } else if (decay_ms < 0) {
+    text.add("  (kept: dirty_decay_ms is negative)\n");
+  } else {
+    text.add("  (returned to the system within ").signed_decimal(decay_ms);
+    text.add(" ms").add(when);
+  }
+}
+
+static void add_background_thread(Text& text, background::State state) {
+  const char* what = "not made, too little was allocated";
+  if (state == background::State::kRunning) what = "runs";
+  if (fill::is_on()) what = "none while blocks are filled";
+  if (state == background::State::kRefused) what = "refused by the system; memory returns with allocation activity";
+  text.add("  background thread: ").add(what).add('\n');
 }
 
 void print_summary(int fd) {
@@ -102,12 +131,9 @@ void print_summary(int fd) {
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty_bytes);
-  const int64_t decay_ms = relaxed_load(options().decay_ms);
-  if (decay_ms < 0) {
-    text.add("  (kept: decay_ms is negative)\n");
-  } else {
-    text.add("  (returned to the system within ").signed_decimal(decay_ms);
-    text.add(" ms of allocation activity)\n");
+  add_fate_of_dirty_pages(text, s.background_thread == background::State::kRunning);
+  if (relaxed_load(options().muzzy_decay_ms) != 0) {
+    text.add("  muzzy pages     ").bytes(s.muzzy_bytes).add("  (resident until the system takes them)\n");
   }
   text.add("  metadata        ").bytes(s.metadata).add('\n');
   text.add("  resident        ").bytes(os::resident_bytes()).add("  (the whole process)\n");
@@ -117,6 +143,7 @@ void print_summary(int fd) {
   text.add(", adoptions ").decimal(s.adoptions);
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
+  if (options().background_thread) add_background_thread(text, s.background_thread);
   write_all(fd, text.c_str(), text.size());
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/background.h"
+
 namespace acre {
 
 // Bytes, unless named otherwise. Gathered without stopping anyone: while other threads allocate, the figures
@@ -12,6 +14,7 @@ struct Statistics {
   size_t mapped = 0;            // address space in chunks, huge blocks and metadata
   size_t used_runs = 0;         // in slab and large runs
   size_t dirty_bytes = 0;       // free runs that hold memory
+  size_t muzzy_bytes = 0;       // free runs whose memory the kernel may take; resident until then
   size_t clean_bytes = 0;       // free runs that hold none
   size_t huge_blocks = 0;
   size_t huge_bytes = 0;
@@ -22,6 +25,7 @@ struct Statistics {
   size_t metadata = 0;
   unsigned threads = 0;
   unsigned arenas = 0;
+  background::State background_thread = background::State::kNone;
   uint64_t refills = 0;         // slow door events of live threads
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;
@@ -36,6 +40,7 @@ struct ArenaStatistics {
   size_t used_pages = 0;        // in slab and large runs
   size_t slab_pages = 0;        // of them in slab runs
   size_t dirty_pages = 0;
+  size_t muzzy_pages = 0;
   size_t clean_pages = 0;
   size_t small_bytes = 0;       // in slab runs' blocks that are with the program, or in threads' private lists
   uint64_t purges = 0;

@@ -33,7 +33,7 @@ ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
   info.hblkhd = s.huge_bytes;
   info.uordblks = s.live_bytes;
   info.fordblks = s.mapped - smaller(s.mapped, s.live_bytes);
-  info.keepcost = s.dirty_bytes;
+  info.keepcost = s.dirty_bytes + s.muzzy_bytes;
   return info;
 }
 

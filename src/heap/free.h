@@ -6,18 +6,21 @@
 
 namespace acre {
 
-// Everything but a plain block of an owned run: null, foreign and misused pointers, large blocks, blocks of
-// runs that other threads own or nobody does.
+// Everything but a plain block of a run: null, foreign and misused pointers, large blocks, runs without a place in the
+// unit table.
 void release_slow(void* p);
+
+// A block of a run that the calling thread does not own.
+void release_elsewhere(Slab* slab, void* p);
 
 // The countdown of the owned run that a block was freed in has reached zero.
 void release_event(Slab* slab);
 
 ACRE_ALWAYS_INLINE void release(void* p) {
   Slab* slab = unit_table::at(p);
-  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return release_slow(p);
   if (ACRE_UNLIKELY(!is_block_start(slab, p))) return release_slow(p);
   if (ACRE_UNLIKELY(is_marked(slab, p))) return release_slow(p);  // free already? (slab/free_list.h)
+  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return release_elsewhere(slab, p);
   slab::defer(slab, p);
   if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }

@@ -16,7 +16,6 @@ ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   const SizeClass c = slab->size_class;
   Shelves& shelves = heap.shelves[c];
   if (shelves.kept_blocks >= run_shape(c).most_kept) return false;
-  if (relaxed_load(slab->last_owner) != heap.token) return false;
   Slot& slot = heap.slots[c];
   if (high_part(slab->base) != slot.high) {
     if (!is_end(slot.head) || shelves.current != nullptr) return false;
@@ -29,23 +28,33 @@ ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   return true;
 }
 
+// In a run that was last this thread's. False if somebody has it now.
+ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
+  if (!slab::adopt(slab, heap.token)) return false;
+  slab::defer(slab, p);
+  const BusyAtShelves busy(heap);
+  shelve_adopted(heap, slab);
+  return true;
+}
+
+// A thread without a heap, or any while blocks are filled.
+ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+  if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
+  write_link(slab, p, kEndOfList);
+  slab::give_back(slab, low_address(p), link_of(p), 1);
+}
+
 void put_in_outbox(Heap& heap, Slab* slab, void* p) {
   const BusyAtShelves busy(heap);
   heap.outbox.add(slab, p);
 }
 
-void release_elsewhere(Slab* slab, void* p) {
+ACRE_ALWAYS_INLINE void release_of_others(Slab* slab, void* p) {
   Heap* heap = heap_if_any();
-  if (heap == nullptr) {
-    if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
-    write_link(slab, p, kEndOfList);
-    return slab::give_back(slab, low_address(p), link_of(p), 1);
-  }
-  if (slab->enough <= kFewEnough && keep_block(*heap, slab, p)) return tick(*heap);
-  if (slab::adopt(slab, heap->token)) {
-    slab::defer(slab, p);
-    const BusyAtShelves busy(*heap);
-    return shelve_adopted(*heap, slab);
+  if (heap == nullptr) return release_without_heap(slab, p);
+  if (relaxed_load(slab->last_owner) == heap->token) {
+    if (slab->enough <= kFewEnough && keep_block(*heap, slab, p)) return tick(*heap);
+    if (release_after_adoption(*heap, slab, p)) return;
   }
   relaxed_add(heap->counts.remote_frees, uint64_t{1});
   put_in_outbox(*heap, slab, p);
@@ -54,12 +63,14 @@ void release_elsewhere(Slab* slab, void* p) {
 
 void release_in_slab(Slab* slab, void* p) {
   if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free("free", p, slab->block_bytes);
-  if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
+  if (relaxed_load(slab->owner) != this_thread()) return release_of_others(slab, p);
   slab::defer(slab, p);
   if (slab->countdown == 0) release_event(slab);
 }
 
 }  // namespace
+
+ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) { release_of_others(slab, p); }
 
 ACRE_NOINLINE void release_slow(void* p) {
   if (p == nullptr) return;

@@ -93,6 +93,7 @@ struct Heap : HotHeap {
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
   RunList adopted;
+  Slab* shared = nullptr;      // runs that visitors took, through next (slab/sharing.h)
   size_t kept_pages = 0;       // of adopted and available runs
   size_t allowed_pages = 0;    // this heap's part of the shared bound
   uint32_t events = 0;         // slow-door events
@@ -153,9 +154,12 @@ void collect_step(Heap& heap);
 // Gives up everything.
 void empty_heap(Heap& heap);
 
-// Gives up the adopted and available runs whose blocks are all free. For a visitor (idle.h): the owner may at the
-// same time free blocks of these runs.
-void give_up_free_runs(Heap& heap);
+// Gives up all runs but the current ones. For a visitor (idle.h): the owner may at the same time free blocks of these
+// runs.
+void take_kept_runs(Heap& heap);
+
+// The owner, awake again, ends the sharing of the runs that visitors took from it.
+void unshare_runs(Heap& heap);
 
 // Bytes that all heaps together may still keep.
 size_t shared_allowance_left();

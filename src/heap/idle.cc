@@ -6,8 +6,6 @@ namespace acre::idle {
 
 namespace {
 
-constexpr uint64_t kIntervalMs = 250;
-
 constinit std::atomic<uint64_t> g_next_look_ms{0};
 
 bool my_turn(uint64_t now_ms) {
@@ -20,26 +18,36 @@ void visit(Heap& heap) {
   if (!heap.visit.compare_exchange_strong(announced, Visit::kAtWork)) return;
   if (heap.inside.load(std::memory_order_acquire) == 0) {
     heap.outbox.flush();
-    give_up_free_runs(heap);
+    take_kept_runs(heap);
   }
   heap.visit.store(Visit::kNone, std::memory_order_release);
 }
 
-void look_at(Heap& heap, void* mine) {
-  if (&heap == mine) return;
+struct Round {
+  const Heap* mine;
+  Look found;
+};
+
+void look_at(Heap& heap, void* argument) {
+  Round& round = *static_cast<Round*>(argument);
+  if (&heap == round.mine) return;
   const uint32_t events = relaxed_load(heap.events);
   if (heap.visit.load(std::memory_order_relaxed) == Visit::kAnnounced) {
     visit(heap);
   } else if (events == heap.events_at_last_look) {
     heap.visit.store(Visit::kAnnounced, std::memory_order_release);
   }
+  if (events != heap.events_at_last_look) round.found = Look::kBusy;
   heap.events_at_last_look = events;
 }
 
 }  // namespace
 
-void look_around(const Heap& mine, uint64_t now_ms) {
-  if (my_turn(now_ms)) registry::for_each(look_at, const_cast<Heap*>(&mine));
+Look look_around(const Heap* mine, uint64_t now_ms) {
+  if (!my_turn(now_ms)) return Look::kTooEarly;
+  Round round{mine, Look::kQuiet};
+  registry::for_each(look_at, &round);
+  return round.found;
 }
 
 ACRE_COLD void turn_away_visitor(Heap& heap) {

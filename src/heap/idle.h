@@ -1,9 +1,10 @@
 // What idle threads keep, taken back by others.
 //
 // A thread that sleeps cannot give up its runs, and others may free all that lives in them. So every quarter of
-// a second some thread, on a tick, looks at all heaps. One in which nothing has happened since the last look is
-// *announced* a visit; if nothing has happened by the next look either, the visitor takes its adopted and
-// available runs whose blocks are all free, and sends off its outbox. An owner that finds an announcement when it
+// a second some thread, on a tick, or the background thread looks at all heaps. One in which nothing has happened
+// since the last look is *announced* a visit; if nothing has happened by the next look either, the visitor sends off its outbox and takes its
+// adopted and available runs: those whose blocks are all free go back to the page heap, the others become shared
+// (slab/sharing.h), so that anyone can have what is free in them. An owner that finds an announcement when it
 // comes to its slow door withdraws it: it is not idle.
 //
 // The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,
@@ -12,7 +13,8 @@
 //                                                        visit = at work, by compare-and-swap; reads inside
 // A store is seen by others within microseconds, so either the visitor sees `inside` and leaves, or the owner sees
 // that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
-// of the run, which is counted as used until its last store (slab::defer), and such runs are not taken.
+// of the run, which is counted as used until its last store (slab::defer), so the run is not all free, and shared runs
+// bear it.
 // tests/model/visit_protocol.pml holds the protocol for SPIN.
 #pragma once
 
@@ -20,8 +22,17 @@
 
 namespace acre::idle {
 
-// Called on ticks with no lock held: looks at all heaps but the caller's own, if it is time.
-void look_around(const Heap& mine, uint64_t now_ms);
+inline constexpr uint64_t kIntervalMs = 250;  // between two looks
+
+enum class Look : uint8_t {
+  kTooEarly,  // somebody looked not long ago: nothing was done
+  kBusy,      // some heap has changed since the last look
+  kQuiet,     // none has
+};
+
+// Called with no lock held, on ticks and by the background thread: looks at all heaps but the caller's own, if it is
+// time. mine: null for a thread without a heap.
+Look look_around(const Heap* mine, uint64_t now_ms);
 
 // The longer half of BusyAtShelves: an announced visit is withdrawn, one that goes on is waited for.
 void turn_away_visitor(Heap& heap);

@@ -5,6 +5,7 @@
 #include "heap/fill.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
+#include "heap/scarcity.h"
 #include "os/os.h"
 #include "pages/huge.h"
 
@@ -56,19 +57,6 @@ constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
 constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
-constexpr size_t kBearableDirty = (size_t{2} << 20) / kPageBytes;
-constexpr size_t kBearableShare = 4;  // of the pages in use
-
-// The process is about to grow although the arena has dirty pages enough: they lie in the wrong pieces. The
-// oldest are returned, as many as will be touched now, so that what it holds does not add up to the sum of
-// its largest moments.
-void make_room(PageHeap& heap, size_t pages) {
-  if (pages < kSharedFrom) return;
-  const size_t dirty = heap.dirty_pages();
-  const size_t bearable = larger(kBearableDirty, heap.used_pages() / kBearableShare);
-  if (dirty >= pages + bearable) heap.purge_to(dirty - pages);
-}
-
 // Memory that is dirty anyway is taken before any that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
@@ -78,7 +66,9 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
     if (heap.dirty_pages() < pages) continue;
     if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
   }
-  make_room(arena->pages, pages);
+  if (align_pages == 1) {
+    if (Run* run = arena->pages.allocate_around_dirty(pages)) return run;
+  }
   if (Run* run = arena->pages.allocate(pages, align_pages)) return run;
   for (unsigned i = 1; i < count; ++i) {
     PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
@@ -117,18 +107,21 @@ Run* move_to_other_run(Run* run, size_t n) {
   return bigger;
 }
 
+Run* find_run(size_t n, size_t alignment) {
+  Arena* arena = arena_of_thread();
+  if (arena == nullptr) return nullptr;
+  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes));
+  const size_t pages = pages_for(larger<size_t>(n, 1));
+  const size_t align_pages = larger<size_t>(1, alignment / kPageBytes);
+  if (Run* run = run_of_pages(arena, pages, align_pages)) return run;
+  gather_memory();
+  return run_of_pages(arena, pages, align_pages);
+}
+
 }  // namespace
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Arena* arena = n > PTRDIFF_MAX ? nullptr : arena_of_thread();
-  Run* run = nullptr;
-  if (arena != nullptr) {
-    if (is_huge(n, alignment)) {
-      run = huge::allocate(n, larger(alignment, kPageBytes));
-    } else {
-      run = run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
-    }
-  }
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
   if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);

@@ -4,6 +4,8 @@
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
 // the arena's own first, a new one on dirty pages, and only then one on new memory.
 #include "heap/idle.h"
+#include "heap/scarcity.h"
+#include "slab/sharing.h"
 
 namespace acre {
 
@@ -100,6 +102,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
 Slab* next_run(Heap& heap, SizeClass c) {
   if (Slab* slab = take_available(heap, c)) return slab;
   heap.outbox.flush();
+  if (heap.shared != nullptr) unshare_runs(heap);
   if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
   if (Slab* slab = from_other_bins(heap, c)) return slab;
   return new_run(heap, c);
@@ -107,7 +110,7 @@ Slab* next_run(Heap& heap, SizeClass c) {
 
 }  // namespace
 
-// Makes a run current that has enough to give.
+// Makes a run current that has enough to give, or fills the private list from one that is shared.
 static bool change_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
   Shelves& shelves = heap.shelves[c];
@@ -117,10 +120,16 @@ static bool change_run(Heap& heap, SizeClass c) {
   }
   Slab* slab = next_run(heap, c);
   if (slab == nullptr) return false;
+  Slot& slot = heap.slots[c];
+  slot.high = high_part(slab->base);
+  if (slab::is_shared(slab)) {
+    shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+    slot.head = slab::harvest(slab, next_batch(slot, slab));
+    return true;
+  }
   slab->shelf = Shelf::kCurrent;
   slab::watch(slab, slab::used(slab), slab::kNever);
   shelves.current = slab;
-  heap.slots[c].high = high_part(slab->base);
   return true;
 }
 
@@ -130,10 +139,16 @@ bool refill(Heap& heap, SizeClass c) {
   relaxed_add(heap.counts.refills, uint64_t{1});
   shelves.busy = true;
   shelves.kept_blocks = 0;
-  for (;;) {
+  for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr && (fill_from_deferred(shelves, slot, slab) || fill_from_current(slot, slab))) return true;
-    if (!change_run(heap, c)) return false;
+    if (ACRE_LIKELY(change_run(heap, c))) {
+      if (!is_end(slot.head)) return true;
+      continue;
+    }
+    if (tried_all) return false;
+    tried_all = true;
+    gather_memory();
   }
 }
 

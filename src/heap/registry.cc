@@ -5,10 +5,12 @@
 
 #include <new>
 
+#include "heap/background.h"
 #include "heap/fill.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
+#include "pages/release_rate.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
@@ -29,6 +31,7 @@ constinit Mutex g_lock{Rank::kRegistry};
 constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit unsigned g_late_count ACRE_GUARDED_BY(g_lock) = 0;  // of the live ones: for threads whose own are gone
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
@@ -49,6 +52,7 @@ void start_once() {
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
     fill::start();
+    release_rate::set(options().release_rate);
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -111,6 +115,7 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
   ++g_live_count;
 }
 
+// token: the thread's, or none for a heap that threads without their own share.
 Heap* make_heap(ThreadToken token) {
   Heap* memory = take_spare();
   if (memory == nullptr) memory = static_cast<Heap*>(metadata::allocate(sizeof(Heap)));
@@ -125,6 +130,7 @@ Heap* make_heap(ThreadToken token) {
     return nullptr;
   }
   link_live(heap);
+  if (token == kNoThread) ++g_late_count;
   return heap;
 }
 
@@ -159,13 +165,16 @@ void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
-  Lock lock(g_lock);
-  --heap->arena->threads;
-  (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
-  if (heap->next != nullptr) heap->next->prev = heap->prev;
-  --g_live_count;
-  heap->next = g_spare;
-  g_spare = heap;
+  {
+    Lock lock(g_lock);
+    --heap->arena->threads;
+    (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
+    if (heap->next != nullptr) heap->next->prev = heap->prev;
+    --g_live_count;
+    heap->next = g_spare;
+    g_spare = heap;
+  }
+  if (!has_threads()) background::on_last_thread();
 }
 
 }  // namespace
@@ -233,6 +242,11 @@ unsigned live_heaps() {
   return g_live_count;
 }
 
+bool has_threads() {
+  Lock lock(g_lock);
+  return g_live_count != g_late_count;
+}
+
 // --- Fork -------------------------------------------------------------------------------------------------
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
@@ -270,11 +284,13 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Heap* heap = g_live;
   g_live = nullptr;
   g_live_count = 0;
+  g_late_count = 0;
   size_t allowed_pages = 0;
   while (heap != nullptr) {
     Heap* next = heap->next;
     if (heap == mine || is_idle_late_heap(heap)) {
       link_live(heap);
+      g_late_count += heap != mine;
       ++heap->arena->threads;
       allowed_pages += heap->allowed_pages;
     } else {
@@ -284,6 +300,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
     heap = next;
   }
   reset_shared_allowance(allowed_pages);
+  background::after_fork_in_child();
   g_lock.after_fork_in_child();
   control_lock.after_fork_in_child();
   Mutex::end_fork();

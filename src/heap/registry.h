@@ -22,6 +22,9 @@ void wait_for_visits();
 
 unsigned live_heaps();
 
+// Whether some thread has a heap of its own.
+bool has_threads();
+
 // Start-up that does not depend on the first allocation: called by the library's constructor.
 void start();
 

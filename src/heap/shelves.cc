@@ -1,8 +1,10 @@
+#include "heap/background.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
 #include "heap/registry.h"
 #include "os/os.h"
+#include "slab/sharing.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -66,20 +68,25 @@ void put_available(Heap& heap, Slab* slab) {
   ++shelves.available_count;
 }
 
+// All but the count of runs whose blocks are all free.
 ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, Shelves& shelves, Slab* slab) {
   shelves.available.remove(slab);
   shelves.low_water = smaller(shelves.low_water, --shelves.available_count);
-  if (slab::used(slab) == 0) --shelves.empties;
   heap.kept_pages -= slab->pages;
 }
 
-void take_off(Heap& heap, Slab* slab) {
+void take_off_shelf(Heap& heap, Slab* slab) {
   if (slab->shelf == Shelf::kAvailable) {
     take_off_available(heap, heap.shelves[slab->size_class], slab);
   } else {
     heap.adopted.remove(slab);
     heap.kept_pages -= slab->pages;
   }
+}
+
+void take_off(Heap& heap, Slab* slab) {
+  if (slab->shelf == Shelf::kAvailable && slab::used(slab) == 0) --heap.shelves[slab->size_class].empties;
+  take_off_shelf(heap, slab);
   slab->shelf = Shelf::kNone;
 }
 
@@ -171,7 +178,9 @@ ACRE_NOINLINE void release_event(Slab* slab) {
 Slab* take_available(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   Slab* slab = shelves.available.newest();
-  if (slab != nullptr) take_off_available(heap, shelves, slab);
+  if (slab == nullptr) return nullptr;
+  if (slab::used(slab) == 0) --shelves.empties;
+  take_off_available(heap, shelves, slab);
   return slab;
 }
 
@@ -216,12 +225,14 @@ void tick_slow(Heap& heap) {
   Arena* other = arenas::at(tick % arenas::count());
   if (other != heap.arena) other->pages.decay(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
-  idle::look_around(heap, now);
+  idle::look_around(&heap, now);
+  if (ACRE_UNLIKELY(options().background_thread)) background::on_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {
   const BusyAtShelves busy(heap);
   heap.outbox.flush();
+  unshare_runs(heap);
   for (unsigned i = 0; i < kClassesPerStep; ++i) {
     collect_class(heap, heap.next_to_collect);
     heap.next_to_collect = (heap.next_to_collect + 1) % kSmallClasses;
@@ -240,23 +251,50 @@ void empty_heap(Heap& heap) {
     while (!heap.shelves[c].available.empty()) give_up(heap, heap.shelves[c].available.oldest());
   }
   while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
+  unshare_runs(heap);
   g_handed_out.fetch_sub(heap.allowed_pages);
   heap.allowed_pages = 0;
 }
 
-void give_up_free_runs(Heap& heap) {
-  auto give_up_free_ones = [&heap](RunList& list) {
-    for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
-      next = slab->node.next;
-      if (!slab::is_all_free(slab)) continue;
-      take_off(heap, slab);
+static void take_kept_runs_of(Heap& heap, RunList& list) {
+  for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
+    next = slab->node.next;
+    if (slab::is_all_free(slab)) {
+      take_off_shelf(heap, slab);
       slab::free_pages(slab);
+    } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
+      take_off_shelf(heap, slab);
+      slab::share(slab, hostage);
+      slab->next = heap.shared;
+      heap.shared = slab;
     }
-  };
-  if (heap.kept_pages == 0) return;
-  give_up_free_ones(heap.adopted);
-  for (Shelves& shelves : heap.shelves) give_up_free_ones(shelves.available);
-  trim_allowance(heap);
+  }
+}
+
+void take_kept_runs(Heap& heap) {
+  if (heap.kept_pages != 0) {
+    take_kept_runs_of(heap, heap.adopted);
+    for (Shelves& shelves : heap.shelves) {
+      take_kept_runs_of(heap, shelves.available);
+      shelves.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
+    }
+    trim_allowance(heap);
+  }
+  for (Slab** at = &heap.shared; Slab* slab = *at;) {
+    if (slab::is_free_but_for_hostage(slab)) {
+      *at = slab->next;
+      slab::unshare(slab);
+    } else {
+      at = &slab->next;
+    }
+  }
+}
+
+void unshare_runs(Heap& heap) {
+  while (Slab* slab = heap.shared) {
+    heap.shared = slab->next;
+    slab::unshare(slab);
+  }
 }
 
 size_t shared_allowance_left() {

@@ -109,6 +109,13 @@ bool purge(void* start, size_t bytes) {
   return true;
 }
 
+bool purge_lazily(void* start, size_t bytes) {
+  const Address first = align_up(address_of(start), page_bytes());
+  const Address end = align_down(address_of(start) + bytes, page_bytes());
+  return first >= end || raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
+                                     MADV_FREE) == 0;
+}
+
 void avoid_huge_pages(void* start, size_t bytes) {
   raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_NOHUGEPAGE);
 }
@@ -122,6 +129,8 @@ size_t page_bytes() {
   }
   return bytes;
 }
+
+void yield() { raw_syscall(SYS_sched_yield); }
 
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors

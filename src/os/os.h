@@ -4,6 +4,7 @@
 // Tests may refuse requests for memory: see os::testing below.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -52,8 +53,18 @@ Move move_pages(void* from, void* to, size_t bytes);
 // afterwards. False when refused (the contents are then undefined, and the range stays usable).
 bool purge(void* start, size_t bytes);
 
+// Lets the kernel take the physical memory of a range when it is short of it: until then, and until it is written
+// again, it reads as before or as zeroes. Parts of OS pages at its ends are left out. False when refused, as
+// kernels before 4.5 do and any kernel does for locked memory: nothing has changed.
+bool purge_lazily(void* start, size_t bytes);
+
 // Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.
 void avoid_huge_pages(void* start, size_t bytes);
+
+// --- Threads ----------------------------------------------------------------------------------------------
+
+// Lets other threads run.
+void yield();
 
 // --- Facts ------------------------------------------------------------------------------------------------
 
@@ -76,6 +87,19 @@ long read_link(const char* path, char* buffer, size_t capacity);
 
 inline constexpr long kTooLong = -1000000;  // no error number
 inline constexpr long kNoLink = -1000001;
+
+// --- Threads ------------------------------------------------------------------------------------------------
+
+// A detached thread with all signals blocked and a small stack. The C library allocates for it: no lock may be held.
+// False when the system refuses.
+bool start_thread(void* (*body)(void*));
+
+void name_this_thread(const char* name);  // at most 15 characters
+
+// Sleeps while the word has this value, until wake(), at most so many milliseconds (without end from 2^31 seconds
+// on). May return early.
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms);
+void wake(const std::atomic<uint32_t>& word);  // all who wait on it
 
 // --- Tests --------------------------------------------------------------------------------------------------
 

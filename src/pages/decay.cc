@@ -25,19 +25,20 @@ struct Curve {
 
 }  // namespace
 
+uint64_t Decay::interval() const { return larger<uint64_t>(1, static_cast<uint64_t>(time_ms_) / kEpochs); }
+
 bool Decay::advance(uint64_t now, size_t dirty) {
   if (time_ms_ < 0) return false;
   if (time_ms_ == 0) {
     allowed_ = 0;
     return dirty != 0;
   }
-  uint64_t interval = larger<uint64_t>(1, static_cast<uint64_t>(time_ms_) / kEpochs);
   if (epoch_start_ == 0) epoch_start_ = now;
-  uint64_t epochs = now > epoch_start_ ? (now - epoch_start_) / interval : 0;
+  uint64_t epochs = now > epoch_start_ ? (now - epoch_start_) / interval() : 0;
   if (epochs == 0) return false;
-  epoch_start_ += epochs * interval;
+  epoch_start_ += epochs * interval();
   shift(epochs, dirty);
-  allowed_ = sum();
+  allowed_ = allowed_after(0);
   return true;
 }
 
@@ -50,11 +51,36 @@ void Decay::shift(uint64_t epochs, size_t dirty) {
   dirty_at_epoch_ = dirty;
 }
 
-size_t Decay::sum() const {
+// What will be allowed so many epochs later, if nothing becomes dirty until then.
+size_t Decay::allowed_after(unsigned epochs) const {
   static constexpr Curve<kEpochs> kCurve;
   uint64_t total = 0;
-  for (unsigned i = 0; i < kEpochs; ++i) total += static_cast<uint64_t>(backlog_[i]) * kCurve.h[i];
+  for (unsigned i = epochs; i < kEpochs; ++i) total += static_cast<uint64_t>(backlog_[i]) * kCurve.h[i - epochs];
   return static_cast<size_t>(total >> kFractionBits);
+}
+
+uint64_t Decay::epoch_end() const {
+  if (time_ms_ < 0) return kNever;
+  return time_ms_ == 0 || epoch_start_ == 0 ? 0 : epoch_start_ + interval();
+}
+
+uint64_t Decay::next_release(uint64_t now, size_t dirty) const {
+  if (time_ms_ < 0 || dirty == 0) return kNever;
+  if (time_ms_ == 0) return now;
+  Decay ahead = *this;  // at the end of this epoch
+  if (ahead.epoch_start_ == 0) ahead.epoch_start_ = now;
+  ahead.epoch_start_ += interval();
+  ahead.shift(1, dirty);
+  unsigned too_few = 0, enough = kEpochs;  // after so many more; what is allowed only falls
+  while (too_few < enough) {
+    const unsigned middle = (too_few + enough) / 2;
+    if (ahead.allowed_after(middle) < dirty) {
+      enough = middle;
+    } else {
+      too_few = middle + 1;
+    }
+  }
+  return ahead.epoch_start_ + enough * interval();
 }
 
 }  // namespace acre

@@ -1,4 +1,5 @@
-// A set of free runs of one kind (dirty or clean), for best fit at the lowest address.
+// A set of free runs of one kind (dirty, muzzy or clean), for best fit at the lowest address; and a list of runs by
+// age.
 //
 // Runs are kept in size bins: one for each length up to 32 pages, then eight a doubling; each bin is a heap
 // by address, and a bitmap names the bins that have runs.
@@ -16,14 +17,14 @@ class FreeRuns {
     unsigned bin = bin_of(run->pages);
     heaps_[bin].insert(run);
     occupied_[bin / 64] |= uint64_t{1} << (bin % 64);
-    pages_ += run->pages;
+    count(pages_ + run->pages);
   }
 
   void remove(Run* run) {
     unsigned bin = bin_of(run->pages);
     heaps_[bin].remove(run);
     if (heaps_[bin].empty()) occupied_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-    pages_ -= run->pages;
+    count(pages_ - run->pages);
   }
 
   // A run among the shortest that hold `pages` pages from an address aligned to align_pages, the lowest of
@@ -40,18 +41,32 @@ class FreeRuns {
     return bin < kBins ? heaps_[bin].min() : nullptr;
   }
 
+  // The first for which `fits` holds among a few runs of about `least` pages and more, longer ones first. Stays in the
+  // set. Null if there is none.
+  template <class Fits>
+  Run* find_among_longest(size_t least, Fits&& fits) const {
+    const unsigned last = bin_of(least);
+    for (unsigned bin = kBins; bin-- > last;) {
+      if (Run* run = heaps_[bin].find_near_root(kMostTried, fits)) return run;
+    }
+    return nullptr;
+  }
+
   // Pages before the first aligned one.
   static size_t lead(const Run* run, size_t align_pages) {
     return (align_up(run->base, align_pages << kPageShift) - run->base) >> kPageShift;
   }
 
-  size_t pages() const { return pages_; }
+  // Without the lock that guards the set: of a recent moment.
+  size_t pages() const { return __atomic_load_n(&pages_, __ATOMIC_RELAXED); }
 
  private:
   static constexpr unsigned kExactBins = 32;
   static constexpr unsigned kBins = 192;  // the last one begins past 2^24 pages, 64 GiB
 
   static constexpr unsigned kMostTried = 8;
+
+  void count(size_t pages) { __atomic_store_n(&pages_, pages, __ATOMIC_RELAXED); }
 
   // The bin that holds runs of this length.
   static unsigned bin_of(size_t pages) {
@@ -74,6 +89,28 @@ class FreeRuns {
   uint64_t occupied_[kBins / 64] = {};
   PairingHeap<Run, LowerAddress> heaps_[kBins];
   size_t pages_ = 0;
+};
+
+// Runs in the order in which they were added.
+class RunAges {
+ public:
+  Run* oldest() const { return oldest_; }
+
+  void add(Run* run) {
+    run->older = youngest_;
+    run->younger = nullptr;
+    (youngest_ == nullptr ? oldest_ : youngest_->younger) = run;
+    youngest_ = run;
+  }
+
+  void remove(Run* run) {
+    (run->older == nullptr ? oldest_ : run->older->younger) = run->younger;
+    (run->younger == nullptr ? youngest_ : run->younger->older) = run->older;
+  }
+
+ private:
+  Run* oldest_ = nullptr;
+  Run* youngest_ = nullptr;
 };
 
 }  // namespace acre

@@ -1,8 +1,8 @@
-// An arena's page runs: allocation by best fit at the lowest address, dirty memory before clean, coalescing
-// in constant time through the page map, and the return of dirty pages to the OS by decay.
+// An arena's page runs: allocation by best fit at the lowest address, dirty memory before muzzy before clean,
+// coalescing in constant time through the page map, and the return of dirty pages to the OS by decay (purge.cc).
 //
-// Free runs are wholly dirty or wholly clean, and coalesce with neighbours of the same kind.
-// Accounting (checked by the tests): pages obtained = pages in use + dirty + clean + pages being purged.
+// Free runs are wholly dirty, muzzy or clean, and coalesce with neighbours of the same kind.
+// Accounting (checked by the tests): pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
 #pragma once
 
 #include "base/mutex.h"
@@ -17,13 +17,18 @@ struct PageCounts {
   size_t obtained = 0;  // from the window, ever
   size_t used = 0;
   size_t dirty = 0;
+  size_t muzzy = 0;
   size_t clean = 0;
-  uint64_t purges = 0;  // madvise calls
-  uint64_t purged = 0;  // pages
+  uint64_t purges = 0;      // madvise calls
+  uint64_t purged = 0;      // pages that became clean by them
+  uint64_t made_muzzy = 0;  // pages
 };
 
 class PageHeap {
  public:
+  // An operation under the lock takes at most this many headers: two splits and a chunk.
+  static constexpr unsigned kHeadersPerOperation = 4;
+
   // A run of this many pages whose base is a multiple of align_pages (a power of two), of kind kLarge, in
   // the page map at both ends; fresh says whether its memory is all zero. Null when memory is refused.
   // May call the OS.
@@ -31,6 +36,10 @@ class PageHeap {
 
   // The same from free runs alone; null if there is none that fits.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
+
+  // A run made of a dirty free run that is too short alone and of its free neighbours, clean or dirty. Null if there is
+  // none such. (stretch.cc)
+  Run* allocate_around_dirty(size_t pages);
 
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
@@ -44,17 +53,32 @@ class PageHeap {
   // Gives the end of a large run back.
   void shrink_in_place(Run* run, size_t pages);
 
-  // Purges what decay asks for by now. Called from allocation events.
+  // Purges what decay, or the release rate (release_rate.h), asks for by now (ms). Called from allocation events
+  // and by the background thread.
   void decay(uint64_t now);
 
-  // Purges dirty pages until at most `keep` are left; returns pages purged.
+  // When decay() will next have something to purge, if nothing else happens (ms; kNever if never). While purges are
+  // refused, not within a second: there are pages that cannot be purged, as after mlockall.
+  uint64_t next_decay(uint64_t now);
+
+  // Purges muzzy and dirty pages until at most `keep` of both together are left; returns pages purged.
   size_t purge_to(size_t keep);
 
-  void set_decay_time(int64_t ms);
-  int64_t decay_time();
+  // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
+  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: at the next call of decay(), which for
+  // muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
+  void set_dirty_decay_ms(int64_t ms);
+  void set_muzzy_decay_ms(int64_t ms);
+  int64_t dirty_decay_ms();
+  int64_t muzzy_decay_ms();
+
+  // Returns when all purges that other threads are at have ended: their pages are free again then.
+  void wait_for_purge();
+
   PageCounts counts();
   // Readable at any time, of a recent moment.
-  size_t dirty_pages() const { return __atomic_load_n(&dirty_hint_, __ATOMIC_RELAXED); }
+  size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kDirty)].pages(); }
+  size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kMuzzy)].pages(); }
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void before_fork();
@@ -68,27 +92,43 @@ class PageHeap {
   void drop_header(Run* run) ACRE_REQUIRES(lock_);
 
   Run* take_fit(size_t pages, size_t align_pages, bool dirty_only) ACRE_REQUIRES(lock_);
+  struct Stretch;
+  Run* free_run_at(Address page) ACRE_REQUIRES(lock_);
+  bool reach(Run* run, size_t pages, Stretch* stretch) ACRE_REQUIRES(lock_);
+  Run* take(const Stretch& stretch) ACRE_REQUIRES(lock_);
   Run* carve(Run* found, size_t lead, size_t pages) ACRE_REQUIRES(lock_);
   Run* split(Run* run, size_t pages) ACRE_REQUIRES(lock_);
-  void insert_free(Run* run, bool dirty) ACRE_REQUIRES(lock_);
+  void insert_free(Run* run, Holds holds) ACRE_REQUIRES(lock_);
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
-  Run* free_neighbour(Address page, bool dirty) ACRE_REQUIRES(lock_);
-  void link_youngest(Run* run) ACRE_REQUIRES(lock_);
-  void unlink_age(Run* run) ACRE_REQUIRES(lock_);
+  Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
+  static constexpr size_t at(Holds holds) { return static_cast<size_t>(holds); }
+  // The compiler would work out the address again for every field of the set.
+  FreeRuns& free_runs(Holds holds) ACRE_REQUIRES(lock_) {
+    FreeRuns* set = &free_[at(holds)];
+    asm("" : "+r"(set));
+    return *set;
+  }
   bool obtain_chunk(size_t pages, size_t align_pages);
-  Run* take_oldest_dirty(size_t keep, size_t most) ACRE_REQUIRES(lock_);
+
+  // purge.cc
+  Run* take_oldest(Holds from, size_t keep, size_t most) ACRE_REQUIRES(lock_);
+  size_t put_back(Run* taken) ACRE_REQUIRES(lock_);
+  size_t purge(Holds from, Holds to, size_t keep);
+  void decay(Holds from, uint64_t now);
+  void set_decay_ms(Holds of, int64_t ms);
+  void set_next_epoch() ACRE_REQUIRES(lock_);
+  void release_at_rate(uint64_t now);
 
   Mutex lock_{Rank::kPages};
-  FreeRuns dirty_ ACRE_GUARDED_BY(lock_);
-  FreeRuns clean_ ACRE_GUARDED_BY(lock_);
-  Run* oldest_ ACRE_GUARDED_BY(lock_) = nullptr;
-  Run* youngest_ ACRE_GUARDED_BY(lock_) = nullptr;
-  Run* purging_ ACRE_GUARDED_BY(lock_) = nullptr;  // runs in the hands of purge_to, through node.next
+  FreeRuns free_[3] ACRE_GUARDED_BY(lock_);        // dirty, muzzy, clean
+  RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
+  Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
+  RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
+  bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
-  size_t dirty_hint_ = 0;                          // dirty_.pages(), readable without the lock
-  size_t used_hint_ = 0;                           // counts_.used, likewise
-  Decay decay_ ACRE_GUARDED_BY(lock_);
+  uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
+  size_t used_hint_ = 0;                           // counts_.used, readable without the lock
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
 };
 

@@ -18,17 +18,24 @@ enum class RunKind : uint8_t {
   kHuge,   // one block that is a mapping of its own
 };
 
+// What a free run's pages hold.
+enum class Holds : uint8_t {
+  kDirty,  // physical memory
+  kMuzzy,  // physical memory that the kernel may take when it is short of it
+  kClean,  // nothing: they read as zeroes
+};
+
 // All fields change only under the arena's page lock, or while the run has one holder.
 struct Run {
   Address base = 0;
   size_t pages = 0;
   RunKind kind = RunKind::kNone;
-  bool dirty = false;          // free run: its pages hold physical memory
+  Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   PageHeap* home = nullptr;    // fixed for ever; null for huge blocks
   Slab* slab = nullptr;        // slab run: the header of its blocks
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
-  Run* older = nullptr;        // dirty free runs, by the time they became so
+  Run* older = nullptr;        // in a RunAges (free_runs.h)
   Run* younger = nullptr;
 
   Address end() const { return base + bytes(); }

@@ -47,7 +47,8 @@ Arena* make() {
   void* memory = metadata::allocate(sizeof(Arena));
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
-  arena->pages.set_decay_time(relaxed_load(options().decay_ms));
+  arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
+  arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
   return arena;
 }
 
@@ -69,7 +70,7 @@ size_t purge_all(size_t keep) {
   for (unsigned i = 0; i < count(); ++i) {
     PageHeap& pages = at(i)->pages;
     purged += pages.purge_to(keep);
-    keep -= smaller(keep, pages.dirty_pages());
+    keep -= smaller(keep, pages.dirty_pages() + pages.muzzy_pages());
   }
   return purged;
 }

@@ -33,7 +33,7 @@ unsigned most();               // how many there may be
 
 size_t used_pages();           // in all of them, more or less
 
-// Purges until all arenas together keep at most so many dirty pages; returns pages purged.
+// Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);
 
 void before_fork();

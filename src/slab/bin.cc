@@ -1,6 +1,7 @@
 #include "slab/bin.h"
 
 #include "slab/remote.h"
+#include "slab/sharing.h"
 
 namespace acre {
 
@@ -56,6 +57,7 @@ Slab* Bin::take(ThreadToken owner) {
     owned.free = word.free - word.local;
     owned.local = 0;
   } while (!change_remote(slab, word, owned));
+  if (slab::is_shared(slab)) return slab;
   relaxed_store(slab->last_owner, owner);
   relaxed_store(slab->owner, owner);
   return slab;

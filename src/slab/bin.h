@@ -19,7 +19,8 @@ class Bin {
   // to return its pages. False: somebody else has taken it or will see to it. The header may be another run's by now.
   [[nodiscard]] bool reclaim(Slab* slab);
 
-  // The lowest run, now owned by the calling thread. Null if the bin is empty.
+  // The lowest run, now held by the calling thread, and owned by it unless it is shared (slab::harvest). Null if the
+  // bin is empty.
   Slab* take(ThreadToken owner);
 
   bool seems_empty() const { return relaxed_load(count_) == 0; }

@@ -60,7 +60,7 @@ LowAddress take_deferred(Slab* slab) {
   return head;
 }
 
-LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
+LowAddress cut(Slab* slab, uint32_t count, LowAddress tail) {
   Address first = slab->base + size_t{slab->carved} * slab->block_bytes;
   Address block = first;
   for (uint32_t i = 1; i < count; ++i) {
@@ -70,8 +70,12 @@ LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
   }
   write_link(slab, pointer_to(block), tail);
   set_carved(slab, slab->carved + count);
-  slab->countdown += static_cast<int32_t>(count);
   return low_address(first);
+}
+
+LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
+  slab->countdown += static_cast<int32_t>(count);
+  return cut(slab, count, tail);
 }
 
 LowAddress collect_remote(Slab* slab) {
@@ -98,11 +102,7 @@ void free_pages(Slab* slab) {
   run->home->free(run, touched);
 }
 
-void release(Slab* slab) {
-  uint32_t local = slab->capacity - used(slab);
-  watch(slab, used(slab), 0);
-  slab->shelf = Shelf::kNone;
-  relaxed_store(slab->owner, kNoThread);
+ACRE_ALWAYS_INLINE static void give_up_inlined(Slab* slab, uint32_t local) {
   RemoteWord word = load_remote(slab);
   RemoteWord given_up;
   Bin* bin = nullptr;
@@ -120,6 +120,16 @@ void release(Slab* slab) {
   if (given_up.holding == Holding::kBinned && bin->offer(slab)) free_pages(slab);
 }
 
+void release(Slab* slab) {
+  const uint32_t local = slab->capacity - used(slab);
+  watch(slab, used(slab), 0);
+  slab->shelf = Shelf::kNone;
+  relaxed_store(slab->owner, kNoThread);
+  give_up_inlined(slab, local);
+}
+
+void give_up(Slab* slab, uint32_t local) { give_up_inlined(slab, local); }
+
 bool adopt(Slab* slab, ThreadToken me) {
   if (relaxed_load(slab->last_owner) != me) return false;
   RemoteWord word = load_remote(slab);
@@ -136,7 +146,8 @@ bool adopt(Slab* slab, ThreadToken me) {
   return false;
 }
 
-void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
+// The run may go to another place: its bin, or the page heap.
+static void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count) {
   // Whatever is needed later is read before the change: after it the run may be gone.
   Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;
@@ -166,6 +177,18 @@ void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
     ours = bin->reclaim(slab);
   }
   if (ours) free_pages(slab);
+}
+
+// The common case, in which the run stays where it is and its list grows.
+void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
+  const uint32_t head_index = head_of(slab, high_part(slab->base) | head);
+  uint64_t bits = slab->remote.load(std::memory_order_acquire);
+  while (RemoteWord::only_grows(bits, count, slab->enough)) {
+    last->next = head_block(slab, static_cast<uint32_t>(bits & RemoteWord::kHeadMask));
+    const uint64_t grown = RemoteWord::grown(bits, count, head_index);
+    if (slab->remote.compare_exchange_weak(bits, grown, std::memory_order_acq_rel, std::memory_order_acquire)) return;
+  }
+  give_back_and_move(slab, head, last, count);
 }
 
 }  // namespace slab

@@ -4,6 +4,8 @@
 //             ^  └──────────────release────────────────^
 //             └────────adopt────── full
 //
+// A visitor to an idle owner takes runs by slab::share() (sharing.h).
+//
 // Whoever finds all blocks free while nobody else can reach the run returns its pages. "free" in names below
 // means free blocks, "local" those that only the holder can reach.
 #pragma once
@@ -40,7 +42,7 @@ inline constexpr int32_t kNever = -1;
 // Puts a block that the owner frees on the deferred list.
 ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
   write_link(slab, block, slab->deferred);
-  slab->deferred = low_address(block);
+  release_store(slab->deferred, low_address(block));
   release_decrement(slab->countdown);  // the last store: is_all_free()
 }
 
@@ -50,6 +52,9 @@ LowAddress take_deferred(Slab* slab);
 // Cuts `count` more blocks into a list that ends in `tail`; they count as used from now on.
 LowAddress carve(Slab* slab, uint32_t count, LowAddress tail);
 
+// The same, but for the counting.
+LowAddress cut(Slab* slab, uint32_t count, LowAddress tail);
+
 // The remote list; its blocks were counted as used all along.
 LowAddress collect_remote(Slab* slab);
 
@@ -58,6 +63,9 @@ void return_list(Slab* slab, LowAddress head);
 
 // Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
 void release(Slab* slab);
+
+// The last part of that: nobody's from now on. local: free blocks that only the next holder can reach.
+void give_up(Slab* slab, uint32_t local);
 
 // Returns the pages of a run whose blocks are all free. Exclusive holder only.
 void free_pages(Slab* slab);

@@ -26,17 +26,32 @@ struct RemoteWord {
   uint32_t head = 0;  // 0: empty list; otherwise the first block's offset in the run / 8, plus 1
 
   // Bits: head 0–16, free 17–31, local 32–46, holding 47–48.
+  static constexpr unsigned kFreeAt = 17, kLocalAt = 32, kHoldingAt = 47;
+  static constexpr uint64_t kHeadMask = (uint64_t{1} << kFreeAt) - 1;
+  static constexpr uint64_t kCountMask = 0x7fff;
+
   uint64_t pack() const {
-    return uint64_t{head} | uint64_t{free} << 17 | uint64_t{local} << 32 |
-           uint64_t{static_cast<uint8_t>(holding)} << 47;
+    return uint64_t{head} | uint64_t{free} << kFreeAt | uint64_t{local} << kLocalAt |
+           uint64_t{static_cast<uint8_t>(holding)} << kHoldingAt;
   }
   static RemoteWord unpack(uint64_t bits) {
     RemoteWord word;
-    word.head = static_cast<uint32_t>(bits & 0x1ffff);
-    word.free = static_cast<uint32_t>(bits >> 17 & 0x7fff);
-    word.local = static_cast<uint32_t>(bits >> 32 & 0x7fff);
-    word.holding = static_cast<Holding>(bits >> 47 & 3);
+    word.head = static_cast<uint32_t>(bits & kHeadMask);
+    word.free = static_cast<uint32_t>(bits >> kFreeAt & kCountMask);
+    word.local = static_cast<uint32_t>(bits >> kLocalAt & kCountMask);
+    word.holding = static_cast<Holding>(bits >> kHoldingAt);
     return word;
+  }
+
+  // The most frequent change, without unpacking: `count` more blocks, whose first is at `head`, on the list of a run
+  // that stays owned, or full although as few as `enough` free blocks would put it into its bin.
+  static bool only_grows(uint64_t bits, uint32_t count, uint32_t enough) {
+    const auto holding = static_cast<Holding>(bits >> kHoldingAt);
+    return holding == Holding::kOwned ||
+           (holding == Holding::kFull && (bits >> kFreeAt & kCountMask) + count < enough);
+  }
+  static uint64_t grown(uint64_t bits, uint32_t count, uint32_t head) {
+    return ((bits & ~kHeadMask) | head) + (uint64_t{count} << kFreeAt);
   }
 };
 
@@ -58,9 +73,10 @@ inline bool change_remote(Slab* slab, RemoteWord& from, const RemoteWord& to) {
 // For a run that nobody else knows of.
 inline void reset_remote(Slab* slab) { slab->remote.store(RemoteWord{}.pack(), std::memory_order_relaxed); }
 
-inline LowAddress head_block(const Slab* slab, const RemoteWord& word) {
-  return word.head == 0 ? kEndOfList : low_address(slab->base + (word.head - 1) * size_t{8});
+inline LowAddress head_block(const Slab* slab, uint32_t head) {
+  return head == 0 ? kEndOfList : low_address(slab->base + (head - 1) * size_t{8});
 }
+inline LowAddress head_block(const Slab* slab, const RemoteWord& word) { return head_block(slab, word.head); }
 inline uint32_t head_of(const Slab* slab, Address block) {
   return static_cast<uint32_t>((block - slab->base) / 8 + 1);
 }

@@ -19,8 +19,8 @@ namespace acre {
 
 class Bin;
 
-// Where the owner keeps a slab run.
-enum class Shelf : uint8_t { kNone, kCurrent, kAdopted, kAvailable };
+// Where the owner keeps a slab run. kShared: a visitor took it from its owner, see slab::share().
+enum class Shelf : uint8_t { kNone, kCurrent, kAdopted, kAvailable, kShared };
 
 // Low 32 bits of an address, as links in free lists are (free_list.h); odd: end of list.
 using LowAddress = uint32_t;
@@ -49,7 +49,7 @@ struct alignas(kCacheLine) Slab {
   Bin* binned_in = nullptr;                             // under that bin's lock
   Run* run = nullptr;                                   // its pages
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev
-  Slab* next_spare = nullptr;                           // headers outside of the unit table
+  Slab* next = nullptr;                                 // spare headers (unit_table); its last owner's shared runs
 };
 static_assert(sizeof(Slab) == 2 * kCacheLine, "two cache lines: the owner's and the others'");
 

@@ -86,7 +86,7 @@ Slab* header_for(const Run* run) {
   {
     Lock lock(g_lock);
     if (Slab* slab = g_spare) {
-      g_spare = slab->next_spare;
+      g_spare = slab->next;
       return slab;
     }
   }
@@ -97,7 +97,7 @@ Slab* header_for(const Run* run) {
 void drop_header(Slab* slab) {
   if (address_of(slab) - g_table < table_bytes_for(window::bytes())) return;
   Lock lock(g_lock);
-  slab->next_spare = g_spare;
+  slab->next = g_spare;
   g_spare = slab;
 }
 

@@ -2,7 +2,9 @@
 // the pages lie in several mappings of its own, as they do after an earlier move, or when the program has called
 // madvise or mlock on a part of a block.
 //
-// A seccomp filter turns each mremap into a signal, whose handler plays such a kernel.
+// And kernels that know no MADV_FREE, or refuse any advice, as every kernel does for locked memory.
+//
+// A seccomp filter refuses the advice, and turns each mremap into a signal, whose handler plays such a kernel.
 #include <gtest/gtest.h>
 
 #include <linux/audit.h>
@@ -15,11 +17,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "../unit/support.h"
+#include "acre/acre.h"
 #include "blocks.h"
 #include "child.h"
 
@@ -85,17 +91,33 @@ void play_mremap(int, siginfo_t*, void* context) {
   errno = saved;
 }
 
+// A kernel that takes its time over a madvise.
+std::atomic<bool> g_at_madvise{false};
+Address g_purged = 0;
+
+void play_madvise(int, siginfo_t*, void* context) {
+  const int saved = errno;
+  const Call call = call_of(static_cast<ucontext_t*>(context));
+  if (static_cast<Address>(call.from) == g_purged) {  // and not a thread's stack
+    g_at_madvise = true;
+    usleep(50000);
+    memset(pointer_to(g_purged), 0, static_cast<size_t>(call.old_size));
+  }
+  call.answer(0);
+  errno = saved;
+}
+
 // False where the sandbox this runs in does not allow it.
-bool play_kernel() {
+bool play_kernel(unsigned number = SYS_mremap, void (*handler)(int, siginfo_t*, void*) = play_mremap) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program{sizeof filter / sizeof filter[0], filter};
   struct sigaction action = {};
-  action.sa_sigaction = play_mremap;
+  action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO;
   return sigaction(SIGSYS, &action, nullptr) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
@@ -119,6 +141,61 @@ void grow_and_use_everything() {
   }
 }
 
+// From now on the kernel answers EINVAL to this advice, or to all. False where that is not allowed.
+enum : unsigned { kAllAdvice = ~0u };
+bool refuse_advice(unsigned advice) {
+  const unsigned all = advice == kAllAdvice;
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),  // little-endian: its lower half
+      BPF_JUMP(BPF_JMP | (all ? BPF_JGE : BPF_JEQ) | BPF_K, all ? 0 : advice, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof filter / sizeof filter[0], filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// 100 dirty pages that decay: to muzzy ones, if the kernel lets them.
+PageHeap& decayed_heap() {
+  PageHeap& heap = test::new_page_heap();
+  heap.set_dirty_decay_ms(100);
+  heap.set_muzzy_decay_ms(-1);
+  heap.decay(1000);
+  PageRun* run = heap.allocate(100, 1);
+  memset(pointer_to(run->base), 1, run->bytes());
+  heap.free(run, true);
+  for (uint64_t now = 1000; now <= 1200; ++now) heap.decay(now);
+  return heap;
+}
+
+void decay_without_madv_free() {
+  if (!refuse_advice(MADV_FREE)) return;
+  PageHeap& heap = decayed_heap();
+  FAKE_OS_CHECK(heap.counts().dirty == 0);
+  FAKE_OS_CHECK(heap.counts().muzzy == 0);
+  FAKE_OS_CHECK(heap.counts().purged == 100);
+  PageRun* run = heap.allocate(100, 1);
+  FAKE_OS_CHECK(!run->fresh || test::all_zero(pointer_to(run->base), run->bytes()));
+}
+
+void decay_without_madvise() {
+  if (!refuse_advice(kAllAdvice)) return;
+  PageHeap& heap = decayed_heap();
+  FAKE_OS_CHECK(heap.counts().dirty == 100);
+  FAKE_OS_CHECK(heap.counts().purged == 0);
+  FAKE_OS_CHECK(heap.purge_to(0) == 0);
+  FAKE_OS_CHECK(test::pages_add_up(heap.counts()));
+  const uint64_t next = heap.next_decay(1200);
+  FAKE_OS_CHECK(next >= 2200 && next != kNever);  // no haste
+  FAKE_OS_CHECK(!heap.allocate_free(100, 1, true)->fresh);
+}
+
+TEST(Kernels, WithoutMadvFreePagesAreCleanAtOnce) { EXPECT_EQ(in_child(decay_without_madv_free), ""); }
+
+TEST(Kernels, WithoutMadvisePagesStayDirty) { EXPECT_EQ(in_child(decay_without_madvise), ""); }
+
 TEST(Kernels, ARefusedMoveLeavesAHole) {
   EXPECT_EQ(in_child(grow_and_use_everything), "");
 }
@@ -128,6 +205,32 @@ TEST(Kernels, ARefusedMoveLeavesAHoleThatSomebodyTakes) {
   EXPECT_EQ(in_child(grow_and_use_everything), "");
   g_somebody_takes_the_hole = false;
 }
+
+// Pages that another thread is just giving back are nobody's for that time. With no other memory to be had, a request
+// has to wait for them.
+void ask_during_a_purge() {
+  constexpr size_t kSize = 2 * kMiB;
+  void* first = acre_malloc(kSize);
+  memset(first, 1, kSize);
+  g_purged = address_of(first);
+  void* rest[64];
+  size_t count = 0;
+  os::testing::refuse_requests(0, 1000000000);
+  while (void* block = acre_malloc(kSize)) rest[count++] = block;
+  acre_free(first);
+  if (!play_kernel(SYS_madvise, play_madvise)) return;
+  std::thread([] {
+    acre_malloc_trim(0);
+    for (;;) pause();  // at a thread's end libc calls madvise with all signals blocked
+  }).detach();
+  while (!g_at_madvise) usleep(1000);
+  first = acre_malloc(kSize);
+  FAKE_OS_CHECK(first != nullptr);
+  acre_free(first);
+  while (count != 0) acre_free(rest[--count]);
+}
+
+TEST(Kernels, WhatIsBeingPurgedIsWaitedFor) { EXPECT_EQ(in_child(ask_during_a_purge), ""); }
 
 }  // namespace
 }  // namespace acre::fake_os

@@ -1,8 +1,12 @@
 // Every script, with every one of its requests refused in turn: that one alone, or that one and all after it.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <tuple>
+#include <vector>
 
+#include "acre/acre.h"
+#include "blocks.h"
 #include "child.h"
 #include "os/os.h"
 #include "scripts.h"
@@ -74,7 +78,8 @@ TEST_P(RefusalsAtStart, OfEachOfTheFirstRequests) {
 
 TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   const std::string script = std::to_string(GetParam());
-  for (const char* conf : {"unit_table:0", "decay_ms:0", "thread_cache_max:0,arenas:1", "chunk:2M"}) {
+  for (const char* conf : {"unit_table:0", "dirty_decay_ms:0", "thread_cache_max:0,arenas:1", "chunk:2M",
+                            "dirty_decay_ms:0,muzzy_decay_ms:5,background_thread:true"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
   }
 }
@@ -100,6 +105,34 @@ TEST_P(RefusalsAtStart, WithoutTheWindowAllSucceeds) {
 }
 INSTANTIATE_TEST_SUITE_P(Scripts, RefusalsAtStart, testing::Range(size_t{0}, kScriptCount),
                          [](const auto& info) { return std::string(kScripts[info.param].name); });
+
+// How many blocks of this size there are when there is no more memory; they are free again at the end.
+size_t count_all(size_t size) {
+  std::vector<void*> blocks;
+  while (void* block = acre_malloc(size)) blocks.push_back(block);
+  for (void* block : blocks) acre_free(block);
+  return blocks.size();
+}
+
+// What a thread keeps for itself (current runs, private lists, runs on its shelves) is not memory that lacks. How well
+// runs of several lengths fit together depends on the order.
+void use_everything_by_turns() {
+  acre_free(acre_malloc(1));
+  os::testing::refuse_requests(0, kFromThereOn);
+  const size_t sizes[] = {32768, 4096, 20000, 48, 100000, 3 << 20};
+  size_t at_first[std::size(sizes)];
+  for (size_t i = 0; i < std::size(sizes); ++i) {
+    at_first[i] = count_all(sizes[i]);
+    acre_malloc_trim(0);
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < std::size(sizes); ++i) FAKE_OS_CHECK(count_all(sizes[i]) >= at_first[i] - at_first[i] / 16);
+  }
+}
+
+TEST(Scarcity, TheThreadCacheIsGivenUpBeforeARequestIsRefused) {
+  EXPECT_EQ(in_child(use_everything_by_turns), "");
+}
 
 }  // namespace
 }  // namespace acre::fake_os

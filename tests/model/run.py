@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the models of run ownership and remote frees, and of visits to idle heaps, with SPIN; see README.md.
+"""Checks the models of run ownership, remote frees and visits to idle heaps with SPIN; see README.md.
 
 Every configuration must verify exhaustively without an error, and one of them must reach every statement
 of the model. Every mutation, a bug switched on in the model, must be found: a model that cannot fail
@@ -25,6 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS = "run_protocol.pml"
 VISITS = "visit_protocol.pml"
+SHARED = "shared_run.pml"
 MEMORY_LIMIT_MIB = 2048
 TIME_LIMIT_S = 300
 SKIPPED = 77
@@ -74,6 +75,7 @@ CONFIGURATIONS = [
     Case("tagged-recycled",  shape([4, 4], tagged=True, classes=TWO_CLASSES)),
     Case("tagged-adopt",     shape([0, 4], tagged=True, prefilled=True, classes=CAP_4)),
     Case("visits",           {}, model=VISITS),
+    Case("shared-run",       {}, model=SHARED),
 ]
 
 MORE = [
@@ -112,6 +114,12 @@ MUTATIONS = [
     Case("visit-stale-event",       {}, mutation="STALE_EVENT", model=VISITS),
     Case("visit-count-first",       {}, mutation="COUNT_FIRST", model=VISITS),
     Case("visit-takes-any-run",     {}, mutation="ANY_RUN", model=VISITS),
+    Case("shared-no-hostage",       {}, mutation="NO_HOSTAGE", model=SHARED),
+    Case("shared-hostage-not-counted", {}, mutation="HOSTAGE_NOT_COUNTED", model=SHARED),
+    Case("shared-ended-early",      {}, mutation="UNSHARE_EARLY", model=SHARED),
+    Case("shared-taken-as-owner",   {}, mutation="TAKES_AS_OWNER", model=SHARED),
+    Case("shared-head-stored",      {}, mutation="HEAD_STORED", model=SHARED),
+    Case("shared-by-countdown",     {}, mutation="SHARE_BY_COUNTDOWN", model=SHARED),
 ]
 
 

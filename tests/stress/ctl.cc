@@ -42,6 +42,9 @@ void control() {
     if (read_size("stats.allocated") == 0) abort();
     ssize_t decay = i % 3 * 1000;
     if (acre_mallctl("opt.dirty_decay_ms", nullptr, nullptr, &decay, sizeof decay) != 0) abort();
+    if (acre_mallctl("opt.muzzy_decay_ms", nullptr, nullptr, &decay, sizeof decay) != 0) abort();
+    ssize_t rate = i % 5 == 0 ? 1 << 20 : -1;
+    if (acre_mallctl("opt.release_rate", nullptr, nullptr, &rate, sizeof rate) != 0) abort();
     if (acre_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0) != 0) abort();
     if (acre_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0) != 0) abort();
     acre_free(acre_malloc(100));

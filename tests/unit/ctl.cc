@@ -11,6 +11,7 @@
 #include "acre/acre.h"
 #include "control/nodes.h"
 #include "heap/registry.h"
+#include "pages/release_rate.h"
 
 namespace acre {
 namespace {
@@ -64,6 +65,8 @@ class Ctl : public testing::Test {
   void SetUp() override { acre_free(acre_malloc(10)); }  // there is an arena
   void TearDown() override {
     EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 10000), 0);  // of the arenas, too
+    EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", 0), 0);
+    EXPECT_EQ(set<ssize_t>("opt.release_rate", -1), 0);
     for (unsigned i = 0; i < kOptionCount; ++i) set_option(i, kOptionTable[i].initial, OptionSource::kDefault);
   }
 };
@@ -282,11 +285,11 @@ TEST_F(Ctl, StatisticsAddUp) {
   EXPECT_LE(size("stats.allocated"), size("stats.active"));
   EXPECT_EQ(size("stats.mapped"), size("stats.active") + size("stats.metadata"));
   EXPECT_EQ(size("stats.active"), size("stats.arenas.4096.pactive") * kPageBytes);
-  EXPECT_EQ(size("stats.resident"), size("stats.mapped") + size("stats.arenas.4096.pdirty") * kPageBytes);
+  EXPECT_EQ(size("stats.resident"), size("stats.mapped") + (size("stats.arenas.4096.pdirty") + size("stats.arenas.4096.pmuzzy")) * kPageBytes);
   EXPECT_EQ(size("stats.retained"), size("stats.arenas.4096.retained"));
   EXPECT_EQ(size("stats.allocated"),
             size("stats.arenas.4096.small.allocated") + size("stats.arenas.4096.large.allocated"));
-  for (const char* name : {"pdirty", "retained", "small.allocated", "dirty_purged"}) {
+  for (const char* name : {"pdirty", "pmuzzy", "retained", "small.allocated", "dirty_purged"}) {
     size_t sum = 0;
     for (unsigned i = 0; i < arenas::count(); ++i) sum += size("stats.arenas." + std::to_string(i) + "." + name);
     EXPECT_EQ(sum, size(std::string("stats.arenas.4096.") + name)) << name;
@@ -342,6 +345,51 @@ TEST_F(Ctl, DecayTimes) {
   EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 10000), 0);
   EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 10000) << "the option is for all arenas";
   EXPECT_EQ(value_of<ssize_t>("arenas.dirty_decay_ms"), 10000);
+}
+
+TEST_F(Ctl, MuzzyPages) {
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), 0);
+  EXPECT_EQ(set<ssize_t>("arena.0.muzzy_decay_ms", 7), 0);
+  EXPECT_EQ(value_of<ssize_t>("stats.arenas.0.muzzy_decay_ms"), 7);
+  EXPECT_EQ(value_of<ssize_t>("stats.arenas.0.dirty_decay_ms"), 10000);
+  EXPECT_EQ(set<ssize_t>("arena.0.muzzy_decay_ms", -2), EFAULT);
+  EXPECT_EQ(set<ssize_t>("arenas.muzzy_decay_ms", 8), 0);
+  EXPECT_EQ(value_of<ssize_t>("opt.muzzy_decay_ms"), 8);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), 7) << "it is made already";
+  EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", -1), 0);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), -1);
+
+  EXPECT_EQ(act("arena.4096.purge"), 0);
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_GE(value_of<size_t>("stats.arenas.4096.pmuzzy"), (size_t{10} << 20) / kPageBytes);
+  EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pmuzzy"), 0u) << "those in excess go at once";
+}
+
+TEST_F(Ctl, ReleaseRate) {
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", 0), 0);
+  EXPECT_EQ(release_rate::get(), 0);
+  EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_GT(value_of<size_t>("stats.arenas.4096.pdirty"), 0u) << "a rate takes the place of the times";
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", -1), 0);
+  EXPECT_EQ(act("arena.4096.decay"), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", -2), EINVAL);
+  EXPECT_EQ(release_rate::get(), -1);
+}
+
+TEST_F(Ctl, BackgroundThread) {
+  EXPECT_FALSE(value_of<bool>("background_thread"));
+  EXPECT_FALSE(value_of<bool>("opt.background_thread"));
+  EXPECT_EQ(value_of<size_t>("stats.background_thread.num_threads"), 0u);
+  EXPECT_EQ(set<bool>("background_thread", true), EPERM);
 }
 
 TEST_F(Ctl, ErrnoIsLeftAlone) {

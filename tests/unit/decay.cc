@@ -71,6 +71,55 @@ TEST(Decay, AtOnceAndNever) {
   EXPECT_EQ(never.allowed(), SIZE_MAX);
 }
 
+// next_release() says what looking at every epoch would find.
+TEST(Decay, NextReleaseIsTheFirstEpochThatAllowsFewer) {
+  for (const size_t fresh : {1u, 100u, 100000u}) {
+    Decay decay(10000);
+    decay.advance(kStart, 0);
+    decay.advance(kStart + 100, fresh / 2);
+    decay.advance(kStart + 3000, fresh / 2);
+    size_t dirty = fresh;
+    uint64_t now = kStart + 3050;
+    while (dirty != 0) {
+      const uint64_t next = decay.next_release(now, dirty);
+      ASSERT_GT(next, now);
+      ASSERT_LE(next, kStart + 3100 + 10000);
+      for (; now < next; now += 50) {
+        decay.advance(now, dirty);
+        if (now >= kStart + 3100) {
+          ASSERT_GE(decay.allowed(), dirty) << now;
+        }
+      }
+      now = next;
+      ASSERT_TRUE(decay.advance(now, dirty));
+      ASSERT_LT(decay.allowed(), dirty);
+      dirty = decay.allowed();
+      decay.settle(dirty);
+    }
+  }
+}
+
+TEST(Decay, NextReleaseAtOnceAndNever) {
+  EXPECT_EQ(Decay(-1).next_release(kStart, 1000), kNever);
+  EXPECT_EQ(Decay(10000).next_release(kStart, 0), kNever);
+  EXPECT_EQ(Decay(0).next_release(kStart, 1), kStart);
+  EXPECT_GT(Decay(10000).next_release(kStart, 1000), kStart) << "never advanced";
+}
+
+TEST(Decay, ANewTimeMakesAllPagesFresh) {
+  Decay decay(10000);
+  decay.advance(kStart, 0);
+  decay.advance(kStart + 100, 1000);
+  decay.advance(kStart + 9000, 1000);
+  decay.set_time(1000);
+  EXPECT_EQ(decay.allowed(), SIZE_MAX);
+  decay.advance(kStart + 9000, 1000);
+  decay.advance(kStart + 9010, 1000);
+  EXPECT_GT(decay.allowed(), 990u);
+  decay.advance(kStart + 10010, 1000);
+  EXPECT_EQ(decay.allowed(), 0u);
+}
+
 // Pages come and go and are purged to what is allowed; looked at each epoch, no page that became dirty more
 // than the decay time ago can still be counted for.
 class DecayFuzz : public testing::TestWithParam<int> {};

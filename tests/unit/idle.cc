@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include "acre/acre.h"
 #include "heap/free.h"
 #include "heap/registry.h"
+#include "slab/sharing.h"
 #include "slab/unit_table.h"
 #include "support.h"
 
@@ -33,7 +35,7 @@ Heap& my_heap() {
   return *heap_if_any();
 }
 
-void look() { idle::look_around(my_heap(), next_second()); }
+void look() { idle::look_around(&my_heap(), next_second()); }
 
 // A thread that does as it is told and otherwise sleeps.
 class Worker {
@@ -103,17 +105,98 @@ TEST(IdleHeap, LosesRunsInWhichNothingLives) {
   worker.run([&] { filled.fill(); });
   const size_t kept = filled.heap->kept_pages;
   ASSERT_GT(kept, 100u);
-  for (int i = 0; i < 4; ++i) look();
-  EXPECT_EQ(filled.heap->kept_pages, kept) << "blocks live in all of these runs";
-
   filled.free_all();
   for (int i = 0; i < 4; ++i) look();
   EXPECT_EQ(filled.heap->kept_pages, 0u);
+  EXPECT_EQ(filled.heap->shared, nullptr);
   worker.run([&] {
     for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(filled.heap->shelves[c].available_count, 0u);
     filled.fill();  // its heap is as good as ever
   });
   filled.free_all();
+}
+
+size_t used_pages() {
+  empty_heap(my_heap());
+  size_t pages = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
+  return pages;
+}
+
+// Blocks of runs in which others live: a second worker gets them while the first one sleeps.
+TEST(IdleHeap, RunsInWhichSomethingLivesCanBeHadByOthers) {
+  Worker sleeper, worker;
+  Filled theirs, mine;
+  sleeper.run([&] { theirs.fill(); });
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(theirs.heap->kept_pages, 0u);
+  ASSERT_NE(theirs.heap->shared, nullptr);
+  for (Slab* slab = theirs.heap->shared; slab != nullptr; slab = slab->next) {
+    EXPECT_TRUE(slab::is_shared(slab));
+    EXPECT_EQ(slab->owner, kNoThread);
+  }
+
+  const size_t before = used_pages();
+  worker.run([&] {
+    for (size_t i = 0; i < 1000; ++i) mine.blocks.push_back(acre_malloc(300 + i % 5 * 200));
+    for (void* block : mine.blocks) memset(block, 7, 300);
+  });
+  EXPECT_LE(used_pages(), before + 5 * 8) << "at most what two threads have as current runs is new";
+
+  worker.run([&] {
+    mine.free_all();
+    empty_heap(my_heap());  // its private lists are of these runs
+  });
+  theirs.free_all();
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(theirs.heap->shared, nullptr) << "only the hostages were left";
+}
+
+TEST(IdleHeap, GetsItsSharedRunsBackWhenItWakes) {
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  for (int i = 0; i < 4; ++i) look();
+  std::vector<Slab*> shared;
+  for (Slab* slab = filled.heap->shared; slab != nullptr; slab = slab->next) shared.push_back(slab);
+  ASSERT_FALSE(shared.empty());
+  worker.run([&] { collect_step(*filled.heap); });
+  EXPECT_EQ(filled.heap->shared, nullptr);
+  for (Slab* slab : shared) {
+    EXPECT_FALSE(slab::is_shared(slab));
+    EXPECT_EQ(slab::deferred_count(slab), 0u);
+  }
+  filled.free_all();
+}
+
+// It was in the midst of a free when its runs were taken; meanwhile others have used these, and it goes on.
+TEST(IdleHeap, AFreeThatWasUnderWayLosesNothing) {
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  for (int i = 0; i < 4; ++i) look();
+  Slab* slab = filled.heap->shared;
+  ASSERT_NE(slab, nullptr);
+  const auto late = std::find_if(filled.blocks.begin(), filled.blocks.end(),
+                                 [&](void* block) { return unit_table::at(block) == slab; });
+  ASSERT_NE(late, filled.blocks.end());
+  Filled others;
+  Worker other;
+  other.run([&] {
+    for (size_t i = 0; i < 3000; ++i) others.blocks.push_back(acre_malloc(slab->block_bytes));
+  });
+  worker.run([&] { slab::defer(slab, *late); });
+  filled.blocks.erase(late);
+  EXPECT_EQ(slab::deferred_count(slab), 2u);
+  filled.free_all();
+  other.run([&] {
+    others.free_all();
+    empty_heap(my_heap());
+  });
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(filled.heap->shared, slab) << "with a late block it is not all free";
+  worker.run([&] { unshare_runs(*filled.heap); });
+  EXPECT_EQ(slab->base, 0u) << "all free now";
 }
 
 // The owner's last free may have counted down to zero just before the visit; its event then comes too late.
@@ -147,6 +230,22 @@ TEST(IdleHeap, OutboxIsSentOff) {
   });
   for (int i = 0; i < 4; ++i) look();
   EXPECT_FALSE(heap->outbox.holds(unit_table::at(mine[0]), mine[0]));
+}
+
+// The background thread goes to sleep by this.
+TEST(IdleHeap, ALookTellsWhetherAnythingHasChanged) {
+  Worker worker;
+  worker.run([] { my_heap(); });
+  my_heap();
+  const uint64_t now = next_second();
+  EXPECT_EQ(idle::look_around(nullptr, now), idle::Look::kBusy);
+  EXPECT_EQ(idle::look_around(nullptr, now + 1), idle::Look::kTooEarly);
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
+  worker.run([] {
+    for (int i = 0; i < 100; ++i) acre_free(acre_malloc(100000));
+  });
+  EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kBusy);
 }
 
 TEST(BusyHeap, WithdrawsTheAnnouncement) {

@@ -64,6 +64,10 @@ TEST_F(OptionsTest, DefaultsAreTheTables) {
   const Options fresh;
   EXPECT_EQ(fresh.stats_print, false);
   EXPECT_EQ(fresh.arenas, 0);
+  EXPECT_EQ(fresh.dirty_decay_ms, 10000);
+  EXPECT_EQ(fresh.muzzy_decay_ms, 0);
+  EXPECT_EQ(fresh.release_rate, -1);
+  EXPECT_EQ(fresh.background_thread, false);
   EXPECT_EQ(fresh.thread_cache_max, -1);
   EXPECT_EQ(fresh.unit_table, true);
   for (unsigned i = 0; i < kOptionCount; ++i) {
@@ -74,14 +78,18 @@ TEST_F(OptionsTest, DefaultsAreTheTables) {
 }
 
 TEST_F(OptionsTest, GoodValues) {
-  EXPECT_EQ(conf("stats_print:true,arenas:256,decay_ms:-1,thread_cache_max:0,unit_table:0"), "");
+  EXPECT_EQ(conf("stats_print:true,arenas:256,dirty_decay_ms:-1,thread_cache_max:0,unit_table:0"), "");
   EXPECT_TRUE(options().stats_print);
   EXPECT_EQ(options().arenas, 256);
-  EXPECT_EQ(options().decay_ms, -1);
+  EXPECT_EQ(options().dirty_decay_ms, -1);
   EXPECT_EQ(options().thread_cache_max, 0);
   EXPECT_FALSE(options().unit_table);
   EXPECT_EQ(source_of("arenas"), OptionSource::kEnvironment);
   EXPECT_EQ(source_of("chunk"), OptionSource::kDefault);
+  EXPECT_EQ(conf("muzzy_decay_ms:-1,release_rate:1024T,background_thread:true"), "");
+  EXPECT_EQ(options().muzzy_decay_ms, -1);
+  EXPECT_EQ(options().release_rate, int64_t{1} << 50);
+  EXPECT_TRUE(options().background_thread);
   EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:140737488355328"), "");
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
@@ -197,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"thread_cache_max:99999999999999999999999", kBytes}, Bad{"thread_cache_max:1 K", kBytes},
                     Bad{"stats_print:2", kBool}, Bad{"stats_print:-1", kBool},
                     Bad{"stats_print:yes", kBool}, Bad{"stats_print:TRUE", kBool}, Bad{"stats_print:truer", kBool},
-                    Bad{"stats_print:", kBool}, Bad{"stats_print", kForm}, Bad{"stats_prin:1", kUnknown},
+                    Bad{"stats_print:", kBool}, Bad{"stats_print", kForm}, Bad{"decay_ms:1000", kUnknown}, Bad{"stats_prin:1", kUnknown},
                     Bad{"stats_print2:1", kUnknown}, Bad{":1", kUnknown}, Bad{":", kUnknown}, Bad{"x y:1", kUnknown}));
 
 TEST_F(OptionsTest, AVeryLongBadSettingIsStillOneLine) {

@@ -88,6 +88,66 @@ TEST_F(PageHeapTest, DirtyBeforeClean) {
   EXPECT_GT(clean->base, fence->base);
 }
 
+// Leaves [clean 4 | dirty 10 | clean 20] free between two runs in use; -> where it begins.
+class Around : public PageHeapTest {
+ protected:
+  void SetUp() override {
+    allocate(1);
+    PageRun* below = allocate(4);
+    PageRun* seed = allocate(10);
+    PageRun* above = allocate(20);
+    allocate(1);
+    start = below->base;
+    touch(below);
+    touch(above);
+    heap.free(below, true);
+    heap.free(above, true);
+    heap.purge_to(0);
+    touch(seed);
+    heap.free(seed, true);
+    ASSERT_EQ(heap.counts().dirty, 10u);
+  }
+  Address page(size_t index) const { return start + (index << kPageShift); }
+
+  Address start = 0;
+};
+
+TEST_F(Around, ADirtyRunIsStretchedUpwards) {
+  PageRun* run = heap.allocate_around_dirty(18);
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->base, page(4));
+  EXPECT_EQ(run->pages, 18u);
+  EXPECT_FALSE(run->fresh);
+  EXPECT_EQ(heap.counts().dirty, 0u);
+  PageRun* rest = heap.allocate_free(12, 1, false);
+  EXPECT_EQ(rest->base, page(22)) << "what was not needed is clean as before";
+  EXPECT_TRUE(rest->fresh);
+}
+
+TEST_F(Around, AndDownwardsWhereThatIsNotEnough) {
+  PageRun* run = heap.allocate_around_dirty(32);
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->base, page(2));
+  PageRun* rest = heap.allocate_free(2, 1, false);
+  EXPECT_EQ(rest->base, page(0));
+  EXPECT_TRUE(rest->fresh);
+}
+
+TEST_F(Around, AllOfItFits) {
+  PageRun* run = heap.allocate_around_dirty(34);
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->base, page(0));
+  touch(run);
+  heap.free(run, true);
+  EXPECT_EQ(heap.counts().dirty, 34u) << "from now on it is dirty as a whole";
+}
+
+TEST_F(Around, NotWhereThereIsTooLittle) {
+  EXPECT_EQ(heap.allocate_around_dirty(35), nullptr) << "runs in use are on both sides";
+  EXPECT_EQ(heap.allocate_around_dirty(80), nullptr) << "and the dirty run is too small a part";
+  EXPECT_EQ(heap.counts().dirty, 10u);
+}
+
 TEST_F(PageHeapTest, BestFitAtTheLowestAddress) {
   std::vector<PageRun*> runs;
   for (size_t pages : {9, 1, 4, 1, 4, 1, 20, 1}) runs.push_back(allocate(pages));
@@ -202,7 +262,7 @@ TEST_F(PageHeapTest, PurgeTakesTheOldestFirstAndZeroes) {
 }
 
 TEST_F(PageHeapTest, DecayReturnsEverythingInItsTime) {
-  heap.set_decay_time(1000);
+  heap.set_dirty_decay_ms(1000);
   heap.decay(5000);
   PageRun* run = allocate(400);
   touch(run);
@@ -220,6 +280,113 @@ TEST_F(PageHeapTest, DecayReturnsEverythingInItsTime) {
     }
   }
   EXPECT_EQ(last, 0u);
+}
+
+// Between dirty and clean, where muzzy pages have a time of their own.
+class MuzzyTest : public PageHeapTest {
+ protected:
+  void SetUp() override {
+    heap.set_dirty_decay_ms(1000);
+    heap.set_muzzy_decay_ms(500);
+    heap.decay(kBegin);
+  }
+  PageRun* dirty_run(size_t pages) {
+    PageRun* run = allocate(pages);
+    touch(run);
+    heap.free(run, true);
+    return run;
+  }
+  void decay(uint64_t from, uint64_t to) {
+    for (uint64_t now = from; now <= to; now += 10) heap.decay(now);
+  }
+
+  static constexpr uint64_t kBegin = 5000;
+};
+
+TEST_F(MuzzyTest, DirtyPagesBecomeMuzzyAndThenClean) {
+  dirty_run(400);
+  decay(kBegin + 10, kBegin + 600);
+  const PageCounts half = heap.counts();
+  EXPECT_GT(half.dirty, 100u);
+  EXPECT_GT(half.muzzy, 100u);
+  EXPECT_EQ(half.muzzy + half.purged, half.made_muzzy);
+  EXPECT_EQ(heap.muzzy_pages(), half.muzzy);
+  decay(kBegin + 610, kBegin + 1010);
+  EXPECT_EQ(heap.counts().dirty, 0u);
+  EXPECT_GT(heap.counts().muzzy, 0u);
+  decay(kBegin + 1020, kBegin + 1600);
+  EXPECT_EQ(heap.counts().muzzy, 0u);
+  EXPECT_EQ(heap.counts().purged, 400u);
+  EXPECT_EQ(heap.counts().made_muzzy, 400u);
+  EXPECT_EQ(heap.next_decay(kBegin + 1600), kNever);
+}
+
+TEST_F(MuzzyTest, NegativeMeansForEver) {
+  heap.set_muzzy_decay_ms(-1);
+  EXPECT_EQ(heap.muzzy_decay_ms(), -1);
+  EXPECT_EQ(heap.dirty_decay_ms(), 1000);
+  dirty_run(100);
+  decay(kBegin + 10, kBegin + 5000);
+  EXPECT_EQ(heap.counts().muzzy, 100u);
+  EXPECT_EQ(heap.next_decay(kBegin + 5000), kNever);
+  heap.set_muzzy_decay_ms(0);
+  EXPECT_LE(heap.next_decay(kBegin + 5000), kBegin + 5000);
+  heap.decay(kBegin + 5000);
+  EXPECT_EQ(heap.counts().muzzy, 0u);
+  EXPECT_EQ(heap.counts().purged, 100u);
+}
+
+TEST_F(MuzzyTest, DirtyBeforeMuzzyBeforeClean) {
+  heap.set_muzzy_decay_ms(-1);
+  const Address muzzy = dirty_run(8)->base;
+  decay(kBegin + 10, kBegin + 1500);
+  ASSERT_EQ(heap.counts().muzzy, 8u);
+  EXPECT_EQ(heap.allocate_free(8, 1, true), nullptr);
+  PageRun* run = allocate(8);
+  EXPECT_EQ(run->base, muzzy);
+  EXPECT_FALSE(run->fresh) << "it need not read as zeroes";
+  touch(run, 1);
+  allocate(1);
+  heap.free(run, true);
+  EXPECT_EQ(heap.counts().dirty, 8u);
+  EXPECT_EQ(heap.counts().muzzy, 0u);
+}
+
+TEST_F(MuzzyTest, KindsDoNotCoalesceAndRunsGrowIntoBoth) {
+  heap.set_muzzy_decay_ms(-1);
+  PageRun* run = allocate(2);
+  PageRun* second = allocate(3);
+  PageRun* third = allocate(4);
+  allocate(1);
+  touch(second);
+  heap.free(second, true);
+  decay(kBegin + 10, kBegin + 1500);
+  touch(third);
+  heap.free(third, true);
+  EXPECT_EQ(heap.counts().muzzy, 3u);
+  EXPECT_EQ(heap.counts().dirty, 4u);
+  EXPECT_FALSE(heap.grow_in_place(run, 9)) << "over two runs";
+  ASSERT_TRUE(heap.grow_in_place(run, 5));
+  EXPECT_EQ(heap.counts().muzzy, 0u);
+  ASSERT_TRUE(heap.grow_in_place(run, 9));
+  EXPECT_EQ(heap.counts().dirty, 0u);
+}
+
+TEST_F(MuzzyTest, TrimTakesMuzzyPagesFirst) {
+  heap.set_muzzy_decay_ms(-1);
+  dirty_run(30);
+  decay(kBegin + 10, kBegin + 1500);
+  PageRun* run = allocate(40);
+  touch(run);
+  heap.free(run, true);
+  ASSERT_EQ(heap.counts().muzzy, 30u);
+  ASSERT_EQ(heap.counts().dirty, 40u);
+  EXPECT_EQ(heap.purge_to(65), 5u);
+  EXPECT_EQ(heap.counts().muzzy, 25u);
+  EXPECT_EQ(heap.purge_to(30), 35u);
+  EXPECT_EQ(heap.counts().muzzy, 0u);
+  EXPECT_EQ(heap.purge_to(0), 30u);
+  EXPECT_EQ(heap.counts().dirty, 0u);
 }
 
 TEST_F(PageHeapTest, SlabRunsAreInThePageMapPageByPage) {

@@ -24,7 +24,8 @@ uint64_t* word(Address page) { return static_cast<uint64_t*>(pointer_to(page)); 
 class Fuzz {
  public:
   explicit Fuzz(uint64_t seed) : random_(seed), heap_(test::new_page_heap()) {
-    heap_.set_decay_time(1000);
+    heap_.set_dirty_decay_ms(1000);
+    heap_.set_muzzy_decay_ms(seed % 2 == 0 ? 0 : 300);
   }
 
   void step() {
@@ -71,9 +72,13 @@ class Fuzz {
   void allocate() {
     const size_t pages = random_.one_in(8) ? random_.between(1, 700) : random_.between(1, 40);
     static constexpr size_t kAlignments[] = {1, 1, 1, 16, 16, 64, 512};
-    const size_t align_pages = kAlignments[random_.below(7)];
+    size_t align_pages = kAlignments[random_.below(7)];
     PageRun* run;
-    if (random_.one_in(3)) {
+    if (random_.one_in(4)) {
+      run = heap_.allocate_around_dirty(pages);
+      if (run == nullptr) return;
+      align_pages = 1;
+    } else if (random_.one_in(3)) {
       run = heap_.allocate_free(pages, align_pages, random_.one_in(2));
       if (run == nullptr) return;
     } else {
@@ -159,9 +164,10 @@ class Fuzz {
   void purge() {
     const size_t dirty = heap_.dirty_pages();
     if (random_.one_in(2)) {
-      const size_t keep = random_.below(dirty + 10);
+      const size_t held = dirty + heap_.muzzy_pages();
+      const size_t keep = random_.below(held + 10);
       const size_t purged = heap_.purge_to(keep);
-      ASSERT_EQ(purged, dirty - smaller(dirty, keep));
+      ASSERT_EQ(purged, held - smaller(held, keep));
     } else {
       now_ += random_.below(100);
       heap_.decay(now_);
@@ -174,6 +180,7 @@ class Fuzz {
     ASSERT_TRUE(test::pages_add_up(counts));
     ASSERT_EQ(counts.used, used_);
     ASSERT_EQ(counts.dirty, heap_.dirty_pages());
+    ASSERT_EQ(counts.muzzy, heap_.muzzy_pages());
   }
 
   test::Random random_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/atomics.h"
+#include "slab/sharing.h"
 #include "slab_support.h"
 
 namespace acre {
@@ -21,13 +22,16 @@ class Fuzz {
   Fuzz(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
 
   void step() {
-    switch (random_.below(8)) {
+    switch (random_.below(11)) {
       case 0: acquire(); break;
       case 1: case 2: with_owned(&Fuzz::allocate); break;
       case 3: with_owned(&Fuzz::defer); break;
       case 4: with_owned(&Fuzz::collect); break;
       case 5: with_owned(&Fuzz::release); break;
       case 6: adopt(); break;
+      case 7: with_owned(&Fuzz::share); break;
+      case 8: with_shared(&Fuzz::free_late); break;
+      case 9: with_shared(&Fuzz::unshare); break;
       default: free_remotely(); break;
     }
     check();
@@ -39,6 +43,7 @@ class Fuzz {
       std::vector<void*> blocks = std::move(at->second.out);
       Slab* slab = at->first;
       bool owned = at->second.owner != kNoThread;
+      if (at->second.hostages != 0) slab::unshare(slab);
       runs_.erase(at);
       if (owned) {
         for (void* block : blocks) slab::defer(slab, block);
@@ -57,6 +62,7 @@ class Fuzz {
     ThreadToken owner;
     ThreadToken last_owner;
     std::vector<void*> out;
+    uint32_t hostages = 0;  // of a shared run: blocks that its former owner has on the deferred list
   };
 
   void acquire() {
@@ -74,7 +80,39 @@ class Fuzz {
         ASSERT_LT(slab->base, other->base) << "a lower run was in the bin";
       }
     }
-    runs_[slab].owner = runs_[slab].last_owner = me;
+    Known& known = runs_[slab];
+    if (known.hostages == 0) {
+      known.owner = known.last_owner = me;
+    } else {
+      take_out(known, test::blocks_of(slab, slab::harvest(slab, static_cast<uint32_t>(random_.below(10)))));
+    }
+  }
+
+  void with_shared(void (Fuzz::*act)(Slab*, Known&)) {
+    for (auto& [slab, known] : runs_) {
+      if (known.hostages != 0 && random_.one_in(3)) return (this->*act)(slab, known);
+    }
+  }
+
+  void share(Slab* slab, Known& known) {
+    if (known.out.empty() || is_end(slab->deferred)) return;
+    slab::share(slab, slab::find_hostage(slab));
+    known.owner = known.last_owner = kNoThread;
+    known.hostages = 1;
+  }
+
+  void free_late(Slab* slab, Known& known) {
+    if (known.out.empty()) return;
+    slab::defer(slab, known.out.back());
+    known.out.pop_back();
+    ++known.hostages;
+  }
+
+  void unshare(Slab* slab, Known& known) {
+    known.hostages = 0;
+    const bool gone = known.out.empty();
+    slab::unshare(slab);
+    if (gone) runs_.erase(slab);
   }
 
   void with_owned(void (Fuzz::*act)(Slab*, Known&)) {
@@ -134,8 +172,14 @@ class Fuzz {
     std::advance(at, static_cast<long>(random_.below(runs_.size())));
     Slab* slab = at->first;
     std::vector<void*> blocks = take_some(at->second.out);
-    if (at->second.owner == kNoThread && at->second.out.empty()) runs_.erase(at);
+    const Known& known = at->second;
+    const bool shared = known.hostages != 0;
+    const bool but_for_hostage = known.hostages == 1 && known.out.empty();
+    if (known.owner == kNoThread && known.out.empty() && !shared) runs_.erase(at);
     test::give_back(slab, blocks);
+    if (shared) {
+      ASSERT_EQ(slab::is_free_but_for_hostage(slab), but_for_hostage);
+    }
   }
 
   static Holding holding(const Slab* slab) { return load_remote(slab).holding; }
@@ -151,7 +195,12 @@ class Fuzz {
       }
       ASSERT_NE(word.holding, Holding::kOwned);
       binned += word.holding == Holding::kBinned;
-      ASSERT_EQ(word.free, slab->capacity - known.out.size());
+      ASSERT_EQ(slab::is_shared(slab), known.hostages != 0);
+      if (known.hostages != 0) {
+        ASSERT_EQ(slab::deferred_count(slab), known.hostages);
+        ASSERT_EQ(test::list_length(slab, slab->deferred), known.hostages);
+      }
+      ASSERT_EQ(word.free, slab->capacity - known.out.size() - known.hostages);
       ASSERT_EQ(word.free - word.local, test::list_length(slab, head_block(slab, word)));
       ASSERT_EQ(word.holding == Holding::kBinned, word.free >= slab->enough);
     }

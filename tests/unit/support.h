@@ -58,7 +58,7 @@ inline bool all_zero(const void* start, size_t bytes) {
 
 // The accounting identity of pages/page_heap.h, while no purge is under way.
 inline bool pages_add_up(const PageCounts& counts) {
-  return counts.obtained == counts.used + counts.dirty + counts.clean;
+  return counts.obtained == counts.used + counts.dirty + counts.muzzy + counts.clean;
 }
 
 }  // namespace acre::test

@@ -97,6 +97,7 @@ WORKLOADS = [
     workload(
         "idle-server",
         "load, idle, load again: how fast and how far memory comes back",
-        line(2, full=[8], variant="timer") + line(None, [2], [8], variant="quiet", arguments=["quiet=1"]),
+        line(2, full=[8], variant="timer") + line(None, [2], [8], variant="quiet", arguments=["quiet=1"])
+        + line(None, [2], [8], variant="quiet, all closed", arguments=["quiet=1", "data=256"]),
     ),
 ]

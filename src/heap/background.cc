@@ -1,0 +1,90 @@
+#include "heap/background.h"
+
+#include "heap/idle.h"
+#include "heap/registry.h"
+#include "os/os.h"
+#include "pages/doorbell.h"
+
+namespace acre::background {
+
+namespace {
+
+constexpr uint64_t kNapMs = 100;      // at least so long between two passes
+constexpr uint64_t kRetryMs = 10000;  // after the system refused a thread
+
+// What one heap's outbox sends off to another heap takes two visits, each of which is announced one look before.
+constexpr unsigned kQuietLooks = 4;
+
+constinit std::atomic<State> g_state{State::kNone};
+constinit std::atomic<bool> g_loaded{false};
+constinit std::atomic<uint64_t> g_retry_at_ms{0};
+
+// The loader allocates before the C library is ready to make threads.
+__attribute__((constructor)) void on_load() { g_loaded.store(true, std::memory_order_relaxed); }
+
+// One pass over all heaps and arenas; when the next one is due (ms). quiet: looks at all heaps in a row that found
+// nothing changed.
+uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
+  const idle::Look look = idle::look_around(nullptr, now);
+  if (look == idle::Look::kBusy) quiet = 0;
+  if (look == idle::Look::kQuiet) ++quiet;
+  uint64_t due = quiet < kQuietLooks ? now + idle::kIntervalMs : kNever;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    PageHeap& pages = arenas::at(i)->pages;
+    pages.decay(now);
+    due = smaller(due, pages.next_decay(now));
+  }
+  return due;
+}
+
+void* live(void*) {
+  os::name_this_thread("acre-decay");
+  unsigned quiet = 0;
+  for (;;) {
+    doorbell::listen();
+    const uint64_t now = os::now_ms();
+    const uint64_t due = look_after_memory(now, quiet);
+    if (!registry::has_threads()) break;
+    if (doorbell::sleep(due == kNever ? kNever : due - smaller(now, due))) quiet = 0;
+    doorbell::nap(kNapMs);
+  }
+  doorbell::close();
+  g_state.store(State::kNone);
+  return nullptr;
+}
+
+bool may_start(const Heap& heap, uint64_t now_ms, State state) {
+  if (!g_loaded.load(std::memory_order_relaxed) || Mutex::this_thread_forks()) return false;
+  if (&heap != heap_if_any()) return false;  // one that threads share when theirs are gone
+  return state == State::kNone || now_ms >= g_retry_at_ms.load(std::memory_order_relaxed);
+}
+
+// The C library allocates and frees for a new thread, in this very heap: with the state changed before that, ticks
+// in there make no second one.
+ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
+  if (!may_start(heap, now_ms, state) || !g_state.compare_exchange_strong(state, State::kRunning)) return;
+  if (!os::start_thread(live)) {
+    g_retry_at_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
+    g_state.store(State::kRefused);
+  }
+  empty_heap(heap);  // whoever ticks relies on it that no private list has grown
+}
+
+}  // namespace
+
+State state() { return g_state.load(std::memory_order_relaxed); }
+
+void on_tick(Heap& heap, uint64_t now_ms) {
+  const State state = g_state.load(std::memory_order_relaxed);
+  if (state != State::kRunning) return start(heap, now_ms, state);
+  doorbell::ring();
+}
+
+void on_last_thread() { doorbell::wake(); }
+
+void after_fork_in_child() {
+  g_state.store(State::kNone);
+  doorbell::close();
+}
+
+}  // namespace acre::background

@@ -1,0 +1,29 @@
+// The background thread: one for the process, if the option background_thread asks for it. It lets dirty pages decay
+// and visits idle heaps (idle.h) while no other thread allocates, so that an idle program's memory goes down too.
+//
+// It is made on a tick, that is, when some thread has allocated a little; in the child of a fork, which has no such
+// thread, again on a tick there. It sleeps without a time limit while no page has to be returned and no heap has
+// changed for four looks, and is woken through pages/doorbell.h. It allocates nothing and owns no heap. When no
+// thread has a heap any more it ends, since a process lives as long as any of its threads.
+#pragma once
+
+#include "heap/heap.h"
+
+namespace acre::background {
+
+enum class State : uint8_t {
+  kNone,     // not asked for, or not made yet
+  kRunning,
+  kRefused,  // the system gave no thread; tried again by and by. Decay goes on with ticks
+};
+State state();
+
+// At the end of a tick, with no lock held: makes the thread or rings for it. Call it if the option is on.
+void on_tick(Heap& heap, uint64_t now_ms);
+
+// The last thread with a heap is gone.
+void on_last_thread();
+
+void after_fork_in_child();
+
+}  // namespace acre::background

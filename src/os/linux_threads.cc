@@ -1,0 +1,59 @@
+// Threads of acre's own, and how they sleep.
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/syscall.h"
+#include "os/os.h"
+
+namespace acre::os {
+
+namespace {
+
+// Enough for handlers that run at exit, if this is the last thread of the process. Not all of it is touched.
+constexpr size_t kStackBytes = size_t{256} << 10;
+
+int create_detached(void* (*body)(void*), size_t stack_bytes) {
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error != 0) return error;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread;
+  error = pthread_create(&thread, &attributes, body, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+bool start_thread(void* (*body)(void*)) {
+  const int saved_errno = errno;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
+  int error = create_detached(body, kStackBytes);
+  if (error == EINVAL) error = create_detached(body, 0);  // the program's static TLS needs more room
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = saved_errno;
+  return error == 0;
+}
+
+void name_this_thread(const char* name) { raw_syscall(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(name)); }
+
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms) {
+  struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};
+  const bool forever = ms / 1000 >= INT_MAX;
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(value),
+              forever ? 0 : reinterpret_cast<long>(&time));
+}
+
+void wake(const std::atomic<uint32_t>& word) {
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+}  // namespace acre::os

@@ -1,0 +1,182 @@
+// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once.
+//
+//   dirty ── dirty time ──> clean                         MADV_DONTNEED
+//   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
+#include "os/os.h"
+#include "pages/doorbell.h"
+#include "pages/page_heap.h"
+#include "pages/release_rate.h"
+
+namespace acre {
+
+namespace {
+
+// Pages purged between two looks at the lock, so that a large purge does not hold back the others.
+constexpr size_t kPurgeBatch = (size_t{32} << 20) / kPageBytes;
+
+constexpr uint64_t kRetryMs = 1000;
+
+// What the run's pages hold after the system calls, of which it returns the number.
+unsigned purge_run(Run* run, Holds to) {
+  void* start = pointer_to(run->base);
+  unsigned calls = 1;
+  if (to == Holds::kMuzzy) {
+    if (os::purge_lazily(start, run->bytes())) {
+      run->holds = Holds::kMuzzy;
+      return calls;
+    }
+    ++calls;  // kernels without MADV_FREE
+  }
+  if (os::purge(start, run->bytes())) run->holds = Holds::kClean;
+  return calls;
+}
+
+}  // namespace
+
+// Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken.
+// Returns them linked through node.next.
+Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most) {
+  const FreeRuns& runs = free_[at(from)];
+  Run* taken = nullptr;
+  size_t pages = 0;
+  while (runs.pages() > keep && pages < most) {
+    Run* run = ages_[at(from)].oldest();
+    size_t excess = smaller(runs.pages() - keep, most - pages);
+    remove_free(run);
+    if (run->pages > excess && header_count_ >= kHeadersPerOperation) {
+      insert_free(split(run, excess), from);
+    }
+    pages += run->pages;
+    purging_.add(run);
+    run->node.next = taken;
+    taken = run;
+  }
+  return taken;
+}
+
+// Puts purged runs back as what they hold now; returns pages that are clean.
+size_t PageHeap::put_back(Run* taken) {
+  size_t purged = 0;
+  while (taken != nullptr) {
+    Run* next = taken->node.next;
+    if (taken->holds == Holds::kClean) purged += taken->pages;
+    if (taken->holds == Holds::kMuzzy) counts_.made_muzzy += taken->pages;
+    purging_.remove(taken);
+    insert_free(taken, taken->holds);
+    taken = next;
+  }
+  counts_.purged += purged;
+  return purged;
+}
+
+// Returns pages that became clean.
+size_t PageHeap::purge(Holds from, Holds to, size_t keep) {
+  size_t purged = 0;
+  for (;;) {
+    if (!reserve_headers()) return purged;
+    Run* taken;
+    {
+      Lock lock(lock_);
+      taken = take_oldest(from, keep, kPurgeBatch);
+    }
+    if (taken == nullptr) return purged;
+    uint64_t calls = 0;
+    bool refused = false;
+    for (Run* run = taken; run != nullptr; run = run->node.next) {
+      calls += purge_run(run, to);
+      refused |= run->holds == from;
+    }
+    Lock lock(lock_);
+    counts_.purges += calls;
+    purged += put_back(taken);
+    decay_[at(from)].settle(free_[at(from)].pages());
+    refused_ = refused;
+    if (refused) return purged;
+  }
+}
+
+size_t PageHeap::purge_to(size_t keep) {
+  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep - smaller(keep, dirty_pages()));
+  return purged + purge(Holds::kDirty, Holds::kClean, keep);
+}
+
+void PageHeap::wait_for_purge() {
+  for (;; os::yield()) {
+    Lock lock(lock_);
+    if (purging_.oldest() == nullptr) return;
+  }
+}
+
+void PageHeap::decay(Holds from, uint64_t now) {
+  size_t allowed;
+  Holds to = Holds::kClean;
+  {
+    Lock lock(lock_);
+    const size_t pages = free_[at(from)].pages();
+    Decay& curve = decay_[at(from)];
+    if (!curve.advance(now, pages)) return;
+    allowed = curve.allowed();
+    if (pages <= allowed) return;
+    if (from == Holds::kDirty && decay_[at(Holds::kMuzzy)].time() != 0) to = Holds::kMuzzy;
+  }
+  purge(from, to, allowed);
+}
+
+void PageHeap::release_at_rate(uint64_t now) {
+  const size_t held = dirty_pages() + muzzy_pages();
+  const size_t pages = release_rate::take(now, held);
+  if (pages != 0) purge_to(held - pages);
+}
+
+void PageHeap::decay(uint64_t now) {
+  if (release_rate::get() != release_rate::kByDecay) return release_at_rate(now);
+  if (now < __atomic_load_n(&next_epoch_, __ATOMIC_RELAXED)) return;
+  decay(Holds::kDirty, now);
+  if (muzzy_pages() != 0) decay(Holds::kMuzzy, now);
+  Lock lock(lock_);
+  set_next_epoch();
+}
+
+// The times of the two sets may differ; a set without pages needs no epochs.
+void PageHeap::set_next_epoch() {
+  uint64_t next = decay_[at(Holds::kDirty)].epoch_end();
+  if (muzzy_pages() != 0) next = smaller(next, decay_[at(Holds::kMuzzy)].epoch_end());
+  __atomic_store_n(&next_epoch_, next, __ATOMIC_RELAXED);
+}
+
+uint64_t PageHeap::next_decay(uint64_t now) {
+  const int64_t rate = release_rate::get();
+  uint64_t next = kNever;
+  Lock lock(lock_);
+  if (rate == release_rate::kByDecay) {
+    next = smaller(decay_[at(Holds::kDirty)].next_release(now, dirty_pages()),
+                   decay_[at(Holds::kMuzzy)].next_release(now, muzzy_pages()));
+  } else if (rate > 0 && dirty_pages() + muzzy_pages() != 0) {
+    next = release_rate::next(now);
+  }
+  return refused_ ? larger(next, now + kRetryMs) : next;
+}
+
+void PageHeap::set_decay_ms(Holds of, int64_t ms) {
+  {
+    Lock lock(lock_);
+    decay_[at(of)].set_time(ms);
+    set_next_epoch();
+  }
+  doorbell::ring();
+}
+
+void PageHeap::set_dirty_decay_ms(int64_t ms) { set_decay_ms(Holds::kDirty, ms); }
+void PageHeap::set_muzzy_decay_ms(int64_t ms) { set_decay_ms(Holds::kMuzzy, ms); }
+
+int64_t PageHeap::dirty_decay_ms() {
+  Lock lock(lock_);
+  return decay_[at(Holds::kDirty)].time();
+}
+
+int64_t PageHeap::muzzy_decay_ms() {
+  Lock lock(lock_);
+  return decay_[at(Holds::kMuzzy)].time();
+}
+
+}  // namespace acre

@@ -1,0 +1,57 @@
+// What the programs about the background thread share.
+#ifndef ACRE_TESTS_SURFACE_BACKGROUND_H
+#define ACRE_TESTS_SURFACE_BACKGROUND_H
+
+#include "check.h"
+
+#include <dirent.h>
+
+enum { kFilledBlocks = 40000, kPatienceSeconds = 60 };
+
+// 40 MB in small blocks and 40 MB in large ones, freed again: nearly all of it is dirty then.
+static inline void fill_and_free(void) {
+    static void *small[kFilledBlocks], *large[400];
+    for (int i = 0; i < kFilledBlocks; i++) small[i] = memset(must_malloc(1000), 1, 1000);
+    for (int i = 0; i < 400; i++) large[i] = memset(must_malloc(100 * KIB), 1, 100 * KIB);
+    for (int i = 0; i < kFilledBlocks; i++) free(small[i]);
+    for (int i = 0; i < 400; i++) free(large[i]);
+}
+
+// Sleeps, without a call of malloc, until resident memory is at most so much.
+static inline void wait_until_resident(size_t most) {
+    for (int i = 0; i < kPatienceSeconds * 20; i++) {
+        if (resident_bytes() <= most) return;
+        usleep(50000);
+    }
+    check_fail_values(__FILE__, __LINE__, "resident bytes fell", (long long)resident_bytes(), (long long)most);
+}
+
+// A number that stands behind a name in /proc/self/task/TASK/status; base 16 for a mask.
+static inline unsigned long long of_task(const char *task, const char *name, int base) {
+    static char text[8192];
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", task);
+    if (read_file(path, text, sizeof text) == 0) return 0;
+    const char *line = strstr(text, name);
+    CHECK(line != NULL);
+    return strtoull(line + strlen(name), NULL, base);
+}
+
+// The background threads of this process: how many, and the name of one as a task.
+static inline int background_threads(char task[64]) {
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    CHECK(tasks != NULL);
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        char path[300], name[64];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        if (read_file(path, name, sizeof name) == 0 || strcmp(name, "acre-decay\n") != 0) continue;
+        snprintf(task, 64, "%s", entry->d_name);
+        count++;
+    }
+    closedir(tasks);
+    return count;
+}
+
+#endif
