@@ -44,7 +44,7 @@ ACRE_COLD void* allocate_late(SizeClass c) {
 }
 
 // The thread's first allocation.
-ACRE_COLD void* allocate_first(SizeClass c) {
+ACRE_NOINLINE void* allocate_first(SizeClass c) {
   Heap* heap = registry::birth();
   if (heap != nullptr) return allocate_in(*heap, c);
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);

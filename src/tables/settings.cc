@@ -225,7 +225,8 @@ void read_options(const OptionSources& sources) {
 // Tests bring files of their own: one of the machine's should not change what they see.
 void read_options(char** environment) {
   OptionSources sources;
-  if (!ACRE_TESTING) sources.file = "/etc/acre.conf";
+  static constexpr char kFile[] = "/etc/acre.conf";
+  if (!ACRE_TESTING) sources.file = kFile;
   sources.environment = environment;
   if (&acre_conf != nullptr) sources.program = acre_conf;
   sources.privileged = getauxval(AT_SECURE) != 0;
