@@ -4,6 +4,7 @@
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
+#include "heap/registry.h"
 
 namespace acre {
 
@@ -37,28 +38,39 @@ ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
   return true;
 }
 
-// A thread without a heap, or any while blocks are filled.
+// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   write_link(slab, p, kEndOfList);
   slab::give_back(slab, low_address(p), link_of(p), 1);
 }
 
-void put_in_outbox(Heap& heap, Slab* slab, void* p) {
+ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
   const BusyAtShelves busy(heap);
-  heap.outbox.add(slab, p);
+  return heap.outbox.add(slab, p);
+}
+
+ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
+  relaxed_add(heap.counts.remote_frees, uint64_t{1});
+  if (put_in_outbox(heap, slab, p)) tick(heap);
+}
+
+// One that has never allocated gets a heap now: it may be there to free what others allocate, and without an outbox
+// each block costs an atomic operation.
+ACRE_ALWAYS_INLINE Heap* heap_for_release() {
+  HotHeap* hot = t_heap;
+  if (ACRE_LIKELY(hot->is_heap)) return static_cast<Heap*>(hot);
+  return hot == &kUnbornHeap ? registry::birth() : nullptr;
 }
 
 ACRE_ALWAYS_INLINE void release_of_others(Slab* slab, void* p) {
-  Heap* heap = heap_if_any();
+  Heap* heap = heap_for_release();
   if (heap == nullptr) return release_without_heap(slab, p);
   if (relaxed_load(slab->last_owner) == heap->token) {
     if (slab->enough <= kFewEnough && keep_block(*heap, slab, p)) return tick(*heap);
     if (release_after_adoption(*heap, slab, p)) return;
   }
-  relaxed_add(heap->counts.remote_frees, uint64_t{1});
-  put_in_outbox(*heap, slab, p);
-  tick(*heap);
+  hand_over(*heap, slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p) {

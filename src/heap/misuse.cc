@@ -24,7 +24,7 @@ bool list_holds(const Slab* slab, LowAddress head, const void* block) {
 }  // namespace
 
 bool Outbox::holds(const Slab* slab, const void* block) const {
-  const Group& group = groups_[place_of(slab)];
+  const Group& group = groups_[slab->size_class];
   return group.slab == slab && list_holds(slab, group.head, block);
 }
 

@@ -1,38 +1,56 @@
 // Blocks that a thread has freed in runs that it does not own, grouped by run, so that a whole group is
-// handed over by one atomic operation. Bounded: a group is sent off when it holds a few KiB, when another
-// run needs its place, before a new run is asked for, by collection, and at thread exit.
+// handed over by one atomic operation. There is a group for each size class: what one thread allocates and another
+// frees comes from one run of a class after the other. Bounded: a group is sent off when it holds a few KiB, or when
+// another run of its class needs its place; all are before a new run is asked for, when they hold much together, by
+// collection, and at thread exit.
 #pragma once
 
+#include "base/bits.h"
 #include "slab/lifecycle.h"
 
 namespace acre {
 
 class Outbox {
  public:
-  void add(Slab* slab, void* block) {
-    Group& group = groups_[place_of(slab)];
+  // True if blocks were handed over on that occasion.
+  ACRE_ALWAYS_INLINE bool add(Slab* slab, void* block) {
+    const SizeClass c = slab->size_class;
+    Group& group = groups_[c];
+    bool sent = false;
     if (group.slab != slab) {
-      send(group);
+      sent = group.slab != nullptr;
+      if (sent) send(c);
       group.slab = slab;
       group.head = kEndOfList;
       group.last = link_of(block);
       group.count = 0;
+      occupied_[c / 64] |= uint64_t{1} << (c % 64);
     }
     write_link(slab, block, group.head);
     group.head = low_address(block);
-    if (++group.count >= most_for(slab)) send(group);
+    ++group.count;
+    bytes_ += slab->block_bytes;
+    if ((group.count + 1) * slab->block_bytes > kMostBytes) {
+      send(c);
+      return true;
+    }
+    if (bytes_ > kMostBytesInAll) flush();
+    return sent;
   }
 
   void flush() {
-    for (Group& group : groups_) send(group);
+    for (unsigned word = 0; word < kWords; ++word) {
+      while (occupied_[word] != 0) send(word * 64 + lowest_bit(occupied_[word]));
+    }
   }
 
   // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
   bool holds(const Slab* slab, const void* block) const;
 
  private:
-  static constexpr unsigned kGroups = 16;
-  static constexpr uint32_t kMostBytes = 4096;  // in a group
+  static constexpr uint32_t kMostBytes = 16384;  // in a group
+  static constexpr uint32_t kMostBytesInAll = 64 * 1024;
+  static constexpr unsigned kWords = (kSmallClasses + 63) / 64;
 
   struct Group {
     Slab* slab = nullptr;
@@ -41,17 +59,18 @@ class Outbox {
     uint32_t count = 0;
   };
 
-  static unsigned place_of(const Slab* slab) { return (address_of(slab) / sizeof(Slab)) % kGroups; }
-  static uint32_t most_for(const Slab* slab) { return kMostBytes / slab->block_bytes; }
-
-  void send(Group& group) {
+  ACRE_NOINLINE void send(SizeClass c) {
+    Group& group = groups_[c];
     Slab* slab = group.slab;
-    if (slab == nullptr) return;
     group.slab = nullptr;
+    occupied_[c / 64] &= ~(uint64_t{1} << (c % 64));
+    bytes_ -= group.count * slab->block_bytes;
     slab::give_back(slab, group.head, group.last, group.count);
   }
 
-  Group groups_[kGroups];
+  uint64_t occupied_[kWords] = {};  // which groups have blocks
+  uint32_t bytes_ = 0;              // in all groups
+  Group groups_[kSmallClasses];
 };
 
 }  // namespace acre

@@ -96,6 +96,13 @@ static void *many(void *blocks) {
     return NULL;
 }
 
+// All that some threads do is to free.
+static void *free_many(void *blocks) {
+    void **at = (void **)blocks;
+    for (size_t i = 0; i < 3000; i++) free_and_look(at[i]);
+    return NULL;
+}
+
 // Blocks of one thread that another frees, and what is made of them afterwards.
 static void threads(void) {
     static void *blocks[4][3000];
@@ -103,9 +110,10 @@ static void threads(void) {
         pthread_t thread[4];
         for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&thread[i], NULL, many, blocks[i]), 0);
         for (int i = 0; i < 4; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
-        for (int i = 0; i < 4; i++) {
-            for (int j = 0; j < 3000; j++) free_and_look(blocks[i][j]);
-        }
+        pthread_t freeing;
+        CHECK_EQ(pthread_create(&freeing, NULL, free_many, blocks[0]), 0);
+        CHECK_EQ(pthread_join(freeing, NULL), 0);
+        for (int i = 1; i < 4; i++) free_many(blocks[i]);
     }
 }
 
