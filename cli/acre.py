@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "lib", "stats", "bench", "test")
+COMMANDS = ("run", "lib", "options", "stats", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -18,6 +18,8 @@ acre: a memory allocator for Linux, and the tools around it
           --lib PATH    use this libacre.so and build nothing
   ./acre lib [-y]
         print the path of libacre.so, building it first if need be
+  ./acre options [-y] [--json] [--lib PATH]
+        print the options: what they may be, what they are now, and where that was set
   ./acre stats --classes [--json]
         print the size classes and what each wastes
   ./acre bench [-y] [--quick|--full] …

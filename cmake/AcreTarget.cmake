@@ -58,6 +58,11 @@ function(acre_target target)
   endif()
 endfunction()
 
+# GNU ld and lld take it; without it the library is the same, and more of it resident.
+set(acre_seldom LINKER:-T,${PROJECT_SOURCE_DIR}/cmake/seldom.ld)
+include(CheckLinkerFlag)
+check_linker_flag(C ${acre_seldom} ACRE_LINKER_TAKES_SCRIPT)
+
 # A shared library of C++ sources that needs libc and nothing else. (gcc 12 has no -nostdlib++.)
 function(acre_link_without_cxx target)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
@@ -68,4 +73,8 @@ function(acre_link_without_cxx target)
     LINKER:-z,relro LINKER:-z,now
     # A block, a thread's destructor or an atexit handler of acre may outlive dlclose.
     LINKER:-z,nodelete)
+  if(ACRE_LINKER_TAKES_SCRIPT)
+    target_link_options(${target} PRIVATE ${acre_seldom})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/seldom.ld)
+  endif()
 endfunction()

@@ -71,6 +71,50 @@ struct acre_size_class {
 /* Describes size class `index`, counted from 0. Returns 0, or -1 if there is none. */
 int acre_size_class_info(unsigned index, struct acre_size_class *out);
 
+/* An option: what docs/options.md lists. */
+struct acre_option {
+  const char *name;
+  const char *type;           /* "bool", "number", "bytes" or "choice" */
+  const char *choices;        /* the names of the values 0, 1 ... of a bool or a choice, each with a 0 at its end,
+                                 then an empty one */
+  long long default_value;
+  long long least, most;      /* the range of values */
+  long long value;            /* the one in force */
+  const char *source;         /* where it is from: "default", "/etc/acre.conf", "ACRE_CONF", "acre_conf", "run time" */
+  int changeable;             /* 1: mallctl may change it while the program runs, else 0 */
+  const char *help;
+};
+
+/* Describes option `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */
+int acre_option_info(unsigned index, struct acre_option *out);
+
+/* jemalloc's mallctl: values by name, read if oldp is not NULL and changed if newp is not NULL. docs/ctl.md lists the
+ * names, such as "stats.allocated" and "arena.0.purge". Returns 0 or an error number: ENOENT, there is no such name;
+ * EINVAL, *oldlenp or newlen is not the size of the value (what fits into *oldlenp bytes is read nevertheless) or the
+ * new value is out of range; EPERM, it cannot be read or changed; EAGAIN, out of memory; EFAULT, it failed otherwise.
+ * A name can be translated into numbers once, some of which (the 0 in "arena.0.purge") may then be exchanged. */
+int acre_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
+int acre_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
+int acre_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
+
+/* A name that acre_mallctl knows. */
+struct acre_mallctl_node {
+  const char *name; /* with # where a number stands */
+  const char *type; /* as C writes it; "void": it does something, and is neither read nor changed */
+  int readable;
+  int writable;
+};
+
+/* Describes name `index`, counted from 0. Returns 0, or -1 if there is none. */
+int acre_mallctl_info(unsigned index, struct acre_mallctl_node *out);
+
+/* The program's own options, for a program that defines it:
+ *     const char *acre_conf = "dirty_decay_ms:1000,arenas:4";
+ * (in C++ in extern "C"). acre reads it once, at the first allocation, so that it must be initialised by a
+ * constant. It counts more than the file /etc/acre.conf and the environment variable ACRE_CONF, which have the same
+ * form. */
+extern const char *acre_conf;
+
 #ifdef __cplusplus
 }
 #endif

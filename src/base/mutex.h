@@ -18,6 +18,7 @@
 namespace acre {
 
 enum class Rank : uint8_t {
+  kControl = 1,    // what ctl reports from
   kRegistry = 2,   // list of heaps, arena assignment
   kBin = 3,
   kPages = 4,      // an arena's page runs

@@ -34,7 +34,21 @@ struct Statistics {
   uint64_t purged_bytes = 0;
 };
 
-Statistics gather_statistics();
+// One arena's part. Sums of bytes are those of Statistics, but for huge blocks, which belong to no arena.
+struct ArenaStatistics {
+  unsigned threads = 0;         // bound to it
+  size_t used_pages = 0;        // in slab and large runs
+  size_t slab_pages = 0;        // of them in slab runs
+  size_t dirty_pages = 0;
+  size_t muzzy_pages = 0;
+  size_t clean_pages = 0;
+  size_t small_bytes = 0;       // in slab runs' blocks that are with the program, or in threads' private lists
+  uint64_t purges = 0;
+  uint64_t purged_pages = 0;
+};
+
+// each: room for kMostArenas, all as just made, or null.
+Statistics gather_statistics(ArenaStatistics* each = nullptr);
 
 // Writes a summary for people.
 void print_summary(int fd);

@@ -2,6 +2,8 @@
 #include "acre/acre.h"
 
 #include "entry/api.h"
+#include "heap/registry.h"
+#include "tables/options.h"
 
 using namespace acre;
 
@@ -38,6 +40,24 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
   out->blocks = shape.capacity;
   out->alignment = smaller<size_t>(largest_power_of_two_in(shape.block_bytes), kSmallMax);
   out->smallest_request = index == 0 ? 0 : size_of_class(index - 1) + 1;
+  return 0;
+}
+
+ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
+  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice"};
+  if (index >= kOptionCount) return -1;
+  registry::start();  // the options are read then, if nothing was allocated before
+  const OptionInfo& info = kOptionTable[index];
+  out->name = info.name;
+  out->type = kTypes[static_cast<unsigned>(info.type)];
+  out->choices = option_value_name(index, 0);
+  out->default_value = info.initial;
+  out->least = info.least;
+  out->most = info.most;
+  out->value = option_value(index);
+  out->source = name_of(option_source(index));
+  out->changeable = info.change == Change::kAnyTime;
+  out->help = option_help(index);
   return 0;
 }
 

@@ -12,10 +12,8 @@
 
 namespace acre::api {
 
-inline void* out_of_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
+// More than the address space has.
+inline void* out_of_memory() { return acre::out_of_memory(SIZE_MAX); }
 
 ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
   size_t bytes;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomics.h"
 #include "control/statistics.h"
 #include "heap/registry.h"
 #include "tables/options.h"
@@ -28,10 +29,13 @@ __attribute__((constructor(101))) void on_load() {
   g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
 }
 
+// The option may have been changed since: to what stderr is now, if it was off at start-up.
 __attribute__((destructor(101))) void on_unload() {
+  if (!relaxed_load(options().stats_print)) return;
   struct stat file;
-  if (g_summary_fd < 0 || fstat(g_summary_fd, &file) != 0 || !same_file(file, g_summary_file)) return;
-  print_summary(g_summary_fd);
+  const int fd = g_summary_fd < 0 ? STDERR_FILENO : g_summary_fd;
+  if (fstat(fd, &file) != 0 || (g_summary_fd >= 0 && !same_file(file, g_summary_file))) return;
+  print_summary(fd);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/large.h"
@@ -37,8 +38,9 @@ ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
   return true;
 }
 
-// A thread whose heap is gone, or cannot be had.
+// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+  if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   write_link(slab, p, kEndOfList);
   slab::give_back(slab, low_address(p), link_of(p), 1);
 }

@@ -112,7 +112,7 @@ struct Heap : HotHeap {
 static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
 
 extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
-extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down at its end
+extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down, or that has none (fill.h)
 
 // One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
 extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -1,8 +1,9 @@
 #include "heap/large.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "heap/fill.h"
+#include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
 #include "os/os.h"
@@ -21,10 +22,37 @@ constinit std::atomic<unsigned> g_moves{0};
 // Where the calling thread's runs come from.
 Arena* arena_of_thread() {
   HotHeap* hot = t_heap;
-  if (hot == &kGoneHeap) return arenas::at(0);
-  Heap* heap = hot == &kUnbornHeap ? registry::birth() : static_cast<Heap*>(hot);
-  return heap == nullptr ? nullptr : heap->arena;
+  if (hot == &kUnbornHeap) {
+    registry::birth();
+    hot = t_heap;
+    if (hot == &kUnbornHeap) return nullptr;
+  }
+  return hot == &kGoneHeap ? arenas::at(0) : static_cast<Heap*>(hot)->arena;
 }
+
+// A slow-door event while blocks are filled.
+void tick_shared() {
+  Heap* heap = registry::enter_late_heap();
+  if (heap == nullptr) return;
+  tick(*heap);
+  registry::leave_late_heap(heap);
+}
+
+// By a thread without a heap.
+ACRE_COLD void allocated_late(Run* run, size_t zeroed) {
+  if (!fill::is_on()) return;
+  fill::new_bytes(pointer_to(run->base), zeroed, run->bytes(), run->fresh);
+  tick_shared();
+}
+
+// By a thread without a heap. A huge block's memory goes back to the system.
+ACRE_COLD void freeing_late(Run* run) {
+  if (!fill::is_on()) return;
+  if (run->kind == RunKind::kLarge) fill::freed_block(pointer_to(run->base), run->bytes());
+  tick_shared();
+}
+
+constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
 
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
@@ -94,29 +122,34 @@ Run* find_run(size_t n, size_t alignment) {
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
   Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
-  if (run == nullptr) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
-  if (Heap* heap = heap_if_any()) tick(*heap);
+  if (Heap* heap = heap_if_any()) {
+    tick(*heap);
+  } else {
+    allocated_late(run, zeroed ? n : 0);
+  }
   return block;
 }
 
 void free(Run* run) {
+  Heap* heap = heap_if_any();
+  if (ACRE_UNLIKELY(heap == nullptr)) freeing_late(run);
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
     run->home->free(run, true);
   }
-  if (Heap* heap = heap_if_any()) tick(*heap);
+  if (ACRE_LIKELY(heap != nullptr)) tick(*heap);
 }
 
+void forbid_resizing() { g_most_resized = 0; }
+
 void* resize(Run* run, size_t n) {
-  if (n > PTRDIFF_MAX) return nullptr;
   size_t pages = pages_for(n);
   if (pages == run->pages) return pointer_to(run->base);
+  if (n > g_most_resized) return nullptr;
   if (run->kind == RunKind::kHuge) {
     if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
     if (huge::resize_in_place(run, n)) return pointer_to(run->base);

@@ -16,4 +16,8 @@ void free(Run* run);
 // can't be done, with nothing changed.
 void* resize(Run* run, size_t n);
 
+// From now on no block's length in pages is changed so: each change is an allocation and a free, which are seen
+// (fill.h).
+void forbid_resizing();
+
 }  // namespace acre::large

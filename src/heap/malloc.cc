@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "tables/options.h"
 
 namespace acre {
 
@@ -24,34 +27,27 @@ void* allocate_in(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
     tick(heap);
-    if (!refill(heap, c)) {
-      errno = ENOMEM;
-      return nullptr;
-    }
+    if (!refill(heap, c)) return out_of_memory(kSmallMax);
   }
   return pop(slot);
 }
 
-// A thread whose heap is gone, in the last destructors: from one that such threads share.
+// A thread whose heap is gone, in the last destructors, or any thread while blocks are filled (fill.h): from one that
+// such threads share.
 ACRE_COLD void* allocate_late(SizeClass c) {
   Heap* heap = registry::enter_late_heap();
-  if (heap == nullptr) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (heap == nullptr) return out_of_memory(kSmallMax);
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
+  if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
   return block;
 }
 
 // The thread's first allocation.
-ACRE_COLD void* allocate_first(SizeClass c) {
+ACRE_NOINLINE void* allocate_first(SizeClass c) {
   Heap* heap = registry::birth();
-  if (heap == nullptr) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return allocate_in(*heap, c);
+  if (heap != nullptr) return allocate_in(*heap, c);
+  return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
 // What a live block is; ends the program if p is the start of none.
@@ -73,6 +69,17 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (ACRE_UNLIKELY(heap == &kUnbornHeap)) return allocate_first(c);
   if (ACRE_UNLIKELY(heap == &kGoneHeap)) return allocate_late(c);
   return allocate_in(*static_cast<Heap*>(heap), c);
+}
+
+ACRE_COLD void* out_of_memory(size_t n) {
+  if (relaxed_load(options().xmalloc)) {
+    Line<120> text;
+    text.add("out of memory: a block of ").add(n == kSmallMax ? "up to " : "").decimal(n);
+    text.add(" bytes was refused, and xmalloc is set");
+    fatal(text.c_str());
+  }
+  errno = ENOMEM;
+  return nullptr;
 }
 
 void* allocate_zeroed(size_t n) {

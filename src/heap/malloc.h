@@ -27,6 +27,10 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n) {
   return block;
 }
 
+// An allocation of n bytes has failed, or of a small block (kSmallMax): sets errno to ENOMEM and returns null, or ends
+// the program (xmalloc).
+void* out_of_memory(size_t n);
+
 // n zeroed bytes.
 void* allocate_zeroed(size_t n);
 

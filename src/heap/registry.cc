@@ -6,6 +6,7 @@
 #include <new>
 
 #include "heap/background.h"
+#include "heap/fill.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -21,6 +22,8 @@ constinit const HotHeap kGoneHeap{false};
 constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {
+
+constinit Mutex control_lock{Rank::kControl};
 
 namespace {
 
@@ -48,6 +51,7 @@ void start_once() {
   stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     read_options(environ);
+    fill::start();
     release_rate::set(options().release_rate);
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
@@ -175,8 +179,21 @@ void take_down(void* argument) {
 
 }  // namespace
 
+// While blocks are filled, threads have no heap of their own (fill.h): as if it was gone already. One is borrowed
+// and put back, so that from here on there is an arena.
+ACRE_COLD static void go_without_heap() {
+  Heap* heap = enter_late_heap();
+  if (heap == nullptr) return;
+  leave_late_heap(heap);
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);
+}
+
 Heap* birth() {
   start_once();
+  if (fill::is_on()) {
+    go_without_heap();
+    return nullptr;
+  }
   if (is_token_of_lost_heap(this_thread())) disown_runs_of(this_thread());
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;
@@ -233,6 +250,7 @@ bool has_threads() {
 // --- Fork -------------------------------------------------------------------------------------------------
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  control_lock.before_fork();
   g_lock.before_fork();
   arenas::before_fork();
   huge::before_fork();
@@ -250,6 +268,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
   g_lock.after_fork_in_parent();
+  control_lock.after_fork_in_parent();
 }
 
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
@@ -283,6 +302,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   reset_shared_allowance(allowed_pages);
   background::after_fork_in_child();
   g_lock.after_fork_in_child();
+  control_lock.after_fork_in_child();
   Mutex::end_fork();
 }
 

@@ -5,7 +5,8 @@
 
 namespace acre::registry {
 
-// Gives the calling thread its heap. Null when memory is refused.
+// Gives the calling thread its heap. Null when memory is refused, and t_heap is as it was; or when blocks are filled
+// (fill.h), and t_heap is &kGoneHeap then.
 Heap* birth();
 
 // For a thread whose heap is gone: one of the heaps that such threads share, its own until leave_late_heap().
@@ -26,6 +27,9 @@ bool has_threads();
 
 // Start-up that does not depend on the first allocation: called by the library's constructor.
 void start();
+
+// For what stands above the heap and looks at it: here, since a fork has to take it before all others.
+extern Mutex control_lock ACRE_HIDDEN;
 
 void before_fork();
 void after_fork_in_parent();

@@ -27,7 +27,7 @@ constinit std::atomic<size_t> g_automatic_bound{kLeastBound};
 constinit std::atomic<uint32_t> g_refusals{0};
 
 size_t shared_bound() {
-  const int64_t chosen = options().thread_cache_max;
+  const int64_t chosen = relaxed_load(options().thread_cache_max);
   return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
 }
 

@@ -176,6 +176,27 @@ size_t resident_bytes() {
   return pages * page_bytes();
 }
 
+long read_file(const char* path, char* buffer, size_t capacity) {
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (failed(fd)) return fd;
+  size_t size = 0;
+  long got;
+  char beyond;
+  do {
+    char* to = size < capacity ? buffer + size : &beyond;
+    got = raw_syscall(SYS_read, fd, as_long(to), size < capacity ? static_cast<long>(capacity - size) : 1);
+    if (got > 0) size += static_cast<size_t>(got);
+  } while ((got > 0 && size <= capacity) || got == -EINTR);
+  raw_syscall(SYS_close, fd);
+  if (got < 0) return got;
+  return size > capacity ? kTooLong : static_cast<long>(size);
+}
+
+long read_link(const char* path, char* buffer, size_t capacity) {
+  const long size = raw_syscall(SYS_readlinkat, AT_FDCWD, as_long(path), as_long(buffer), static_cast<long>(capacity));
+  return size == -EINVAL ? kNoLink : size;
+}
+
 #if ACRE_TESTING
 namespace testing {
 void refuse_requests(long allowed, long refused) {

@@ -75,6 +75,19 @@ size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
 uint64_t now_ms();                   // monotonic, coarse
 size_t resident_bytes();             // of this process, 0 if unknown
 
+// --- Files ------------------------------------------------------------------------------------------------
+
+// All of a file, without a 0 at its end. Returns its bytes; kTooLong: it has more than the buffer; another negative
+// number: it can't be read. Never waits, whatever the path names.
+long read_file(const char* path, char* buffer, size_t capacity);
+
+// The text of a symbolic link, cut off at the buffer's end. Returns its bytes; kNoLink: the path names something
+// else; another negative number: nothing is there.
+long read_link(const char* path, char* buffer, size_t capacity);
+
+inline constexpr long kTooLong = -1000000;  // no error number
+inline constexpr long kNoLink = -1000001;
+
 // --- Threads ------------------------------------------------------------------------------------------------
 
 // A detached thread with all signals blocked and a small stack. The C library allocates for it: no lock may be held.

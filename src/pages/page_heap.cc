@@ -6,6 +6,7 @@
 #include "pages/doorbell.h"
 #include "pages/metadata.h"
 #include "pages/window.h"
+#include "tables/options.h"
 
 namespace acre {
 
@@ -21,7 +22,8 @@ constexpr size_t kDoublingUpTo = size_t{32} << 20;
 constexpr size_t kGrowthShare = 8;
 constexpr size_t kMostGrowth = size_t{256} << 20;
 
-constexpr size_t growth(size_t had) {
+size_t growth(size_t had) {
+  if (options().chunk != 0) return static_cast<size_t>(options().chunk);
   if (had < kDoublingUpTo) return larger(had, kFirstGrowth);
   return smaller(larger(had / kGrowthShare, kDoublingUpTo), kMostGrowth);
 }

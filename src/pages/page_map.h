@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "base/atomics.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "pages/run.h"
@@ -34,7 +35,7 @@ class PageMap {
       const Address start = static_cast<Address>(&slot - leaves_) << kLeafShift;
       for (size_t i = 0; i < kLeafEntries; ++i) {
         Run* run = leaf[i].load(std::memory_order_acquire);
-        if (run != nullptr && run->base == start + (i << kPageShift)) visit(run);
+        if (run != nullptr && racy_load(run->base) == start + (i << kPageShift)) visit(run);
       }
     }
   }

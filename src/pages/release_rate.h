@@ -13,10 +13,7 @@ namespace acre::release_rate {
 // The decay curve decides.
 inline constexpr int64_t kByDecay = -1;
 
-// The option's range ends here, so that a second's worth cannot overflow.
-inline constexpr int64_t kMost = int64_t{1} << 50;
-
-// Bytes per second; 0: nothing is released by and by; kByDecay.
+// Bytes per second, at most kMostRate (tables/options.h), so that a second's worth cannot overflow; 0: nothing is released by and by; kByDecay.
 void set(int64_t bytes_per_second);
 int64_t get();
 

@@ -33,7 +33,7 @@ unsigned most() {
   static std::atomic<unsigned> cached{0};
   unsigned most = cached.load(std::memory_order_relaxed);
   if (most != 0) return most;
-  uint64_t wanted = options().arenas;
+  uint64_t wanted = static_cast<uint64_t>(options().arenas);
   if (wanted == 0) {
     unsigned processors = os::processors();
     wanted = processors == 1 ? 1 : uint64_t{kPerProcessor} * processors;
@@ -47,8 +47,8 @@ Arena* make() {
   void* memory = metadata::allocate(sizeof(Arena));
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
-  arena->pages.set_dirty_decay_ms(options().dirty_decay_ms);
-  arena->pages.set_muzzy_decay_ms(options().muzzy_decay_ms);
+  arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
+  arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
   return arena;
 }
 

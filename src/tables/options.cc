@@ -1,104 +1,74 @@
 #include "tables/options.h"
 
 #include <string.h>
-#include <sys/auxv.h>
 
-#include "base/text.h"
+#include "base/atomics.h"
 
 namespace acre {
 
 namespace {
 
 constinit Options g_options;
+constinit OptionSource g_sources[kOptionCount] = {};
 
-struct Entry {
-  const char* name;
-  bool is_bool;
-  int64_t least;
-  int64_t most;
-  void (*set)(int64_t value);
-};
-
-template <class T>
-constexpr bool kIsBool = false;
-template <>
-constexpr bool kIsBool<bool> = true;
-
-constexpr Entry kTable[] = {
-#define ACRE_X(name, type, initial, least, most, help) \
-  {#name, kIsBool<type>, least, most, [](int64_t value) { g_options.name = static_cast<type>(value); }},
-    ACRE_OPTIONS(ACRE_X)
-#undef ACRE_X
-};
-
-struct Slice {
-  const char* start;
-  size_t size;
-  bool is(const char* s) const { return strlen(s) == size && memcmp(s, start, size) == 0; }
-};
-
-bool parse_number(Slice text, int64_t* value) {
-  const bool negative = text.size > 1 && text.start[0] == '-';
-  int64_t n = 0;
-  for (size_t i = negative; i < text.size; ++i) {
-    const char c = text.start[i];
-    if (c < '0' || c > '9') return false;
-    if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, c - '0', &n)) return false;
+constexpr bool defaults_are_in_range() {
+  for (const OptionInfo& info : kOptionTable) {
+    if (info.initial < info.least || info.initial > info.most) return false;
   }
-  if (text.size == 0) return false;
-  *value = negative ? -n : n;
   return true;
 }
-
-bool parse_value(const Entry& entry, Slice text, int64_t* value) {
-  if (entry.is_bool && (text.is("true") || text.is("false"))) {
-    *value = text.is("true");
-    return true;
-  }
-  return parse_number(text, value) && *value >= entry.least && *value <= entry.most;
-}
-
-constexpr size_t kMostShown = 120;  // characters of a wrong setting
-
-void complain(const char* what, Slice text) {
-  Line<256> line;
-  line.add("acre: ACRE_CONF: ").add(what).add(" '");
-  for (size_t i = 0; i < text.size && i < kMostShown; ++i) line.add(text.start[i]);
-  if (text.size > kMostShown) line.add("...");
-  line.add("' is ignored\n");
-  write_all(2, line.c_str(), line.size());
-}
-
-void read_setting(Slice setting) {
-  const char* colon = static_cast<const char*>(memchr(setting.start, ':', setting.size));
-  if (colon == nullptr) return complain("setting without ':'", setting);
-  Slice name{setting.start, static_cast<size_t>(colon - setting.start)};
-  Slice text{colon + 1, setting.size - name.size - 1};
-  for (const Entry& entry : kTable) {
-    if (!name.is(entry.name)) continue;
-    int64_t value;
-    if (!parse_value(entry, text, &value)) return complain("value out of range in", setting);
-    return entry.set(value);
-  }
-  complain("unknown option in", setting);
-}
+static_assert(defaults_are_in_range());
 
 }  // namespace
 
 const Options& options() { return g_options; }
 
-void read_options(char** environment) {
-  static constexpr char kName[] = "ACRE_CONF=";
-  if (environment == nullptr || getauxval(AT_SECURE) != 0) return;
-  const char* text = nullptr;
-  for (char** at = environment; *at != nullptr; ++at) {
-    if (strncmp(*at, kName, sizeof kName - 1) == 0) text = *at + sizeof kName - 1;
+const char* name_of(OptionSource source) {
+  switch (source) {
+    case OptionSource::kDefault: return "default";
+    case OptionSource::kFile: return "/etc/acre.conf";
+    case OptionSource::kEnvironment: return "ACRE_CONF";
+    case OptionSource::kProgram: return "acre_conf";
+    case OptionSource::kRunTime: return "run time";
   }
-  while (text != nullptr && *text != '\0') {
-    size_t size = strcspn(text, ",");
-    if (size != 0) read_setting({text, size});
-    text += size + (text[size] == ',');
-  }
+  return "";
+}
+
+const char* option_help(unsigned index) {
+#define ACRE_X(name, type, initial, least, most, change, help) \
+  if (index == index_of(Option::name)) return help;
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+  return "";
+}
+
+const char* option_value_name(unsigned index, int64_t value) {
+  const char* names = "";
+#define ACRE_X(name, type, initial, least, most, change, help) \
+  if (index == index_of(Option::name)) names = type::kNames;
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+  for (; value > 0 && *names != '\0'; --value) names += strlen(names) + 1;
+  return names;
+}
+
+int64_t option_value(unsigned index) {
+#define ACRE_X(name, type, initial, least, most, change, help) \
+  if (index == index_of(Option::name)) return static_cast<int64_t>(relaxed_load(g_options.name));
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+  return 0;
+}
+OptionSource option_source(unsigned index) { return relaxed_load(g_sources[index]); }
+
+bool set_option(unsigned index, int64_t value, OptionSource source) {
+  if (value < kOptionTable[index].least || value > kOptionTable[index].most) return false;
+#define ACRE_X(name, type, initial, least, most, change, help) \
+  if (index == index_of(Option::name)) relaxed_store(g_options.name, static_cast<type::Value>(value));
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+  relaxed_store(g_sources[index], source);
+  return true;
 }
 
 }  // namespace acre

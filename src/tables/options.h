@@ -1,6 +1,8 @@
-// Options, declared once in the table below; the parser, the defaults and the printed list follow from it.
+// Options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and what
+// `acre options` prints follow from it.
 //
-// Read once at start-up from ACRE_CONF ("name:value,name:value"); ignored in set-user-id programs.
+// Read once at start-up from /etc/acre.conf, ACRE_CONF and the program's acre_conf; of an option that is set
+// twice the later setting counts.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +10,126 @@
 
 namespace acre {
 
-// X(name, type, default, least, most, help)
-#define ACRE_OPTIONS(X)                                                                                      \
-  X(stats_print, bool, 0, 0, 1, "print a summary to stderr when the program ends")                          \
-  X(arenas, uint64_t, 0, 0, 256, "most arenas; 0: one on one processor, else four times the processors")    \
-  X(dirty_decay_ms, int64_t, 10000, -1, INT64_MAX / 1000000, "time in which unused dirty pages are returned to " \
-    "the OS, in milliseconds; 0: at the next occasion, -1: never")                                          \
-  X(muzzy_decay_ms, int64_t, 0, -1, INT64_MAX / 1000000, "not 0: dirty pages become muzzy (MADV_FREE) before they " \
-    "are returned, and may be it for so many milliseconds; -1: for ever")                                   \
-  X(release_rate, int64_t, -1, -1, int64_t{1} << 50, "bytes of dirty pages returned to the OS in a second, in place " \
-    "of the decay times; 0: none, -1: the decay times hold")                                                 \
-  X(background_thread, bool, 0, 0, 1, "a thread that returns memory when the program is idle")              \
-  X(thread_cache_max, int64_t, -1, -1, INT64_MAX, "bytes of runs that all threads together may keep "        \
-    "beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of "     \
-    "it while there is one thread")                                                                         \
-  X(unit_table, bool, 1, 0, 1, "find runs by their place where address space allows; off: by the page map")
+// Filling with a pattern, for blocks at their allocation or when they are freed.
+enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
+
+// What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
+// other; then an empty one.
+enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice };
+struct Bool {
+  using Value = bool;
+  static constexpr OptionType kType = OptionType::kBool;
+  static constexpr const char kNames[] = "false\0true\0";
+};
+struct Number {
+  using Value = int64_t;
+  static constexpr OptionType kType = OptionType::kNumber;
+  static constexpr const char kNames[] = "";
+};
+struct Bytes {
+  using Value = int64_t;
+  static constexpr OptionType kType = OptionType::kBytes;
+  static constexpr const char kNames[] = "";
+};
+struct JunkChoice {
+  using Value = Junk;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "false\0true\0alloc\0free\0";
+};
+
+// Whether an option may be changed while the program runs, through ctl.
+enum class Change : uint8_t { kAtStart, kAnyTime };
+
+inline constexpr int64_t kMostMs = INT64_MAX / 1000000;
+inline constexpr int64_t kMostBytes = int64_t{1} << 47;
+inline constexpr int64_t kMostRate = int64_t{1} << 50;  // pages/release_rate.h
+inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h: kMostChunk
+
+// X(name, what it may be, default, least, most, change, help): a line an option.
+// clang-format off
+#define ACRE_OPTIONS(X) \
+  X(stats_print, Bool, 0, 0, 1, kAnyTime, "print a summary to stderr when the program ends") \
+  X(arenas, Number, 0, 0, 256, kAtStart, "most arenas; 0: one on one processor, else four times the processors") \
+  X(dirty_decay_ms, Number, 10000, -1, kMostMs, kAnyTime, "milliseconds in which unused dirty pages are returned; 0: at once; -1: never") \
+  X(muzzy_decay_ms, Number, 0, -1, kMostMs, kAnyTime, "not 0: dirty pages become muzzy (MADV_FREE) first, and may stay it for so many milliseconds; -1: for ever") \
+  X(release_rate, Bytes, -1, -1, kMostRate, kAnyTime, "so much goes back in a second, in place of the decay times; 0: nothing; -1: the decay times hold") \
+  X(background_thread, Bool, 0, 0, 1, kAtStart, "a thread that returns memory when the program is idle") \
+  X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
+  X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
+  X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
+  X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
+  X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
+  X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
+  X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
+  X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
+// clang-format on
 
 struct Options {
-#define ACRE_X(name, type, initial, least, most, help) type name = initial;
+#define ACRE_X(name, type, initial, least, most, change, help) type::Value name = static_cast<type::Value>(initial);
   ACRE_OPTIONS(ACRE_X)
 #undef ACRE_X
 };
 
-// The options in force. Written at start-up, before the program's threads, and read-only afterwards.
+// The options in force. Those that may change at any time are read through relaxed_load.
 const Options& options();
 
-// Reads ACRE_CONF out of an environment block. A wrong name or value is one line on stderr, and the default
-// stays.
+// --- The table, for those that go through it ----------------------------------------------------------------
+
+// Without pointers, which would have to be relocated in every process.
+struct OptionInfo {
+  char name[24];
+  OptionType type;
+  Change change;
+  int64_t initial;
+  int64_t least;
+  int64_t most;
+};
+
+inline constexpr OptionInfo kOptionTable[] = {
+#define ACRE_X(name, type, initial, least, most, change, help) \
+  {#name, type::kType, Change::change, initial, least, most},
+    ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+};
+inline constexpr unsigned kOptionCount = sizeof kOptionTable / sizeof kOptionTable[0];
+
+// An option's place in the table.
+enum class Option : unsigned {
+#define ACRE_X(name, type, initial, least, most, change, help) name,
+  ACRE_OPTIONS(ACRE_X)
+#undef ACRE_X
+};
+constexpr unsigned index_of(Option option) { return static_cast<unsigned>(option); }
+
+const char* option_help(unsigned index);
+
+// What value `value` of the option is called; an empty text if it has no name.
+const char* option_value_name(unsigned index, int64_t value);
+
+// Where an option's value is from.
+enum class OptionSource : uint8_t { kDefault, kFile, kEnvironment, kProgram, kRunTime };
+const char* name_of(OptionSource source);
+
+int64_t option_value(unsigned index);
+OptionSource option_source(unsigned index);
+
+// False, with nothing changed: the value is out of its range. Any thread, any time; does not look at `change`.
+bool set_option(unsigned index, int64_t value, OptionSource source);
+
+// --- Reading ------------------------------------------------------------------------------------------------
+
+struct OptionSources {
+  const char* file = nullptr;     // path of a file, or of a symbolic link whose text holds the settings
+  char** environment = nullptr;   // where to look for ACRE_CONF
+  const char* program = nullptr;  // text of acre_conf
+  bool privileged = false;        // set-user-id and the like: the environment is not trusted
+};
+
+// Reads the settings. A wrong one is one line on stderr, and is ignored; with abort or abort_conf the program
+// ends when all are read. Once, before the program's threads.
+void read_options(const OptionSources& sources);
+
+// From the program's real sources, with this environment.
 void read_options(char** environment);
 
 }  // namespace acre

@@ -78,9 +78,22 @@ TEST_P(RefusalsAtStart, OfEachOfTheFirstRequests) {
 
 TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   const std::string script = std::to_string(GetParam());
-  for (const char* conf : {"unit_table:0", "dirty_decay_ms:0", "thread_cache_max:0,arenas:1",
-                           "dirty_decay_ms:0,muzzy_decay_ms:5,background_thread:true"}) {
+  for (const char* conf : {"unit_table:0", "dirty_decay_ms:0", "thread_cache_max:0,arenas:1", "chunk:2M",
+                            "dirty_decay_ms:0,muzzy_decay_ms:5,background_thread:true"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
+  }
+}
+
+TEST_P(RefusalsAtStart, WhileBlocksAreFilled) {
+  const std::string script = std::to_string(GetParam());
+  for (const char* conf : {"junk:true", "zero:true,junk:free"}) {
+    EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
+  }
+  for (int k = 0; k < 24; k += GetParam() < 2 ? 1 : 5) {
+    for (const char* refused : {",1", ",1000000000"}) {
+      const std::string refuse = std::to_string(k) + refused;
+      EXPECT_EQ(in_new_image("survive", script, refuse, "junk:true"), "") << "refused: " << refuse;
+    }
   }
 }
 

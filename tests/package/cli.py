@@ -1,5 +1,6 @@
 """./acre: the program that `acre run` starts should not notice that it was started so."""
 
+import ctypes
 import json
 import os
 import signal
@@ -106,6 +107,60 @@ def check_stats(checks, acre):
                 "acre stats --classes prints a line a class, a title and a summary", table)
 
 
+def documented(page, title):
+    """The rows of a table in a page of the documentation, as lists of cells."""
+    lines = page.read_text().splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith(title))
+    rows = []
+    for line in lines[start + 2:]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
+    return rows
+
+
+def check_options(checks, acre, source):
+    ended = acre("options", "--json", environment=dict(acre.environment, ACRE_CONF="arenas:3,thread_cache_max:1G"))
+    try:
+        options = json.loads(ended.stdout)
+    except ValueError:
+        checks.that(False, "acre options --json prints JSON", ended)
+        return
+    by_name = {option["name"]: option for option in options}
+    checks.that([by_name["arenas"][key] for key in ("type", "default", "range", "value", "set_by")]
+                == ["number", "0", "0 … 256", "3", "ACRE_CONF"], "acre options tells what is set, and where",
+                by_name["arenas"])
+    checks.that(by_name["thread_cache_max"]["value"] == "1G" and by_name["unit_table"]["set_by"] == "default",
+                "acre options shows bytes in units, and defaults", ended)
+    in_source = [[f"`{option['name']}`", option["type"], option["default"], option["range"],
+                  "yes" if option["at_run_time"] else "no", option["help"]] for option in options]
+    in_page = documented(source / "docs/options.md", "| name | type | default ")
+    checks.that(in_page == in_source, "the table in docs/options.md is the library's",
+                "\n".join("| " + " | ".join(row) + " |" for row in in_source if row not in in_page))
+    table = acre("options")
+    checks.that(table.returncode == 0 and len(table.stdout.splitlines()) == len(options) + 1 and not table.stderr,
+                "acre options prints a line an option and a title", table)
+    wrong = acre("options", environment=dict(acre.environment, ACRE_CONF="arenas:900"))
+    checks.that(wrong.returncode == 0 and "'arenas:900' is ignored" in wrong.stderr,
+                "acre options says what is wrong in ACRE_CONF", wrong)
+
+
+class CtlNode(ctypes.Structure):
+    """struct acre_mallctl_node of include/acre/acre.h."""
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
+                ("readable", ctypes.c_int), ("writable", ctypes.c_int)]
+
+
+def check_ctl_page(checks, library, source):
+    ask, node, in_source = ctypes.CDLL(library).acre_mallctl_info, CtlNode(), []
+    while ask(len(in_source), ctypes.byref(node)) == 0:
+        access = "read, write" if node.writable else "read" if node.readable else "does"
+        in_source.append([f"`{node.name.decode()}`", f"`{node.type.decode()}`", access])
+    in_page = [row[:3] for row in documented(source / "docs/ctl.md", "| name | type | access |")]
+    checks.that(in_page == in_source, "the table in docs/ctl.md is the library's",
+                [row for row in in_page + in_source if row not in in_source or row not in in_page])
+
+
 def check_refusals(checks, acre, work):
     def ends(what, code, *arguments, **options):
         ended = acre(*arguments, **options)
@@ -126,6 +181,8 @@ def check_refusals(checks, acre, work):
     ends("unknown option", 2, "run", "--frobnicate", "true")
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
+    ends("unknown argument of options", 2, "options", "--frobnicate")
+    ends("no library to ask", 1, "options", "--lib", work / "nothing.so")
     ends("no library", 1, "run", "--lib", work / "nothing.so", "true")
     plain.chmod(0o755)
     ended = acre("run", "--", plain)
@@ -170,6 +227,8 @@ def check(checks, source, work):
     check_passes_through(checks, acre, library)
     check_environment(checks, acre)
     check_stats(checks, acre)
+    check_options(checks, acre, source)
+    check_ctl_page(checks, library, source)
     check_refusals(checks, acre, work)
     check_static_program(checks, acre, work)
     check_places(checks, acre, work)

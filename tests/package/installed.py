@@ -32,7 +32,8 @@ def install(checks, build, work):
     for name in ("libacre.so", "libacre.so.1", "libacre.a", "pkgconfig/acre.pc", "cmake/acre/acreConfig.cmake",
                  "cmake/acre/acreConfigVersion.cmake"):
         checks.that((prefix.libdir / name).exists(), f"{name} is installed")
-    checks.that((prefix.include / "acre/acre.h").exists(), "acre/acre.h is installed")
+    for header in ("acre/acre.h", "acre/jemalloc.h"):
+        checks.that((prefix.include / header).exists(), f"{header} is installed")
     return prefix
 
 

@@ -1,4 +1,4 @@
-// acre-test: libs=pthread
+// acre-test: libs=pthread conf=junk:true
 // Threads allocate and free at random; most blocks are freed by another thread than their own.
 #include "stress.h"
 

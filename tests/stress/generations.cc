@@ -1,4 +1,4 @@
-// acre-test: libs=pthread
+// acre-test: libs=pthread conf=junk:true
 // Threads are born and die all the time, and leave their blocks to those that come after.
 #include "stress.h"
 

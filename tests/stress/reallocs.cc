@@ -1,4 +1,4 @@
-// acre-test: libs=pthread
+// acre-test: libs=pthread conf=junk:true
 // Threads take each other's blocks, grow or shrink them, and put them back.
 #include "stress.h"
 

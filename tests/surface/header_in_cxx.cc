@@ -1,5 +1,6 @@
 // acre-test: not-preload
 // acre's header is C++ as well: C linkage, no complaint about exception specifications.
+#include <acre/jemalloc.h>
 #include <acre/acre.h>
 #include <acre/acre.h>
 

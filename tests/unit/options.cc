@@ -1,79 +1,165 @@
-// tables/options: what ACRE_CONF says, and what is said about what it says.
+// tables/options: what the sources say, which of them counts, and what is said about what they say.
 #include "tables/options.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <fstream>
 #include <string>
 #include <vector>
 
 namespace acre {
 namespace {
 
-constexpr char kDefaults[] =
-    "stats_print:false,arenas:0,dirty_decay_ms:10000,muzzy_decay_ms:0,release_rate:-1,background_thread:false,"
-    "thread_cache_max:-1,unit_table:true";
+unsigned index_named(const std::string& name) {
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    if (name == kOptionTable[i].name) return i;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+OptionSource source_of(const std::string& name) { return option_source(index_named(name)); }
 
-// Reads a made-up environment; returns what was written to stderr.
-std::string read(std::vector<std::string> variables) {
+// Reads made-up sources; returns what was written to stderr.
+std::string read(const OptionSources& sources) {
+  testing::internal::CaptureStderr();
+  read_options(sources);
+  return testing::internal::GetCapturedStderr();
+}
+
+std::string read_environment(std::vector<std::string> variables, bool privileged = false) {
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
-  testing::internal::CaptureStderr();
-  read_options(environment.data());
-  return testing::internal::GetCapturedStderr();
+  OptionSources sources;
+  sources.environment = environment.data();
+  sources.privileged = privileged;
+  return read(sources);
 }
-std::string conf(const std::string& text) { return read({"HOME=/", "ACRE_CONF=" + text, "TERM=none"}); }
+std::string conf(const std::string& text) { return read_environment({"HOME=/", "ACRE_CONF=" + text, "TERM=none"}); }
+
+std::string program(const std::string& text) {
+  OptionSources sources;
+  sources.program = text.c_str();
+  return read(sources);
+}
+
+void back_to_defaults() {
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    ASSERT_TRUE(set_option(i, kOptionTable[i].initial, OptionSource::kDefault)) << kOptionTable[i].name;
+  }
+}
 
 class OptionsTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(conf(kDefaults), ""); }
-  void TearDown() override { SetUp(); }
+  void SetUp() override { back_to_defaults(); }
+  void TearDown() override { back_to_defaults(); }
 };
 
-TEST_F(OptionsTest, Defaults) {
+TEST_F(OptionsTest, DefaultsAreTheTables) {
   const Options fresh;
   EXPECT_EQ(fresh.stats_print, false);
-  EXPECT_EQ(fresh.arenas, 0u);
+  EXPECT_EQ(fresh.arenas, 0);
   EXPECT_EQ(fresh.dirty_decay_ms, 10000);
   EXPECT_EQ(fresh.muzzy_decay_ms, 0);
   EXPECT_EQ(fresh.release_rate, -1);
   EXPECT_EQ(fresh.background_thread, false);
   EXPECT_EQ(fresh.thread_cache_max, -1);
   EXPECT_EQ(fresh.unit_table, true);
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    EXPECT_EQ(option_value(i), kOptionTable[i].initial) << kOptionTable[i].name;
+    EXPECT_EQ(option_source(i), OptionSource::kDefault) << kOptionTable[i].name;
+    EXPECT_GT(std::string(option_help(i)).size(), 10u) << kOptionTable[i].name;
+  }
 }
 
 TEST_F(OptionsTest, GoodValues) {
   EXPECT_EQ(conf("stats_print:true,arenas:256,dirty_decay_ms:-1,thread_cache_max:0,unit_table:0"), "");
   EXPECT_TRUE(options().stats_print);
-  EXPECT_EQ(options().arenas, 256u);
+  EXPECT_EQ(options().arenas, 256);
   EXPECT_EQ(options().dirty_decay_ms, -1);
   EXPECT_EQ(options().thread_cache_max, 0);
   EXPECT_FALSE(options().unit_table);
-  EXPECT_EQ(conf("muzzy_decay_ms:-1,release_rate:1125899906842624,background_thread:true"), "");
+  EXPECT_EQ(source_of("arenas"), OptionSource::kEnvironment);
+  EXPECT_EQ(source_of("chunk"), OptionSource::kDefault);
+  EXPECT_EQ(conf("muzzy_decay_ms:-1,release_rate:1024T,background_thread:true"), "");
   EXPECT_EQ(options().muzzy_decay_ms, -1);
   EXPECT_EQ(options().release_rate, int64_t{1} << 50);
   EXPECT_TRUE(options().background_thread);
-  EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:9223372036854775807"), "");
+  EXPECT_EQ(conf("stats_print:0,unit_table:1,thread_cache_max:140737488355328"), "");
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
-  EXPECT_EQ(options().thread_cache_max, INT64_MAX);
+  EXPECT_EQ(options().thread_cache_max, kMostBytes);
+}
+
+// The ends of every range are in it, and what is beyond is not.
+TEST_F(OptionsTest, EveryRange) {
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    const OptionInfo& info = kOptionTable[i];
+    const auto setting = [&](int64_t value) { return std::string(info.name) + ":" + std::to_string(value); };
+    if (info.type == OptionType::kChoice) continue;
+    EXPECT_EQ(conf(setting(info.least)), "");
+    EXPECT_EQ(option_value(i), info.least);
+    EXPECT_EQ(conf(setting(info.most)), "");
+    EXPECT_EQ(option_value(i), info.most);
+    EXPECT_FALSE(set_option(i, info.most + 1, OptionSource::kRunTime));
+    EXPECT_FALSE(set_option(i, info.least - 1, OptionSource::kRunTime));
+    EXPECT_EQ(option_value(i), info.most);
+    back_to_defaults();
+    EXPECT_NE(conf(setting(info.most + 1)), "");
+    EXPECT_NE(conf(setting(info.least - 1)), "");
+    EXPECT_EQ(option_value(i), info.initial);
+  }
+}
+
+TEST_F(OptionsTest, EveryNamedValue) {
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    const OptionInfo& info = kOptionTable[i];
+    for (int64_t value = 0; *option_value_name(i, value) != '\0'; ++value) {
+      EXPECT_EQ(conf(std::string(info.name) + ":" + option_value_name(i, value)), "");
+      EXPECT_EQ(option_value(i), value) << info.name;
+      EXPECT_LE(value, info.most);
+    }
+    EXPECT_STREQ(option_value_name(i, info.most + 1), "");
+    back_to_defaults();
+  }
+}
+
+TEST_F(OptionsTest, BytesTakeSuffixes) {
+  const std::pair<const char*, int64_t> cases[] = {{"7", 7}, {"0", 0}, {"1K", 1024}, {"3k", 3072}, {"64M", 64 << 20},
+                                                   {"2m", 2 << 20}, {"1G", 1 << 30}, {"128T", kMostBytes}};
+  for (const auto& [text, value] : cases) {
+    EXPECT_EQ(conf(std::string("thread_cache_max:") + text), "");
+    EXPECT_EQ(options().thread_cache_max, value) << text;
+  }
 }
 
 TEST_F(OptionsTest, EmptySettingsAndNoSettings) {
   EXPECT_EQ(conf(""), "");
-  EXPECT_EQ(conf(",,arenas:3,,dirty_decay_ms:5,"), "");
-  EXPECT_EQ(options().arenas, 3u);
-  EXPECT_EQ(options().dirty_decay_ms, 5);
-  EXPECT_EQ(read({"PATH=/bin", "ACRE_CONFX=arenas:7", "XACRE_CONF=arenas:8", "ACRE_CON=arenas:9"}), "");
-  EXPECT_EQ(read({}), "");
-  read_options(nullptr);
-  EXPECT_EQ(options().arenas, 3u);
+  EXPECT_EQ(conf(",,arenas:3,,thread_cache_max:5,"), "");
+  EXPECT_EQ(options().arenas, 3);
+  EXPECT_EQ(options().thread_cache_max, 5);
+  EXPECT_EQ(read_environment({"PATH=/bin", "ACRE_CONFX=arenas:7", "XACRE_CONF=arenas:8", "ACRE_CON=arenas:9"}), "");
+  EXPECT_EQ(read_environment({}), "");
+  EXPECT_EQ(read(OptionSources{}), "");
+  EXPECT_EQ(options().arenas, 3);
+}
+
+TEST_F(OptionsTest, LinesBlanksAndComments) {
+  EXPECT_EQ(conf(" # arenas:1\n\n arenas : 5 \r\n\tstats_print:\ttrue#,zzz:1\n#\n#x:1,y\n chunk:4M , thread_cache_max:9"), "");
+  EXPECT_EQ(options().arenas, 5);
+  EXPECT_TRUE(options().stats_print);
+  EXPECT_EQ(options().chunk, 4 << 20);
+  EXPECT_EQ(options().thread_cache_max, 9);
 }
 
 TEST_F(OptionsTest, TheLastSettingOfAnOptionHolds) {
   EXPECT_EQ(conf("arenas:3,arenas:4"), "");
-  EXPECT_EQ(options().arenas, 4u);
+  EXPECT_EQ(options().arenas, 4);
 }
 
 struct Bad {
@@ -87,45 +173,192 @@ void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.setting; }
 class OptionsBad : public testing::TestWithParam<Bad> {};
 
 TEST_P(OptionsBad, OneLineAndTheOthersHold) {
-  ASSERT_EQ(conf(kDefaults), "");
+  back_to_defaults();
   const std::string setting = GetParam().setting;
-  EXPECT_EQ(conf("arenas:7," + setting + ",dirty_decay_ms:123"),
-            "acre: ACRE_CONF: " + std::string(GetParam().message) + " '" + setting + "' is ignored\n");
-  EXPECT_EQ(options().arenas, 7u) << "before the bad one";
-  EXPECT_EQ(options().dirty_decay_ms, 123) << "after it";
+  EXPECT_EQ(conf("arenas:7," + setting + ",chunk:123"),
+            "acre: ACRE_CONF: '" + setting + "' is ignored: " + GetParam().message + "\n");
+  EXPECT_EQ(options().arenas, 7) << "before the bad one";
+  EXPECT_EQ(options().chunk, 123) << "after it";
   EXPECT_FALSE(options().stats_print);
   EXPECT_TRUE(options().unit_table);
   EXPECT_EQ(options().thread_cache_max, -1);
-  ASSERT_EQ(conf(kDefaults), "");
+  EXPECT_EQ(program(setting), "acre: acre_conf: '" + setting + "' is ignored: " + GetParam().message + "\n");
+  back_to_defaults();
 }
 
-constexpr char kRange[] = "value out of range in";
-constexpr char kUnknown[] = "unknown option in";
+constexpr char kArenas[] = "arenas is a number from 0 to 256";
+constexpr char kBytes[] = "thread_cache_max is a number of bytes (K, M, G and T may follow) from -1 to 128T";
+constexpr char kBool[] = "stats_print is false or true";
+constexpr char kUnknown[] = "there is no such option; `acre options` lists them";
+constexpr char kForm[] = "a setting is NAME:VALUE";
 INSTANTIATE_TEST_SUITE_P(
     Settings, OptionsBad,
-    testing::Values(Bad{"arenas:257", kRange}, Bad{"arenas:-1", kRange}, Bad{"arenas:", kRange},
-                    Bad{"arenas:-", kRange}, Bad{"arenas:4x", kRange}, Bad{"arenas: 4", kRange},
-                    Bad{"arenas:0x10", kRange}, Bad{"arenas:+4", kRange}, Bad{"arenas:true", kRange},
-                    Bad{"dirty_decay_ms:-2", kRange}, Bad{"dirty_decay_ms:9223372036855", kRange},
-                    Bad{"dirty_decay_ms:-9223372036854775807", kRange},
-                    Bad{"dirty_decay_ms:-9223372036854775808", kRange},
-                    Bad{"dirty_decay_ms:18446744073709551616", kRange},
-                    Bad{"dirty_decay_ms:18446744073709551626", kRange}, Bad{"muzzy_decay_ms:-2", kRange},
-                    Bad{"release_rate:-2", kRange}, Bad{"release_rate:1125899906842625", kRange},
-                    Bad{"background_thread:2", kRange}, Bad{"decay_ms:1000", kUnknown},
-                    Bad{"thread_cache_max:9223372036854775808", kRange},
-                    Bad{"thread_cache_max:-2", kRange}, Bad{"thread_cache_max:-9223372036854775809", kRange},
-                    Bad{"thread_cache_max:99999999999999999999999", kRange}, Bad{"stats_print:2", kRange},
-                    Bad{"stats_print:yes", kRange}, Bad{"stats_print:TRUE", kRange},
-                    Bad{"stats_print", "setting without ':'"}, Bad{"stats_prin:1", kUnknown},
-                    Bad{"stats_print2:1", kUnknown}, Bad{":1", kUnknown}, Bad{" arenas:1", kUnknown}));
+    testing::Values(Bad{"arenas:257", kArenas}, Bad{"arenas:-1", kArenas}, Bad{"arenas:", kArenas},
+                    Bad{"arenas:-", kArenas}, Bad{"arenas:4x", kArenas}, Bad{"arenas:4 4", kArenas},
+                    Bad{"arenas:0x10", kArenas}, Bad{"arenas:+4", kArenas}, Bad{"arenas:true", kArenas},
+                    Bad{"arenas:1K", kArenas}, Bad{"arenas:18446744073709551616", kArenas},
+                    Bad{"arenas:18446744073709551617", kArenas}, Bad{"arenas:4:4", kArenas},
+                    Bad{"thread_cache_max:9223372036854775808", kBytes}, Bad{"thread_cache_max:K", kBytes},
+                    Bad{"thread_cache_max:1KK", kBytes}, Bad{"thread_cache_max:129T", kBytes},
+                    Bad{"thread_cache_max:9223372036854775807K", kBytes}, Bad{"thread_cache_max:-K", kBytes},
+                    Bad{"thread_cache_max:-2", kBytes}, Bad{"thread_cache_max:-9223372036854775809", kBytes},
+                    Bad{"thread_cache_max:99999999999999999999999", kBytes}, Bad{"thread_cache_max:1 K", kBytes},
+                    Bad{"stats_print:2", kBool}, Bad{"stats_print:-1", kBool},
+                    Bad{"stats_print:yes", kBool}, Bad{"stats_print:TRUE", kBool}, Bad{"stats_print:truer", kBool},
+                    Bad{"stats_print:", kBool}, Bad{"stats_print", kForm}, Bad{"decay_ms:1000", kUnknown}, Bad{"stats_prin:1", kUnknown},
+                    Bad{"stats_print2:1", kUnknown}, Bad{":1", kUnknown}, Bad{":", kUnknown}, Bad{"x y:1", kUnknown}));
 
 TEST_F(OptionsTest, AVeryLongBadSettingIsStillOneLine) {
-  const std::string message = conf(std::string(1000, 'x') + ":1");
-  EXPECT_EQ(message.rfind("acre: ACRE_CONF: unknown option in 'xxx", 0), 0u);
-  ASSERT_FALSE(message.empty());
-  EXPECT_EQ(message.back(), '\n');
+  const std::string message = conf(std::string(1000, 'x') + "\x1b\x7f:1");
+  EXPECT_EQ(message.rfind("acre: ACRE_CONF: 'xxx", 0), 0u);
+  EXPECT_NE(message.find("...' is ignored: there is no such option"), std::string::npos);
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1);
+  EXPECT_EQ(message.back(), '\n');
+}
+
+TEST_F(OptionsTest, ControlCharactersAreNotShown) {
+  EXPECT_EQ(conf("a\x1b[2J\x7f\a:1"), "acre: ACRE_CONF: 'a?[2J??:1' is ignored: " + std::string(kUnknown) + "\n");
+}
+
+// --- Files ------------------------------------------------------------------------------------------------
+
+class OptionsFile : public OptionsTest {
+ protected:
+  void SetUp() override {
+    OptionsTest::SetUp();
+    char name[] = "/tmp/acre-options-XXXXXX";
+    folder_ = mkdtemp(name);
+    path_ = folder_ + "/acre.conf";
+  }
+  void TearDown() override {
+    unlink(path_.c_str());
+    unlink((folder_ + "/target").c_str());
+    rmdir(path_.c_str());
+    rmdir(folder_.c_str());
+    OptionsTest::TearDown();
+  }
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+  std::string read_file() {
+    OptionSources sources;
+    sources.file = path_.c_str();
+    return read(sources);
+  }
+
+  std::string folder_, path_;
+};
+
+TEST_F(OptionsFile, NoFile) { EXPECT_EQ(read_file(), ""); }
+
+TEST_F(OptionsFile, LinesOfAFile) {
+  write("# the machine's\narenas:3\nstats_print:true, chunk:1G # two\n");
+  EXPECT_EQ(read_file(), "");
+  EXPECT_EQ(options().arenas, 3);
+  EXPECT_TRUE(options().stats_print);
+  EXPECT_EQ(options().chunk, 1 << 30);
+  EXPECT_EQ(source_of("arenas"), OptionSource::kFile);
+}
+
+TEST_F(OptionsFile, ItsErrorsNameIt) {
+  write("arenas:300\nchunk:1K");
+  EXPECT_EQ(read_file(), "acre: /etc/acre.conf: 'arenas:300' is ignored: arenas is a number from 0 to 256\n");
+  EXPECT_EQ(options().chunk, 1024);
+}
+
+TEST_F(OptionsFile, EmptyFileAndZeroBytes) {
+  write("");
+  EXPECT_EQ(read_file(), "");
+  write(std::string("arenas:3,\0:1,chunk:7", 20));
+  EXPECT_EQ(read_file(), "acre: /etc/acre.conf: '?:1' is ignored: " + std::string(kUnknown) + "\n");
+  EXPECT_EQ(options().arenas, 3);
+  EXPECT_EQ(options().chunk, 7);
+}
+
+TEST_F(OptionsFile, TextOfALink) {
+  ASSERT_EQ(symlink("arenas:6,chunk:2K", path_.c_str()), 0);
+  EXPECT_EQ(read_file(), "");
+  EXPECT_EQ(options().arenas, 6);
+  EXPECT_EQ(options().chunk, 2048);
+  EXPECT_EQ(source_of("arenas"), OptionSource::kFile);
+}
+
+TEST_F(OptionsFile, ALinkToAFile) {
+  std::ofstream(folder_ + "/target") << "arenas:8\n";
+  ASSERT_EQ(symlink("target", path_.c_str()), 0);
+  EXPECT_EQ(read_file(), "");
+  EXPECT_EQ(options().arenas, 8);
+}
+
+TEST_F(OptionsFile, ALinkToNothing) {
+  ASSERT_EQ(symlink("/no/such/file", path_.c_str()), 0);
+  EXPECT_EQ(read_file(), "acre: /etc/acre.conf: '/no/such/file' is ignored: a setting is NAME:VALUE\n");
+}
+
+TEST_F(OptionsFile, TheLongestFileAndOneMore) {
+  const std::string line = "arenas:9\n";
+  write(line + std::string((16 << 10) - line.size(), '#'));
+  EXPECT_EQ(read_file(), "");
+  EXPECT_EQ(options().arenas, 9);
+  back_to_defaults();
+  write(line + std::string((16 << 10) + 1 - line.size(), '#'));
+  EXPECT_EQ(read_file(), "acre: " + path_ + " is ignored: it has more than 16384 bytes\n");
+  EXPECT_EQ(options().arenas, 0);
+}
+
+TEST_F(OptionsFile, WhatIsNoFile) {
+  ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
+  EXPECT_EQ(read_file(), "acre: " + path_ + " is ignored: it cannot be read\n");
+  ASSERT_EQ(rmdir(path_.c_str()), 0);
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);  // which nobody writes to: it is not waited for
+  EXPECT_EQ(read_file(), "");
+}
+
+// --- Several sources ----------------------------------------------------------------------------------------
+
+TEST_F(OptionsFile, TheFileThenTheEnvironmentThenTheProgram) {
+  write("arenas:1,chunk:1,thread_cache_max:1,stats_print:1");
+  char variable[] = "ACRE_CONF=arenas:2,chunk:2,thread_cache_max:2,wrong";
+  char* environment[] = {variable, nullptr};
+  OptionSources sources{path_.c_str(), environment, "arenas:3,chunk:4T", false};
+  EXPECT_EQ(read(sources),
+            "acre: ACRE_CONF: 'wrong' is ignored: a setting is NAME:VALUE\n"
+            "acre: acre_conf: 'chunk:4T' is ignored: chunk is a number of bytes (K, M, G and T may follow) from 0 to 1G\n");
+  EXPECT_EQ(options().arenas, 3);
+  EXPECT_EQ(options().chunk, 2) << "what the program says is wrong";
+  EXPECT_EQ(options().thread_cache_max, 2);
+  EXPECT_TRUE(options().stats_print);
+  EXPECT_EQ(source_of("arenas"), OptionSource::kProgram);
+  EXPECT_EQ(source_of("chunk"), OptionSource::kEnvironment);
+  EXPECT_EQ(source_of("stats_print"), OptionSource::kFile);
+}
+
+TEST_F(OptionsFile, PrivilegedProgramsDoNotReadTheEnvironment) {
+  write("arenas:1");
+  char variable[] = "ACRE_CONF=arenas:2,wrong";
+  char* environment[] = {variable, nullptr};
+  OptionSources sources{path_.c_str(), environment, "chunk:3", true};
+  EXPECT_EQ(read(sources), "");
+  EXPECT_EQ(options().arenas, 1);
+  EXPECT_EQ(options().chunk, 3);
+}
+
+// --- abort, abort_conf --------------------------------------------------------------------------------------
+
+using OptionsDeath = OptionsTest;
+
+TEST_F(OptionsDeath, AbortConfEndsTheProgramAfterAllIsRead) {
+  const auto dies_of = [](const char* text, const char* pattern) {
+    EXPECT_EXIT(
+        {
+          OptionSources sources;
+          sources.program = text;
+          read_options(sources);
+        },
+        testing::KilledBySignal(SIGABRT), pattern);
+  };
+  dies_of("abort_conf:true,x:1", "'x:1' is ignored.*\nacre: wrong settings end the program, since abort_conf is set");
+  dies_of("x:1,abort_conf:true", "since abort_conf is set");
+  dies_of("x:1,y:1,abort:true", "'x:1'.*\n.*'y:1'.*\n.*since abort is set");
+  EXPECT_EQ(program("abort_conf:true,arenas:2"), "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "pages/metadata.h"
 #include "support.h"
+#include "tables/options.h"
 
 namespace acre {
 namespace {
@@ -44,6 +45,18 @@ TEST_F(PageHeapTest, TheFirstRunTakesAChunk) {
   EXPECT_EQ(counts.used, 3u);
   EXPECT_EQ(counts.clean, counts.obtained - 3);
   EXPECT_EQ(counts.dirty, 0u);
+}
+
+TEST_F(PageHeapTest, TheOptionChunkIsTheStep) {
+  constexpr unsigned chunk = index_of(Option::chunk);
+  ASSERT_TRUE(set_option(chunk, (7 << 20) + 1, OptionSource::kRunTime));
+  allocate(3);
+  EXPECT_EQ(heap.counts().obtained, 4 * kPagesPerHugePage) << "rounded up";
+  allocate(4 * kPagesPerHugePage);
+  EXPECT_EQ(heap.counts().obtained, 8 * kPagesPerHugePage);
+  allocate(20 * kPagesPerHugePage);
+  EXPECT_GE(heap.counts().obtained, 24 * kPagesPerHugePage) << "more than a step";
+  ASSERT_TRUE(set_option(chunk, 0, OptionSource::kDefault));
 }
 
 TEST_F(PageHeapTest, WhatWasTouchedIsDirtyWhatWasNotIsClean) {

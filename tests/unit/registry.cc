@@ -55,6 +55,32 @@ TEST(Registry, AThreadGetsItsHeapWithItsFirstAllocation) {
   EXPECT_EQ(registry::live_heaps(), before);
 }
 
+TEST(Registry, AThreadThatOnlyFreesLargeBlocksGetsNoHeapAndMakesNone) {
+  std::vector<void*> blocks;
+  for (size_t size : {size_t{100000}, size_t{10} << 20, size_t{70} << 20}) {
+    blocks.push_back(acre_malloc(size));
+  }
+  const unsigned before = registry::live_heaps();
+  std::thread([&] {
+    for (void* block : blocks) acre_free(block);
+    EXPECT_EQ(heap_if_any(), nullptr);
+    EXPECT_EQ(registry::live_heaps(), before);
+  }).join();
+  EXPECT_EQ(registry::live_heaps(), before);
+}
+
+// It has an outbox then.
+TEST(Registry, AThreadThatFreesASmallBlockGetsAHeap) {
+  void* block = acre_malloc(100);
+  const unsigned before = registry::live_heaps();
+  std::thread([&] {
+    acre_free(block);
+    EXPECT_NE(heap_if_any(), nullptr);
+    EXPECT_EQ(registry::live_heaps(), before + 1);
+  }).join();
+  EXPECT_EQ(registry::live_heaps(), before);
+}
+
 TEST(Registry, EndedThreadsLeaveNothing) {
   live_a_little(1);
   std::thread(live_a_little, 2).join();

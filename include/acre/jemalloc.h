@@ -1,0 +1,24 @@
+/* Names of jemalloc's that acre has too, as jemalloc's manual page describes them. acre/acre.h has each of them with
+ * the prefix acre_. docs/ctl.md lists the nodes.
+ */
+#ifndef ACRE_JEMALLOC_H
+#define ACRE_JEMALLOC_H
+
+#include <acre/acre.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In the place of an arena's index: all arenas together. */
+#define MALLCTL_ARENAS_ALL 4096
+
+int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
+int mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
+int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

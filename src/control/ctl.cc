@@ -1,0 +1,206 @@
+#include "control/ctl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "control/nodes.h"
+
+namespace acre::ctl {
+
+namespace {
+
+constexpr unsigned kMostComponents = 5;
+constexpr unsigned kNoNode = kNodes;
+
+// A node, and the number in its name if it has one.
+struct Place {
+  unsigned node = kNoNode;
+  size_t index = 0;
+};
+
+struct Component {
+  const char* start;
+  size_t size;
+  bool is(const Component& other) const { return size == other.size && memcmp(start, other.start, size) == 0; }
+  bool is_index() const { return size == 1 && *start == '#'; }
+};
+
+// The components of a name, one after the other.
+class Components {
+ public:
+  explicit Components(const char* name) : rest_(name) {}
+  bool next(Component* out) {
+    if (rest_ == nullptr) return false;
+    const char* dot = strchr(rest_, '.');
+    *out = {rest_, dot == nullptr ? strlen(rest_) : static_cast<size_t>(dot - rest_)};
+    rest_ = dot == nullptr ? nullptr : dot + 1;
+    return true;
+  }
+
+ private:
+  const char* rest_;
+};
+
+bool parse_index(Component text, size_t* index) {
+  size_t n = 0;
+  for (size_t i = 0; i < text.size; ++i) {
+    const char c = text.start[i];
+    if (c < '0' || c > '9') return false;
+    if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, static_cast<size_t>(c - '0'), &n)) return false;
+  }
+  *index = n;
+  return text.size != 0;
+}
+
+// Does this node's name begin with all components of `name`? whole: and has it no more?
+bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
+  Components pattern(node(at).name), given(name);
+  Component wanted, got;
+  while (given.next(&got)) {
+    if (!pattern.next(&wanted)) return false;
+    if (!wanted.is_index()) {
+      if (!wanted.is(got)) return false;
+    } else if (!parse_index(got, index) || !is_valid_index(at, *index)) {
+      return false;
+    }
+  }
+  *whole = !pattern.next(&wanted);
+  return true;
+}
+
+Place find_name(const char* name, bool whole_name) {
+  for (unsigned i = 0; i < kNodes; ++i) {
+    Place place{i, 0};
+    bool whole;
+    if (matches(i, name, &whole, &place.index) && (whole || !whole_name)) return place;
+  }
+  return {};
+}
+
+// The first node whose name begins with the same `count` components as this one's.
+unsigned first_with(unsigned at, unsigned count) {
+  const char* name = node(at).name;
+  Components components(name);
+  Component last{name, 0};
+  for (unsigned i = 0; i < count; ++i) components.next(&last);
+  const size_t size = static_cast<size_t>(last.start + last.size - name);
+  unsigned first = 0;
+  for (;; ++first) {
+    const char* other = node(first).name;
+    if (strncmp(other, name, size) == 0 && (other[size] == '.' || other[size] == '\0')) return first;
+  }
+}
+
+// Writes the node's MIB; returns its length.
+unsigned make_mib(const Place& place, size_t* mib) {
+  Components components(node(place.node).name);
+  Component component;
+  unsigned count = 0;
+  while (components.next(&component)) {
+    mib[count] = component.is_index() ? place.index : first_with(place.node, count + 1);
+    ++count;
+  }
+  return count;
+}
+
+// The last component of a name is its own: it says which node is meant, if the others agree.
+Place find_mib(const size_t* mib, size_t length) {
+  if (length == 0 || length > kMostComponents || mib[length - 1] >= kNodes) return {};
+  Place place{static_cast<unsigned>(mib[length - 1]), 0};
+  Components components(node(place.node).name);
+  Component component;
+  for (size_t i = 0; components.next(&component); ++i) {
+    if (i < length && component.is_index()) place.index = mib[i];
+  }
+  size_t own[kMostComponents];
+  if (make_mib(place, own) != length || memcmp(own, mib, length * sizeof own[0]) != 0) return {};
+  if (strchr(node(place.node).name, '#') != nullptr && !is_valid_index(place.node, place.index)) return {};
+  return place;
+}
+
+size_t size_of(Type type) {
+  switch (type) {
+    case Type::kVoid: return 0;
+    case Type::kBool: return sizeof(bool);
+    case Type::kUnsigned: return sizeof(unsigned);
+    case Type::kU32: return sizeof(uint32_t);
+    case Type::kU64: return sizeof(uint64_t);
+    case Type::kSize: return sizeof(size_t);
+    case Type::kSsize: return sizeof(ssize_t);
+    case Type::kString: return sizeof(const char*);
+  }
+  return 0;
+}
+
+int read_out(const Place& place, void* oldp, size_t* oldlenp) {
+  Value value{};
+  if (const int error = read(place.node, place.index, &value)) return error;
+  const size_t size = size_of(node(place.node).type);
+  const size_t copied = smaller(size, *oldlenp);
+  const bool fits = *oldlenp == size;
+  memcpy(oldp, &value, copied);  // all members begin where the union does
+  *oldlenp = copied;
+  return fits ? 0 : EINVAL;
+}
+
+int write_in(const Place& place, const void* newp) {
+  Value value{};
+  memcpy(&value, newp, size_of(node(place.node).type));
+  if (node(place.node).type == Type::kBool) value.of_bool = *static_cast<const unsigned char*>(newp) != 0;
+  return write(place.node, place.index, value);
+}
+
+int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
+  if (place.node == kNoNode) return ENOENT;
+  const Node& what = node(place.node);
+  if (what.type == Type::kVoid) {
+    const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
+    return nothing ? act(place.node, place.index) : EPERM;
+  }
+  if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
+  if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
+  const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
+  if (newp != nullptr && write_first) {
+    if (const int error = write_in(place, newp)) return error;
+  }
+  if (oldp != nullptr && oldlenp != nullptr) {
+    if (const int error = read_out(place, oldp, oldlenp)) return error;
+  }
+  return newp != nullptr && !write_first ? write_in(place, newp) : 0;
+}
+
+}  // namespace
+
+int by_name(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
+  return access(find_name(name, true), oldp, oldlenp, newp, newlen);
+}
+
+int by_mib(const size_t* mib, size_t length, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
+  return access(find_mib(mib, length), oldp, oldlenp, newp, newlen);
+}
+
+int name_to_mib(const char* name, size_t* mib, size_t* length) {
+  const Place place = find_name(name, false);
+  if (place.node == kNoNode) return ENOENT;
+  size_t whole[kMostComponents];
+  make_mib(place, whole);
+  Components given(name);
+  Component unused;
+  size_t count = 0;
+  while (given.next(&unused)) ++count;
+  *length = smaller(*length, count);
+  for (size_t i = 0; i < *length; ++i) mib[i] = whole[i];
+  return 0;
+}
+
+bool node_info(unsigned index, NodeInfo* out) {
+  static constexpr char kTypes[][16] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
+                                           "const char *"};
+  if (index >= kNodes) return false;
+  const Node& what = node(index);
+  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.type != Type::kVoid, what.writable};
+  return true;
+}
+
+}  // namespace acre::ctl

@@ -1,0 +1,220 @@
+#include "control/nodes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "acre/acre.h"
+#include "control/ctl.h"
+#include "control/snapshot.h"
+#include "heap/registry.h"
+#include "os/os.h"
+#include "pages/release_rate.h"
+
+namespace acre::ctl {
+
+namespace {
+
+struct Table {
+  Node node[kNodes];
+
+  constexpr Table() {
+    unsigned at = 0;
+#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, false);
+#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, true);
+#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, false);
+    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#undef ACRE_R
+#undef ACRE_W
+#undef ACRE_V
+    for (const OptionInfo& info : kOptionTable) {
+      const Type type = info.type == OptionType::kBool     ? Type::kBool
+                        : info.type == OptionType::kChoice ? Type::kString
+                                                           : Type::kSsize;
+      node[at++] = Node("opt.", info.name, type, info.change == Change::kAnyTime && type != Type::kString);
+    }
+  }
+};
+constexpr Table kTable;
+
+constexpr bool same_names(const Node& a, const Node& b) {
+  for (unsigned i = 0; i < sizeof a.name; ++i) {
+    if (a.name[i] != b.name[i]) return false;
+  }
+  return true;
+}
+constexpr bool names_differ() {
+  for (unsigned i = 0; i < kNodes; ++i) {
+    for (unsigned j = 0; j < i; ++j) {
+      if (same_names(kTable.node[i], kTable.node[j])) return false;
+    }
+  }
+  return true;
+}
+static_assert(names_differ(), "two ctl nodes have the same name");
+
+// --- What the table's expressions call ------------------------------------------------------------------------
+
+// Large sizes are whole pages, up to where each block is a mapping of its own.
+constexpr size_t kLargestRun = size_t{64} << 20;
+constexpr unsigned kLargeSizes = (kLargestRun - kSmallMax) / kPageBytes;
+
+const char* version() { return ACRE_VERSION; }
+constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
+
+size_t active(const ArenaStatistics& s) { return s.used_pages * kPageBytes; }
+size_t resident(const ArenaStatistics& s) { return active(s) + (s.dirty_pages + s.muzzy_pages) * kPageBytes; }
+size_t large_bytes(const ArenaStatistics& s) {
+  return (s.used_pages - smaller(s.used_pages, s.slab_pages)) * kPageBytes;
+}
+size_t allocated(const ArenaStatistics& s) { return s.small_bytes + large_bytes(s); }
+
+// A thread that has not allocated yet is given its arena now.
+unsigned arena_of_thread(int* error) {
+  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
+  if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
+  return heap == nullptr ? 0 : heap->arena->index;
+}
+
+int renew() { return refresh() ? 0 : EAGAIN; }
+
+int flush_thread() {
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  return 0;
+}
+
+template <class Action>
+int for_arenas(size_t index, Action action) {
+  const unsigned count = arenas::count();
+  if (index < count) action(arenas::at(static_cast<unsigned>(index))->pages);
+  for (unsigned i = 0; index == kAllArenas && i < count; ++i) action(arenas::at(i)->pages);
+  return 0;
+}
+void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
+void purge(PageHeap& pages) { pages.purge_to(0); }
+
+// of: which of the two times, by the option that it begins with.
+int64_t decay_time(Option of, size_t index, int* error) {
+  if (index >= arenas::count()) {
+    *error = EFAULT;
+    return 0;
+  }
+  PageHeap& pages = arenas::at(static_cast<unsigned>(index))->pages;
+  return of == Option::muzzy_decay_ms ? pages.muzzy_decay_ms() : pages.dirty_decay_ms();
+}
+
+int set_decay_time(Option of, size_t index, int64_t ms) {
+  const OptionInfo& info = kOptionTable[index_of(of)];
+  if (ms < info.least || ms > info.most || (index >= arenas::count() && index != kAllArenas)) return EFAULT;
+  return for_arenas(index, [of, ms](PageHeap& pages) {
+    of == Option::muzzy_decay_ms ? pages.set_muzzy_decay_ms(ms) : pages.set_dirty_decay_ms(ms);
+    decay(pages);
+  });
+}
+
+// For arenas that are made from now on.
+int set_default_decay_time(Option of, int64_t ms) {
+  return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
+}
+
+int change_option(unsigned option, int64_t value) {
+  if (!set_option(option, value, OptionSource::kRunTime)) return EINVAL;
+  switch (static_cast<Option>(option)) {
+    case Option::dirty_decay_ms:
+    case Option::muzzy_decay_ms: return set_decay_time(static_cast<Option>(option), kAllArenas, value);
+    case Option::release_rate: release_rate::set(value); return 0;
+    default: return 0;  // whoever needs it looks at it each time
+  }
+}
+
+// --- Values by type ---------------------------------------------------------------------------------------------
+
+// A type's member of Value, and a value of the program's in it.
+#define ACRE_TYPE(name, type, member)                                     \
+  struct name {                                                           \
+    static void put(Value* to, type value) { to->member = value; }        \
+    [[maybe_unused]] static type get(const Value& from) { return from.member; } \
+  }
+ACRE_TYPE(Bool, bool, of_bool);
+ACRE_TYPE(Unsigned, unsigned, of_unsigned);
+ACRE_TYPE(U32, uint32_t, of_u32);
+ACRE_TYPE(U64, uint64_t, of_u64);
+ACRE_TYPE(Size, size_t, of_size);
+ACRE_TYPE(Ssize, ssize_t, of_ssize);
+ACRE_TYPE(String, const char*, of_string);
+#undef ACRE_TYPE
+
+bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
+
+int read_option(unsigned option, Value* value) {
+  const int64_t now = option_value(option);
+  switch (kOptionTable[option].type) {
+    case OptionType::kBool: Bool::put(value, now != 0); break;
+    case OptionType::kChoice: String::put(value, option_value_name(option, now)); break;
+    default: Ssize::put(value, now); break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Node& node(unsigned index) { return kTable.node[index]; }
+
+bool is_valid_index(unsigned node, size_t index) {
+  const char* name = kTable.node[node].name;
+  if (begins_with(name, "arenas.bin.")) return index < kSmallClasses;
+  if (begins_with(name, "arenas.lextent.")) return index < kLargeSizes;
+  if (begins_with(name, "stats.")) return index < arenas::count() || index == kAllArenas;
+  return index < arenas::most() || index == kAllArenas;
+}
+
+int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {
+  if (node >= kOwnNodes) return read_option(node - kOwnNodes, value);
+  const char* name = kTable.node[node].name;
+  if ((begins_with(name, "stats.") || begins_with(name, "epoch")) && !refresh_once()) return EAGAIN;
+  int error = 0;
+  unsigned at = 0;
+#define ACRE_R(name, type, expression) \
+  if (node == at++) type::put(value, expression);
+#define ACRE_W(name, type, expression, change) ACRE_R(name, type, expression)
+#define ACRE_V(name, action) ++at;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#undef ACRE_R
+#undef ACRE_W
+#undef ACRE_V
+  return error;
+}
+
+int write(unsigned node, size_t index, Value value) {
+  if (node >= kOwnNodes) {
+    const unsigned option = node - kOwnNodes;
+    return change_option(option, kOptionTable[option].type == OptionType::kBool ? value.of_bool : value.of_ssize);
+  }
+  unsigned at = 0;
+#define ACRE_R(name, type, expression) ++at;
+#define ACRE_W(name, type, expression, change)            \
+  if (node == at++) {                                     \
+    [[maybe_unused]] const auto to = type::get(value);    \
+    return change;                                        \
+  }
+#define ACRE_V(name, action) ++at;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#undef ACRE_R
+#undef ACRE_W
+#undef ACRE_V
+  return EPERM;
+}
+
+int act(unsigned node, size_t index) {
+  unsigned at = 0;
+#define ACRE_R(name, type, expression) ++at;
+#define ACRE_W(name, type, expression, change) ++at;
+#define ACRE_V(name, action) \
+  if (node == at++) return action;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#undef ACRE_R
+#undef ACRE_W
+#undef ACRE_V
+  return EPERM;
+}
+
+}  // namespace acre::ctl

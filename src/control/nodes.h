@@ -1,0 +1,122 @@
+// The table of ctl nodes, and what a node is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tables/options.h"
+
+namespace acre::ctl {
+
+enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString };
+
+union Value {
+  bool of_bool;
+  unsigned of_unsigned;
+  uint32_t of_u32;
+  uint64_t of_u64;
+  size_t of_size;
+  ssize_t of_ssize;
+  const char* of_string;
+};
+
+// R(name, type, value): a node that is read.
+// W(name, type, value, change): one that is written, too; change is given the new value as `to`.
+// V(name, action): one that only does something.
+// In value, change and action `index` is the number in the name. change and action are error numbers, 0 for none.
+#define ACRE_CTL_NODES(R, W, V)                                                    \
+  R("version", String, version())                                                  \
+  W("epoch", U64, epoch(), renew())                                                \
+  R("config.cache_oblivious", Bool, false)                                         \
+  R("config.debug", Bool, ACRE_DEBUG)                                              \
+  R("config.fill", Bool, true)                                                     \
+  R("config.lazy_lock", Bool, false)                                               \
+  R("config.malloc_conf", String, "")                                              \
+  R("config.prof", Bool, false)                                                    \
+  R("config.prof_libgcc", Bool, false)                                             \
+  R("config.prof_libunwind", Bool, false)                                          \
+  R("config.stats", Bool, true)                                                    \
+  R("config.utrace", Bool, false)                                                  \
+  R("config.xmalloc", Bool, true)                                                  \
+  R("background_thread", Bool, background::state() == background::State::kRunning) \
+  R("opt.narenas", Unsigned, arenas::most())                                       \
+  R("thread.arena", Unsigned, arena_of_thread(&error))                             \
+  V("thread.tcache.flush", flush_thread())                                         \
+  R("arena.#.initialized", Bool, index < arenas::count())                          \
+  V("arena.#.decay", for_arenas(index, decay))                                     \
+  V("arena.#.purge", for_arenas(index, purge))                                     \
+  W("arena.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error), \
+    set_decay_time(Option::dirty_decay_ms, index, to))                             \
+  W("arena.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error), \
+    set_decay_time(Option::muzzy_decay_ms, index, to))                             \
+  R("arenas.narenas", Unsigned, arenas::most())                                    \
+  W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::dirty_decay_ms)), \
+    set_default_decay_time(Option::dirty_decay_ms, to))                            \
+  W("arenas.muzzy_decay_ms", Ssize, option_value(index_of(Option::muzzy_decay_ms)), \
+    set_default_decay_time(Option::muzzy_decay_ms, to))                            \
+  R("arenas.quantum", Size, kQuantum)                                              \
+  R("arenas.page", Size, kPageBytes)                                               \
+  R("arenas.tcache_max", Size, kSmallMax)                                          \
+  R("arenas.nbins", Unsigned, kSmallClasses)                                       \
+  R("arenas.nhbins", Unsigned, kSmallClasses)                                      \
+  R("arenas.bin.#.size", Size, run_shape(class_at(index)).block_bytes)             \
+  R("arenas.bin.#.nregs", U32, run_shape(class_at(index)).capacity)                \
+  R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
+  R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
+  R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
+  R("stats.allocated", Size, allocated(figures(kAllArenas)))                       \
+  R("stats.active", Size, active(figures(kAllArenas)))                             \
+  R("stats.metadata", Size, metadata_bytes())                                      \
+  R("stats.resident", Size, resident(figures(kAllArenas)) + metadata_bytes())      \
+  R("stats.mapped", Size, active(figures(kAllArenas)) + metadata_bytes())          \
+  R("stats.retained", Size, figures(kAllArenas).clean_pages * kPageBytes)          \
+  R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
+  R("stats.arenas.#.nthreads", Unsigned, figures(index).threads)                   \
+  R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
+  R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
+  R("stats.arenas.#.pactive", Size, figures(index).used_pages)                     \
+  R("stats.arenas.#.pdirty", Size, figures(index).dirty_pages)                     \
+  R("stats.arenas.#.pmuzzy", Size, figures(index).muzzy_pages)                     \
+  R("stats.arenas.#.mapped", Size, active(figures(index)))                         \
+  R("stats.arenas.#.retained", Size, figures(index).clean_pages * kPageBytes)      \
+  R("stats.arenas.#.resident", Size, resident(figures(index)))                     \
+  R("stats.arenas.#.dirty_nmadvise", U64, figures(index).purges)                   \
+  R("stats.arenas.#.dirty_purged", U64, figures(index).purged_pages)               \
+  R("stats.arenas.#.small.allocated", Size, figures(index).small_bytes)            \
+  R("stats.arenas.#.large.allocated", Size, large_bytes(figures(index)))
+
+// Then follow the nodes opt.NAME of all options, in their order.
+inline constexpr unsigned kOwnNodes = 0
+#define ACRE_N(...) +1
+    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N)
+#undef ACRE_N
+    ;
+inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
+
+// Without pointers, which would have to be relocated in every process.
+struct Node {
+  char name[40] = {};
+  Type type = Type::kVoid;
+  bool writable = false;
+
+  constexpr Node() = default;
+  constexpr Node(const char* before, const char* after, Type of, bool is_writable) : type(of), writable(is_writable) {
+    size_t at = 0;
+    for (; *before != '\0'; ++before) name[at++] = *before;
+    for (; *after != '\0'; ++after) name[at++] = *after;
+    name[at] = '\0';  // beyond the end: the name is too long
+  }
+};
+const Node& node(unsigned index);
+
+// Whether a number may stand in this node's name.
+bool is_valid_index(unsigned node, size_t index);
+
+// The node's value, and what a new value or an action does. Return an error number, 0 for none.
+int read(unsigned node, size_t index, Value* value);
+int write(unsigned node, size_t index, Value to);
+int act(unsigned node, size_t index);
+
+}  // namespace acre::ctl

@@ -1,0 +1,236 @@
+// Reading settings: NAME:VALUE, separated by commas or ends of lines; blanks around both are ignored, and # begins
+// a comment that ends with its line. All sources have this form.
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/os.h"
+#include "tables/options.h"
+
+// The program's, if it has one.
+extern "C" __attribute__((weak, visibility("default"))) const char* acre_conf;
+
+namespace acre {
+
+namespace {
+
+constexpr size_t kMostFileBytes = 16 << 10;
+constexpr size_t kMostShown = 120;  // characters of a wrong setting
+
+struct Slice {
+  const char* start;
+  size_t size;
+  bool is(const char* s) const { return strlen(s) == size && memcmp(s, start, size) == 0; }
+  Slice from(size_t at) const { return {start + at, size - at}; }
+};
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+Slice trimmed(Slice text) {
+  while (text.size != 0 && is_blank(text.start[0])) text = text.from(1);
+  while (text.size != 0 && is_blank(text.start[text.size - 1])) --text.size;
+  return text;
+}
+
+// Where the first of these characters stands; the size if none does.
+size_t find_any(Slice text, const char* of) {
+  size_t at = 0;
+  while (at < text.size && (text.start[at] == '\0' || strchr(of, text.start[at]) == nullptr)) ++at;
+  return at;
+}
+
+bool parse_digits(Slice text, int64_t* value) {
+  int64_t n = 0;
+  for (size_t i = 0; i < text.size; ++i) {
+    const char c = text.start[i];
+    if (c < '0' || c > '9') return false;
+    if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, c - '0', &n)) return false;
+  }
+  *value = n;
+  return text.size != 0;
+}
+
+// The power of 1024 that a suffix stands for; 0: it is none.
+unsigned suffix_power(char c) {
+  switch (c) {
+    case 'k': case 'K': return 1;
+    case 'm': case 'M': return 2;
+    case 'g': case 'G': return 3;
+    case 't': case 'T': return 4;
+    default: return 0;
+  }
+}
+
+bool parse_number(OptionType type, Slice text, int64_t* value) {
+  const bool negative = text.size > 1 && text.start[0] == '-';
+  if (negative) text = text.from(1);
+  int64_t scale = negative ? -1 : 1;
+  if (type == OptionType::kBytes && text.size > 1) {
+    const unsigned power = suffix_power(text.start[text.size - 1]);
+    scale *= int64_t{1} << (10 * power);
+    if (power != 0) --text.size;
+  }
+  return parse_digits(text, value) && !__builtin_mul_overflow(*value, scale, value);
+}
+
+bool parse_value(unsigned option, Slice text, int64_t* value) {
+  const OptionInfo& info = kOptionTable[option];
+  for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
+    if (!text.is(option_value_name(option, i))) continue;
+    *value = i;
+    return true;
+  }
+  return info.type != OptionType::kChoice && parse_number(info.type, text, value);
+}
+
+// --- Messages -------------------------------------------------------------------------------------------------
+
+void add_value(Text& text, const OptionInfo& info, int64_t value) {
+  unsigned power = 0;
+  if (info.type == OptionType::kBytes && value != 0) {
+    for (; power < 4 && value % 1024 == 0; ++power) value /= 1024;
+  }
+  text.signed_decimal(value);
+  if (power != 0) text.add("KMGT"[power - 1]);
+}
+
+void add_expected(Text& text, unsigned option) {
+  const OptionInfo& info = kOptionTable[option];
+  text.add(info.name).add(" is ");
+  for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
+    text.add(i == 0 ? "" : " or ").add(option_value_name(option, i));
+  }
+  if (*option_value_name(option, 0) != '\0') return;
+  text.add(info.type == OptionType::kBytes ? "a number of bytes (K, M, G and T may follow) from " : "a number from ");
+  add_value(text, info, info.least);
+  text.add(" to ");
+  add_value(text, info, info.most);
+}
+
+void add_shown(Text& text, Slice shown) {
+  for (size_t i = 0; i < shown.size && i < kMostShown; ++i) {
+    const char c = shown.start[i];
+    text.add(c >= ' ' && c != '\x7f' ? c : '?');
+  }
+  if (shown.size > kMostShown) text.add("...");
+}
+
+class Reader {
+ public:
+  void read_file(const char* path);
+  void read_environment(char** environment);
+  void read_program(const char* text) { read_text({text, strlen(text)}, OptionSource::kProgram); }
+  unsigned wrong() const { return wrong_; }
+
+ private:
+  void read_text(Slice text, OptionSource source);
+  void read_setting(Slice setting, OptionSource source);
+  void complain(Slice setting, OptionSource source, const char* why, unsigned option = kOptionCount);
+
+  void complain_of_file(const char* path, long size);
+
+  unsigned wrong_ = 0;
+};
+
+// option: if it is one, its values are named.
+void Reader::complain(Slice setting, OptionSource source, const char* why, unsigned option) {
+  Line<512> line;
+  line.add("acre: ").add(name_of(source)).add(": '");
+  add_shown(line, setting);
+  line.add("' is ignored: ").add(why);
+  if (option != kOptionCount) add_expected(line, option);
+  line.add('\n');
+  write_all(2, line.c_str(), line.size());
+  ++wrong_;
+}
+
+void Reader::read_setting(Slice setting, OptionSource source) {
+  const size_t colon = find_any(setting, ":");
+  if (colon == setting.size) return complain(setting, source, "a setting is NAME:VALUE");
+  const Slice name = trimmed({setting.start, colon});
+  const Slice text = trimmed(setting.from(colon + 1));
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    if (!name.is(kOptionTable[i].name)) continue;
+    int64_t value;
+    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain(setting, source, "", i);
+    return;
+  }
+  complain(setting, source, "there is no such option; `acre options` lists them");
+}
+
+void Reader::read_text(Slice text, OptionSource source) {
+  while (text.size != 0) {
+    if (text.start[0] == '#') {
+      text = text.from(find_any(text, "\n"));
+      continue;
+    }
+    const size_t size = find_any(text, ",\n#");
+    const Slice setting = trimmed({text.start, size});
+    if (setting.size != 0) read_setting(setting, source);
+    text = text.from(size);
+    if (text.size != 0 && text.start[0] != '#') text = text.from(1);
+  }
+}
+
+// A link leads to a file, or its text is what it is about, as malloc.conf's.
+void Reader::read_file(const char* path) {
+  char some;
+  const long link = os::read_link(path, &some, sizeof some);
+  if (link < 0 && link != os::kNoLink) return;  // there is none
+  auto* buffer = static_cast<char*>(os::map(kMostFileBytes));
+  long size = buffer == nullptr ? -1 : os::read_file(path, buffer, kMostFileBytes);
+  if (buffer != nullptr && size < 0 && link >= 0) size = os::read_link(path, buffer, kMostFileBytes);
+  if (size >= 0) {
+    read_text({buffer, static_cast<size_t>(size)}, OptionSource::kFile);
+  } else {
+    complain_of_file(path, size);
+  }
+  if (buffer != nullptr) os::unmap(buffer, kMostFileBytes);
+}
+
+void Reader::complain_of_file(const char* path, long size) {
+  Line<256> line;
+  line.add("acre: ").add(path).add(" is ignored: it ");
+  if (size == os::kTooLong) {
+    line.add("has more than ").decimal(kMostFileBytes).add(" bytes\n");
+  } else {
+    line.add("cannot be read\n");
+  }
+  write_all(2, line.c_str(), line.size());
+  ++wrong_;
+}
+
+void Reader::read_environment(char** environment) {
+  static constexpr char kName[] = "ACRE_CONF=";
+  const char* text = nullptr;
+  for (char** at = environment; *at != nullptr; ++at) {
+    if (strncmp(*at, kName, sizeof kName - 1) == 0) text = *at + sizeof kName - 1;
+  }
+  if (text != nullptr) read_text({text, strlen(text)}, OptionSource::kEnvironment);
+}
+
+}  // namespace
+
+void read_options(const OptionSources& sources) {
+  Reader reader;
+  if (sources.file != nullptr) reader.read_file(sources.file);
+  if (sources.environment != nullptr && !sources.privileged) reader.read_environment(sources.environment);
+  if (sources.program != nullptr) reader.read_program(sources.program);
+  if (reader.wrong() == 0) return;
+  if (options().abort_conf) fatal("wrong settings end the program, since abort_conf is set");
+  if (options().abort) fatal("wrong settings end the program, since abort is set");
+}
+
+// Tests bring files of their own: one of the machine's should not change what they see.
+void read_options(char** environment) {
+  OptionSources sources;
+  static constexpr char kFile[] = "/etc/acre.conf";
+  if (!ACRE_TESTING) sources.file = kFile;
+  sources.environment = environment;
+  if (&acre_conf != nullptr) sources.program = acre_conf;
+  sources.privileged = getauxval(AT_SECURE) != 0;
+  read_options(sources);
+}
+
+}  // namespace acre

@@ -1,0 +1,28 @@
+// acre-test: not-static
+// acre-test: libs=dl
+// mallctl and its twins are exported, so that programs which look for jemalloc's find a preloaded acre's.
+#include "ctl.h"
+
+#include <dlfcn.h>
+
+static void find(void *slot, const char *name) {
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (symbol == NULL) check_fail(__FILE__, __LINE__, name);
+    memcpy(slot, &symbol, sizeof symbol);
+}
+
+int main(void) {
+    struct Ctl functions;
+    void *unused;
+    find(&functions.ctl, "mallctl");
+    find(&functions.to_mib, "mallctlnametomib");
+    find(&functions.by_mib, "mallctlbymib");
+    check_ctl(&functions);
+    find(&functions.ctl, "acre_mallctl");
+    find(&functions.to_mib, "acre_mallctlnametomib");
+    find(&functions.by_mib, "acre_mallctlbymib");
+    check_ctl(&functions);
+    find(&unused, "acre_mallctl_info");
+    find(&unused, "acre_option_info");
+    return 0;
+}

@@ -1,0 +1,404 @@
+// control/ctl: names, MIBs, and what reading and writing answer.
+#include "control/ctl.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "acre/acre.h"
+#include "control/nodes.h"
+#include "heap/registry.h"
+#include "pages/release_rate.h"
+
+namespace acre {
+namespace {
+
+template <class T>
+int get(const std::string& name, T* value) {
+  size_t size = sizeof *value;
+  const int error = ctl::by_name(name.c_str(), value, &size, nullptr, 0);
+  EXPECT_TRUE(error != 0 || size == sizeof *value) << name;
+  return error;
+}
+template <class T>
+T value_of(const std::string& name) {
+  T value{};
+  EXPECT_EQ(get(name, &value), 0) << name;
+  return value;
+}
+template <class T>
+int set(const std::string& name, T value) {
+  return ctl::by_name(name.c_str(), nullptr, nullptr, &value, sizeof value);
+}
+int act(const std::string& name) { return ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 0); }
+
+std::vector<size_t> mib_of(const std::string& name, size_t room = 10) {
+  std::vector<size_t> mib(room);
+  EXPECT_EQ(ctl::name_to_mib(name.c_str(), mib.data(), &room), 0) << name;
+  mib.resize(room);
+  return mib;
+}
+
+std::string with_index(std::string name, const std::string& index) {
+  const size_t at = name.find('#');
+  if (at != std::string::npos) name.replace(at, 1, index);
+  return name;
+}
+
+size_t size_of(const std::string& type) {
+  if (type == "bool") return sizeof(bool);
+  if (type == "unsigned" || type == "uint32_t") return sizeof(unsigned);
+  return sizeof(size_t);
+}
+
+template <class Visit>
+void each_node(Visit visit) {
+  ctl::NodeInfo info;
+  for (unsigned i = 0; ctl::node_info(i, &info); ++i) visit(info);
+}
+
+class Ctl : public testing::Test {
+ protected:
+  void SetUp() override { acre_free(acre_malloc(10)); }  // there is an arena
+  void TearDown() override {
+    EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 10000), 0);  // of the arenas, too
+    EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", 0), 0);
+    EXPECT_EQ(set<ssize_t>("opt.release_rate", -1), 0);
+    for (unsigned i = 0; i < kOptionCount; ++i) set_option(i, kOptionTable[i].initial, OptionSource::kDefault);
+  }
+};
+
+TEST_F(Ctl, EveryNodeIsFoundByNameAndByMib) {
+  std::set<std::vector<size_t>> mibs;
+  unsigned count = 0;
+  each_node([&](const ctl::NodeInfo& info) {
+    ++count;
+    const std::string name = with_index(info.name, "0");
+    const std::vector<size_t> mib = mib_of(name);
+    EXPECT_TRUE(mibs.insert(mib).second) << name << ": another has this MIB";
+    if (!info.readable) return;
+    char by_name[8] = {}, by_mib[8] = {};
+    size_t size = size_of(info.type);
+    EXPECT_EQ(ctl::by_name(name.c_str(), by_name, &size, nullptr, 0), 0) << name;
+    EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), by_mib, &size, nullptr, 0), 0) << name;
+    EXPECT_EQ(size, size_of(info.type)) << name;
+    EXPECT_EQ(memcmp(by_name, by_mib, size), 0) << name;
+  });
+  EXPECT_GT(count, 50u);
+  EXPECT_EQ(count, ctl::kNodes);
+}
+
+TEST_F(Ctl, WhatIsNoName) {
+  for (const char* name : {"", ".", "nothing", "version.", ".version", "version.x", "stats", "stats.", "stats.arenas",
+                           "stats..allocated", "arena.0", "arena..purge", "arena.x.purge", "arena.-1.purge",
+                           "arena.0x0.purge", "arena.99999999999999999999999.purge", "arena.4095.purge", "arena.#.purge",
+                           "arenas.bin.73.size", "arenas.lextent.16376.size", "stats.arenas.256.pactive", "opt.nothing",
+                           "Version", "epoch ", "prof.active"}) {
+    EXPECT_EQ(act(name), ENOENT) << name;
+  }
+}
+
+TEST_F(Ctl, WrongSizesReadWhatFitsAndWriteNothing) {
+  each_node([](const ctl::NodeInfo& info) {
+    if (!info.readable) return;
+    const std::string name = with_index(info.name, "0");
+    const size_t right = size_of(info.type);
+    char whole[8] = {};
+    size_t size = right;
+    ASSERT_EQ(ctl::by_name(name.c_str(), whole, &size, nullptr, 0), 0) << name;
+    char wide[16];
+    memset(wide, 0x77, sizeof wide);
+    size = right + 1;
+    EXPECT_EQ(ctl::by_name(name.c_str(), wide, &size, nullptr, 0), EINVAL) << name;
+    EXPECT_EQ(size, right) << name;
+    EXPECT_EQ(memcmp(wide, whole, right), 0) << name;
+    EXPECT_EQ(wide[right], 0x77) << name;
+    char narrow[8];
+    memset(narrow, 0x77, sizeof narrow);
+    size = right - 1;
+    EXPECT_EQ(ctl::by_name(name.c_str(), narrow, &size, nullptr, 0), EINVAL) << name;
+    EXPECT_EQ(size, right - 1) << name;
+    EXPECT_EQ(memcmp(narrow, whole, right - 1), 0) << name;
+    EXPECT_EQ(narrow[right - 1], 0x77) << name;
+  });
+  EXPECT_EQ(ctl::by_name("opt.stats_print", nullptr, nullptr, &errno, 4), EINVAL);
+  EXPECT_EQ(set("arenas.dirty_decay_ms", 5), EINVAL) << "an int";
+  EXPECT_EQ(value_of<ssize_t>("arenas.dirty_decay_ms"), 10000);
+}
+
+TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
+  each_node([](const ctl::NodeInfo& info) {
+    const std::string name = with_index(info.name, "0");
+    size_t size = 8;
+    size_t value[2] = {};
+    if (info.readable && !info.writable) {
+      EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, size_of(info.type)), EPERM) << name;
+      EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 1), EPERM) << name;
+    }
+    if (info.readable) return;
+    EXPECT_EQ(ctl::by_name(name.c_str(), value, &size, nullptr, 0), EPERM) << name;
+    EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, 8), EPERM) << name;
+    EXPECT_EQ(act(name), 0) << name;
+  });
+}
+
+TEST_F(Ctl, AReadableNodeMayBeLookedForOnly) {
+  EXPECT_EQ(act("version"), 0);
+  EXPECT_EQ(act("epoch"), 0);
+}
+
+TEST_F(Ctl, PartsOfAMib) {
+  const std::vector<size_t> whole = mib_of("arenas.bin.2.size");
+  ASSERT_EQ(whole.size(), 4u);
+  EXPECT_EQ(whole[2], 2u);
+  for (size_t room = 0; room < 4; ++room) {
+    EXPECT_EQ(mib_of("arenas.bin.2.size", room), std::vector<size_t>(whole.begin(), whole.begin() + room));
+  }
+  EXPECT_EQ(mib_of("arenas.bin.2"), std::vector<size_t>(whole.begin(), whole.begin() + 3)) << "a name's first part";
+  EXPECT_EQ(mib_of("arenas"), std::vector<size_t>(whole.begin(), whole.begin() + 1));
+  size_t value, size = sizeof value;
+  for (size_t length = 0; length < 4; ++length) {
+    EXPECT_EQ(ctl::by_mib(whole.data(), length, &value, &size, nullptr, 0), ENOENT) << length;
+  }
+  std::vector<size_t> mib = whole;
+  for (mib[2] = 0; mib[2] < kSmallClasses; ++mib[2]) {
+    ASSERT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), 0);
+    EXPECT_EQ(value, size_of_class(static_cast<SizeClass>(mib[2])));
+  }
+  EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "one beyond";
+  size_t room = 4;
+  EXPECT_EQ(ctl::name_to_mib("arenas.bin.73.size", mib.data(), &room), ENOENT);
+  EXPECT_EQ(ctl::name_to_mib("arenas.nothing", mib.data(), &room), ENOENT);
+}
+
+TEST_F(Ctl, MibsThatAreNone) {
+  const std::vector<size_t> whole = mib_of("stats.arenas.0.pactive");
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (size_t other : {whole[at] + 1, ctl::kNodes + size_t{0}, SIZE_MAX}) {
+      std::vector<size_t> mib = whole;
+      mib[at] = other;
+      size_t value, size = sizeof value;
+      const int error = ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0);
+      const bool another_node = at + 1 == whole.size() && other == whole[at] + 1;
+      const bool another_arena = at == 2 && other < arenas::count();
+      EXPECT_EQ(error, another_node || another_arena ? 0 : ENOENT) << at << " " << other;
+    }
+  }
+  const std::vector<size_t> longer(6, 0);
+  EXPECT_EQ(ctl::by_mib(longer.data(), longer.size(), nullptr, nullptr, nullptr, 0), ENOENT);
+}
+
+// --- What the nodes mean ------------------------------------------------------------------------------------
+
+TEST_F(Ctl, Facts) {
+  EXPECT_STREQ(value_of<const char*>("version"), ACRE_VERSION);
+  EXPECT_EQ(value_of<bool>("config.debug"), ACRE_DEBUG);
+  EXPECT_EQ(value_of<unsigned>("arenas.narenas"), arenas::most());
+  EXPECT_EQ(value_of<unsigned>("opt.narenas"), arenas::most());
+  EXPECT_EQ(value_of<size_t>("arenas.quantum"), 16u);
+  EXPECT_EQ(value_of<size_t>("arenas.page"), 4096u);
+  EXPECT_EQ(value_of<size_t>("arenas.tcache_max"), 32768u);
+  EXPECT_EQ(value_of<unsigned>("arenas.nbins"), kSmallClasses);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    const std::string bin = "arenas.bin." + std::to_string(c);
+    EXPECT_EQ(value_of<size_t>(bin + ".size"), size_of_class(c));
+    EXPECT_LE(value_of<size_t>(bin + ".size") * value_of<uint32_t>(bin + ".nregs"), value_of<size_t>(bin + ".slab_size"));
+  }
+}
+
+TEST_F(Ctl, LargeSizesAreThoseOfLargeBlocks) {
+  const unsigned count = value_of<unsigned>("arenas.nlextents");
+  for (unsigned i : {0u, 1u, 100u, count - 1}) {
+    const size_t size = value_of<size_t>("arenas.lextent." + std::to_string(i) + ".size");
+    void* block = acre_malloc(size);
+    EXPECT_EQ(acre_malloc_usable_size(block), size) << i;
+    acre_free(block);
+  }
+  EXPECT_EQ(value_of<size_t>("arenas.lextent.0.size"), kSmallMax + kPageBytes);
+  EXPECT_EQ(value_of<size_t>("arenas.lextent." + std::to_string(count - 1) + ".size"), size_t{64} << 20);
+}
+
+TEST_F(Ctl, EveryOptionIsANode) {
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    const OptionInfo& info = kOptionTable[i];
+    const std::string name = std::string("opt.") + info.name;
+    switch (info.type) {
+      case OptionType::kBool: EXPECT_EQ(value_of<bool>(name), option_value(i) != 0); break;
+      case OptionType::kChoice: EXPECT_STREQ(value_of<const char*>(name), option_value_name(i, option_value(i))); break;
+      default: EXPECT_EQ(value_of<ssize_t>(name), option_value(i));
+    }
+    if (info.type == OptionType::kNumber || info.type == OptionType::kBytes) {
+      const bool changeable = info.change == Change::kAnyTime;
+      EXPECT_EQ(set<ssize_t>(name, info.least), changeable ? 0 : EPERM) << name;
+      EXPECT_EQ(option_value(i), changeable ? info.least : info.initial) << name;
+      EXPECT_EQ(set<ssize_t>(name, info.most + 1), changeable ? EINVAL : EPERM) << name;
+      EXPECT_EQ(option_value(i), changeable ? info.least : info.initial) << name;
+      EXPECT_EQ(option_source(i), changeable ? OptionSource::kRunTime : OptionSource::kDefault);
+    }
+  }
+}
+
+TEST_F(Ctl, TheOldValueIsReadBeforeTheNewOneIsWritten) {
+  bool before = true, after = true;
+  size_t size = sizeof before;
+  EXPECT_EQ(ctl::by_name("opt.stats_print", &before, &size, &after, sizeof after), 0);
+  EXPECT_FALSE(before);
+  EXPECT_TRUE(options().stats_print);
+  size = 2;
+  after = false;
+  EXPECT_EQ(ctl::by_name("opt.stats_print", &before, &size, &after, sizeof after), EINVAL);
+  EXPECT_TRUE(options().stats_print) << "nothing is written then";
+}
+
+TEST_F(Ctl, Epoch) {
+  const uint64_t before = value_of<uint64_t>("epoch");
+  EXPECT_EQ(value_of<uint64_t>("epoch"), before);
+  uint64_t now = 0;
+  size_t size = sizeof now;
+  EXPECT_EQ(ctl::by_name("epoch", &now, &size, &now, sizeof now), 0);
+  EXPECT_EQ(now, before + 1) << "the new one is read";
+}
+
+TEST_F(Ctl, StatisticsAreThoseOfTheEpoch) {
+  set<uint64_t>("epoch", 1);
+  const size_t before = value_of<size_t>("stats.allocated");
+  void* large = acre_malloc(size_t{10} << 20);
+  void* huge = acre_malloc(size_t{100} << 20);
+  std::vector<void*> small(5000);
+  for (void*& block : small) block = acre_malloc(1000);
+  EXPECT_EQ(value_of<size_t>("stats.allocated"), before);
+  set<uint64_t>("epoch", 1);
+  const size_t allocated = value_of<size_t>("stats.allocated");
+  EXPECT_GE(allocated, before + (size_t{110} << 20) + 5000 * 1000);
+  EXPECT_LE(allocated, before + (size_t{110} << 20) + 5000 * 1024 + (size_t{1} << 20));
+  acre_free(large);
+  acre_free(huge);
+  for (void* block : small) acre_free(block);
+}
+
+TEST_F(Ctl, StatisticsAddUp) {
+  set<uint64_t>("epoch", 1);
+  const auto size = [](const std::string& name) { return value_of<size_t>(name); };
+  EXPECT_LE(size("stats.allocated"), size("stats.active"));
+  EXPECT_EQ(size("stats.mapped"), size("stats.active") + size("stats.metadata"));
+  EXPECT_EQ(size("stats.active"), size("stats.arenas.4096.pactive") * kPageBytes);
+  EXPECT_EQ(size("stats.resident"), size("stats.mapped") + (size("stats.arenas.4096.pdirty") + size("stats.arenas.4096.pmuzzy")) * kPageBytes);
+  EXPECT_EQ(size("stats.retained"), size("stats.arenas.4096.retained"));
+  EXPECT_EQ(size("stats.allocated"),
+            size("stats.arenas.4096.small.allocated") + size("stats.arenas.4096.large.allocated"));
+  for (const char* name : {"pdirty", "pmuzzy", "retained", "small.allocated", "dirty_purged"}) {
+    size_t sum = 0;
+    for (unsigned i = 0; i < arenas::count(); ++i) sum += size("stats.arenas." + std::to_string(i) + "." + name);
+    EXPECT_EQ(sum, size(std::string("stats.arenas.4096.") + name)) << name;
+  }
+  unsigned threads = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) threads += value_of<unsigned>("stats.arenas." + std::to_string(i) + ".nthreads");
+  EXPECT_EQ(threads, registry::live_heaps());
+}
+
+TEST_F(Ctl, ArenaOfThread) {
+  const unsigned arena = value_of<unsigned>("thread.arena");
+  EXPECT_LT(arena, arenas::count());
+  EXPECT_EQ(arena, heap_if_any()->arena->index);
+  EXPECT_TRUE(value_of<bool>("arena." + std::to_string(arena) + ".initialized"));
+  EXPECT_FALSE(arenas::count() < arenas::most() &&
+               value_of<bool>("arena." + std::to_string(arenas::most() - 1) + ".initialized"));
+  EXPECT_EQ(act("thread.tcache.flush"), 0);
+  EXPECT_EQ(heap_if_any()->kept_pages, 0u);
+}
+
+TEST_F(Ctl, PurgeAndDecay) {
+  acre_free(acre_malloc(size_t{10} << 20));
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_GT(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_EQ(act("arena.0.purge"), 0);
+  EXPECT_EQ(act("arena.4096.purge"), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_GE(value_of<uint64_t>("stats.arenas.4096.dirty_purged"), (size_t{10} << 20) / kPageBytes);
+  EXPECT_GE(value_of<uint64_t>("stats.arenas.4096.dirty_nmadvise"), 1u);
+  EXPECT_EQ(act("arena.0.decay"), 0);
+  EXPECT_EQ(act("arena.4096.decay"), 0);
+  EXPECT_EQ(act("arena." + std::to_string(arenas::most() - 1) + ".purge"), 0) << "even if it is not made yet";
+}
+
+TEST_F(Ctl, DecayTimes) {
+  EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 10000);
+  EXPECT_EQ(set<ssize_t>("arena.0.dirty_decay_ms", 77), 0);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 77);
+  EXPECT_EQ(value_of<ssize_t>("arenas.dirty_decay_ms"), 10000) << "arenas to come";
+  EXPECT_EQ(set<ssize_t>("arena.0.dirty_decay_ms", -2), EFAULT);
+  EXPECT_EQ(set<ssize_t>("arena.0.dirty_decay_ms", kMostMs + 1), EFAULT);
+  EXPECT_EQ(set<ssize_t>("arenas.dirty_decay_ms", -2), EFAULT);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 77);
+  ssize_t all;
+  EXPECT_EQ(get("arena.4096.dirty_decay_ms", &all), EFAULT) << "they may differ";
+  EXPECT_EQ(set<ssize_t>("arenas.dirty_decay_ms", 88), 0);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 77);
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(set<ssize_t>("arena.4096.dirty_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u) << "those in excess go at once";
+  EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 10000), 0);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 10000) << "the option is for all arenas";
+  EXPECT_EQ(value_of<ssize_t>("arenas.dirty_decay_ms"), 10000);
+}
+
+TEST_F(Ctl, MuzzyPages) {
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), 0);
+  EXPECT_EQ(set<ssize_t>("arena.0.muzzy_decay_ms", 7), 0);
+  EXPECT_EQ(value_of<ssize_t>("stats.arenas.0.muzzy_decay_ms"), 7);
+  EXPECT_EQ(value_of<ssize_t>("stats.arenas.0.dirty_decay_ms"), 10000);
+  EXPECT_EQ(set<ssize_t>("arena.0.muzzy_decay_ms", -2), EFAULT);
+  EXPECT_EQ(set<ssize_t>("arenas.muzzy_decay_ms", 8), 0);
+  EXPECT_EQ(value_of<ssize_t>("opt.muzzy_decay_ms"), 8);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), 7) << "it is made already";
+  EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", -1), 0);
+  EXPECT_EQ(value_of<ssize_t>("arena.0.muzzy_decay_ms"), -1);
+
+  EXPECT_EQ(act("arena.4096.purge"), 0);
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_GE(value_of<size_t>("stats.arenas.4096.pmuzzy"), (size_t{10} << 20) / kPageBytes);
+  EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pmuzzy"), 0u) << "those in excess go at once";
+}
+
+TEST_F(Ctl, ReleaseRate) {
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", 0), 0);
+  EXPECT_EQ(release_rate::get(), 0);
+  EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_GT(value_of<size_t>("stats.arenas.4096.pdirty"), 0u) << "a rate takes the place of the times";
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", -1), 0);
+  EXPECT_EQ(act("arena.4096.decay"), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_EQ(set<ssize_t>("opt.release_rate", -2), EINVAL);
+  EXPECT_EQ(release_rate::get(), -1);
+}
+
+TEST_F(Ctl, BackgroundThread) {
+  EXPECT_FALSE(value_of<bool>("background_thread"));
+  EXPECT_FALSE(value_of<bool>("opt.background_thread"));
+  EXPECT_EQ(value_of<size_t>("stats.background_thread.num_threads"), 0u);
+  EXPECT_EQ(set<bool>("background_thread", true), EPERM);
+}
+
+TEST_F(Ctl, ErrnoIsLeftAlone) {
+  errno = 12345;
+  act("nothing");
+  set<uint64_t>("epoch", 1);
+  act("arena.4096.purge");
+  EXPECT_EQ(errno, 12345);
+}
+
+}  // namespace
+}  // namespace acre
