@@ -1,6 +1,5 @@
 #include "entry/api.h"
 
-#include "control/statistics.h"
 #include "heap/lookup.h"
 
 namespace acre::api {
@@ -9,8 +8,6 @@ int malloc_trim(size_t pad) {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
   return arenas::purge_all(pages_for(pad)) != 0;
 }
-
-void malloc_stats() { print_summary(2); }
 
 int owns(const void* block) {
   Found found = find_block(block);

@@ -1,10 +1,11 @@
-// Start-up and the program's end.
+// Start-up, the program's end, and the summary that may be printed then.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomics.h"
 #include "control/statistics.h"
+#include "entry/api.h"
 #include "heap/registry.h"
 #include "tables/options.h"
 
@@ -39,5 +40,8 @@ __attribute__((destructor(101))) void on_unload() {
 }
 
 }  // namespace
+
+// Here, so that a program that is linked with the archive gets the rest of this file along with malloc's.
+void api::malloc_stats() { print_summary(STDERR_FILENO); }
 
 }  // namespace acre
