@@ -33,9 +33,9 @@ struct Geometries {
 };
 inline constexpr Geometries kGeometries;
 
-// For the owner, and for anyone who frees a block of this run.
+// For anyone: p may be no block at all, and the header one that is just being made for a run elsewhere.
 ACRE_ALWAYS_INLINE bool is_block_start(const Slab* slab, const void* p) {
-  return (address_of(p) - slab->base) * slab->divide < relaxed_load(slab->limit);
+  return (address_of(p) - relaxed_load(slab->base)) * relaxed_load(slab->divide) < relaxed_load(slab->limit);
 }
 
 // Index of the block that covers p.

@@ -29,7 +29,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
   slab->run = run;
-  slab->divide = kGeometries.geometry[c].divide;
+  relaxed_store(slab->divide, kGeometries.geometry[c].divide);
   slab->block_bytes = shape.block_bytes;
   slab->capacity = shape.capacity;
   slab->enough = shape.enough;
