@@ -82,11 +82,13 @@ int flush_thread() {
   return 0;
 }
 
+// Before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still ask so.
 template <class Action>
 int for_arenas(size_t index, Action action) {
   const unsigned count = arenas::count();
+  const bool all = index == kAllArenas || index == arenas::most();
   if (index < count) action(arenas::at(static_cast<unsigned>(index))->pages);
-  for (unsigned i = 0; index == kAllArenas && i < count; ++i) action(arenas::at(i)->pages);
+  for (unsigned i = 0; all && i < count; ++i) action(arenas::at(i)->pages);
   return 0;
 }
 void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
@@ -164,7 +166,7 @@ bool is_valid_index(unsigned node, size_t index) {
   if (begins_with(name, "arenas.bin.")) return index < kSmallClasses;
   if (begins_with(name, "arenas.lextent.")) return index < kLargeSizes;
   if (begins_with(name, "stats.")) return index < arenas::count() || index == kAllArenas;
-  return index < arenas::most() || index == kAllArenas;
+  return index <= arenas::most() || index == kAllArenas;
 }
 
 int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {

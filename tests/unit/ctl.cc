@@ -325,6 +325,15 @@ TEST_F(Ctl, PurgeAndDecay) {
   EXPECT_EQ(act("arena." + std::to_string(arenas::most() - 1) + ".purge"), 0) << "even if it is not made yet";
 }
 
+// As redis asks.
+TEST_F(Ctl, TheNumberOfArenasStandsForAllOfThem) {
+  acre_free(acre_malloc(size_t{10} << 20));
+  EXPECT_EQ(act("arena." + std::to_string(value_of<unsigned>("arenas.narenas")) + ".purge"), 0);
+  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
+  EXPECT_EQ(act("arena." + std::to_string(arenas::most() + 1) + ".purge"), ENOENT);
+}
+
 TEST_F(Ctl, DecayTimes) {
   EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 10000);
   EXPECT_EQ(set<ssize_t>("arena.0.dirty_decay_ms", 77), 0);
