@@ -97,6 +97,8 @@ int acre_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size
 int acre_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int acre_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
+void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
+
 /* A name that acre_mallctl knows. */
 struct acre_mallctl_node {
   const char *name; /* with # where a number stands */

@@ -124,9 +124,8 @@ static void add_background_thread(Text& text, background::State state) {
   text.add("  background thread: ").add(what).add('\n');
 }
 
-void print_summary(int fd) {
+void add_summary(Text& text) {
   Statistics s = gather_statistics();
-  Line<1024> text;
   text.add("acre " ACRE_VERSION ", process ").decimal(static_cast<uint64_t>(getpid())).add('\n');
   text.add("  live            ").bytes(s.live_bytes).add('\n');
   text.add("  free in runs    ").bytes(s.free_block_bytes).add('\n');
@@ -144,6 +143,11 @@ void print_summary(int fd) {
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
   if (options().background_thread) add_background_thread(text, s.background_thread);
+}
+
+void print_summary(int fd) {
+  Line<kSummaryBytes> text;
+  add_summary(text);
   write_all(fd, text.c_str(), text.size());
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/text.h"
 #include "heap/background.h"
 
 namespace acre {
@@ -50,7 +51,9 @@ struct ArenaStatistics {
 // each: room for kMostArenas, all as just made, or null.
 Statistics gather_statistics(ArenaStatistics* each = nullptr);
 
-// Writes a summary for people.
+// A summary for people, of a few lines.
+inline constexpr size_t kSummaryBytes = 1024;
+void add_summary(Text& text);
 void print_summary(int fd);
 
 }  // namespace acre

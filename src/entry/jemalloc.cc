@@ -1,8 +1,11 @@
 // The functions of include/acre/jemalloc.h, and their twins.
 #include "acre/jemalloc.h"
 
+#include <unistd.h>
+
 #include "base/compiler.h"
 #include "control/ctl.h"
+#include "control/statistics.h"
 #include "heap/registry.h"
 
 using namespace acre;
@@ -25,6 +28,15 @@ ACRE_EXPORT int acre_mallctlbymib(const size_t* mib, size_t miblen, void* oldp, 
   return ctl::by_mib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
 
+ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque,
+                                         [[maybe_unused]] const char* opts) {
+  registry::start();
+  Line<kSummaryBytes> text;
+  add_summary(text);
+  if (write_cb == nullptr) return write_all(STDERR_FILENO, text.c_str(), text.size());
+  write_cb(opaque, text.c_str());
+}
+
 ACRE_EXPORT int acre_mallctl_info(unsigned index, struct acre_mallctl_node* out) {
   ctl::NodeInfo info;
   if (!ctl::node_info(index, &info)) return -1;
@@ -42,6 +54,9 @@ ACRE_EXPORT int mallctlnametomib(const char* name, size_t* mibp, size_t* miblenp
 ACRE_EXPORT int mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_t* oldlenp, void* newp,
                              size_t newlen) {
   return acre_mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen);
+}
+ACRE_EXPORT void malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque, const char* opts) {
+  acre_malloc_stats_print(write_cb, opaque, opts);
 }
 #endif
 

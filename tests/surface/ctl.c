@@ -4,6 +4,13 @@
 
 #include <acre/jemalloc.h>
 
+static char printed[4096];
+
+static void gather(void *opaque, const char *text) {
+    CHECK(opaque == printed);
+    strncat(printed, text, sizeof printed - 1 - strlen(printed));
+}
+
 int main(void) {
     struct Ctl plain = {mallctl, mallctlnametomib, mallctlbymib};
     check_ctl(&plain);
@@ -11,6 +18,11 @@ int main(void) {
     check_ctl(&twins);
     unsigned all = MALLCTL_ARENAS_ALL;
     CHECK_EQ(all, 4096);
+    malloc_stats_print(gather, printed, "a");
+    CHECK(strncmp(printed, "acre ", 5) == 0 && strstr(printed, "resident") != NULL);
+    printed[0] = '\0';
+    acre_malloc_stats_print(gather, printed, NULL);
+    CHECK(strncmp(printed, "acre ", 5) == 0);
     struct acre_mallctl_node node;
     unsigned count = 0;
     while (acre_mallctl_info(count, &node) == 0) count++;
