@@ -1,6 +1,7 @@
 #include "entry/api.h"
 
 #include "heap/lookup.h"
+#include "heap/misuse.h"
 
 namespace acre::api {
 
@@ -11,7 +12,8 @@ int malloc_trim(size_t pad) {
 
 int owns(const void* block) {
   Found found = find_block(block);
-  return found.run != nullptr || (found.slab != nullptr && !is_marked(found.slab, block));
+  if (found.slab == nullptr) return found.run != nullptr;
+  return !is_marked(found.slab, block) || !misuse::is_free(found.slab, block);
 }
 
 }  // namespace acre::api
