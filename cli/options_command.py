@@ -5,6 +5,7 @@ import json
 import os
 
 import library
+from ask import ask_library
 from say import fail, usage_error
 
 UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
@@ -29,15 +30,9 @@ class Option(ctypes.Structure):
 def read_options(path):
     """Reads /etc/acre.conf and ACRE_CONF too, as every program does, and may complain about them."""
     try:
-        ask = ctypes.CDLL(path).acre_option_info
+        return [row(option) for option in ask_library(path, "acre_option_info", Option)]
     except (OSError, AttributeError) as error:
         fail(f"options: cannot ask '{path}' for its options: {error}")
-    ask.argtypes = [ctypes.c_uint, ctypes.POINTER(Option)]
-    ask.restype = ctypes.c_int
-    found, option = [], Option()
-    while ask(len(found), ctypes.byref(option)) == 0:
-        found.append(row(option))
-    return found
 
 
 def row(option):

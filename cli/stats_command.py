@@ -4,6 +4,7 @@ import ctypes
 import json
 
 import library
+from ask import ask_library
 from say import fail, usage_error
 
 # Below this many bytes a class may waste more than an eighth: 16 bytes of alignment cost that.
@@ -23,15 +24,9 @@ class SizeClassInfo(ctypes.Structure):
 
 def size_classes(path):
     try:
-        ask = ctypes.CDLL(path).acre_size_class_info
+        return [row(*entry) for entry in enumerate(ask_library(path, "acre_size_class_info", SizeClassInfo))]
     except (OSError, AttributeError) as error:
         fail(f"stats: cannot ask '{path}' for its size classes: {error}")
-    ask.argtypes = [ctypes.c_uint, ctypes.POINTER(SizeClassInfo)]
-    ask.restype = ctypes.c_int
-    rows, info = [], SizeClassInfo()
-    while ask(len(rows), ctypes.byref(info)) == 0:
-        rows.append(row(len(rows), info))
-    return rows
 
 
 def row(index, info):

@@ -2,14 +2,7 @@
 // acre-test: libs=dl
 // mallctl and its twins are exported, so that programs which look for jemalloc's find a preloaded acre's.
 #include "ctl.h"
-
-#include <dlfcn.h>
-
-static void find(void *slot, const char *name) {
-    void *symbol = dlsym(RTLD_DEFAULT, name);
-    if (symbol == NULL) check_fail(__FILE__, __LINE__, name);
-    memcpy(slot, &symbol, sizeof symbol);
-}
+#include "loaded.h"
 
 int main(void) {
     struct Ctl functions;

@@ -1,15 +1,8 @@
 // acre-test: not-static
 // acre-test: libs=dl
 // The acre_ twins are exported from the library, so that a preloaded one has them as well.
+#include "loaded.h"
 #include "twins.h"
-
-#include <dlfcn.h>
-
-static void find(void *slot, const char *name) {
-    void *symbol = dlsym(RTLD_DEFAULT, name);
-    if (symbol == NULL) check_fail(__FILE__, __LINE__, name);
-    memcpy(slot, &symbol, sizeof symbol);
-}
 
 int main(void) {
     struct Twins twins;

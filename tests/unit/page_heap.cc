@@ -7,33 +7,13 @@
 
 #include "os/os.h"
 #include "pages/metadata.h"
-#include "support.h"
+#include "page_heap_support.h"
 #include "tables/options.h"
 
 namespace acre {
 namespace {
 
-class PageHeapTest : public testing::Test {
- protected:
-  PageRun* allocate(size_t pages, size_t align_pages = 1) {
-    PageRun* run = heap.allocate(pages, align_pages);
-    EXPECT_NE(run, nullptr);
-    EXPECT_EQ(run->pages, pages);
-    EXPECT_EQ(run->kind, RunKind::kLarge);
-    EXPECT_EQ(run->home, &heap);
-    EXPECT_EQ(g_page_map.find(pointer_to(run->base)), run);
-    EXPECT_EQ(g_page_map.find(pointer_to(run->end() - 1)), run);
-    return run;
-  }
-  static void touch(PageRun* run, int value = 0x77) { memset(pointer_to(run->base), value, run->bytes()); }
-  static bool is_zero(const PageRun* run) { return test::all_zero(pointer_to(run->base), run->bytes()); }
-  void TearDown() override {
-    os::testing::refuse_nothing();
-    EXPECT_TRUE(test::pages_add_up(heap.counts()));
-  }
-
-  PageHeap& heap = test::new_page_heap();
-};
+using test::PageHeapTest;
 
 TEST_F(PageHeapTest, TheFirstRunTakesAChunk) {
   PageRun* run = allocate(3);
@@ -86,66 +66,6 @@ TEST_F(PageHeapTest, DirtyBeforeClean) {
   PageRun* clean = heap.allocate_free(4, 1, false);
   ASSERT_NE(clean, nullptr);
   EXPECT_GT(clean->base, fence->base);
-}
-
-// Leaves [clean 4 | dirty 10 | clean 20] free between two runs in use; -> where it begins.
-class Around : public PageHeapTest {
- protected:
-  void SetUp() override {
-    allocate(1);
-    PageRun* below = allocate(4);
-    PageRun* seed = allocate(10);
-    PageRun* above = allocate(20);
-    allocate(1);
-    start = below->base;
-    touch(below);
-    touch(above);
-    heap.free(below, true);
-    heap.free(above, true);
-    heap.purge_to(0);
-    touch(seed);
-    heap.free(seed, true);
-    ASSERT_EQ(heap.counts().dirty, 10u);
-  }
-  Address page(size_t index) const { return start + (index << kPageShift); }
-
-  Address start = 0;
-};
-
-TEST_F(Around, ADirtyRunIsStretchedUpwards) {
-  PageRun* run = heap.allocate_around_dirty(18);
-  ASSERT_NE(run, nullptr);
-  EXPECT_EQ(run->base, page(4));
-  EXPECT_EQ(run->pages, 18u);
-  EXPECT_FALSE(run->fresh);
-  EXPECT_EQ(heap.counts().dirty, 0u);
-  PageRun* rest = heap.allocate_free(12, 1, false);
-  EXPECT_EQ(rest->base, page(22)) << "what was not needed is clean as before";
-  EXPECT_TRUE(rest->fresh);
-}
-
-TEST_F(Around, AndDownwardsWhereThatIsNotEnough) {
-  PageRun* run = heap.allocate_around_dirty(32);
-  ASSERT_NE(run, nullptr);
-  EXPECT_EQ(run->base, page(2));
-  PageRun* rest = heap.allocate_free(2, 1, false);
-  EXPECT_EQ(rest->base, page(0));
-  EXPECT_TRUE(rest->fresh);
-}
-
-TEST_F(Around, AllOfItFits) {
-  PageRun* run = heap.allocate_around_dirty(34);
-  ASSERT_NE(run, nullptr);
-  EXPECT_EQ(run->base, page(0));
-  touch(run);
-  heap.free(run, true);
-  EXPECT_EQ(heap.counts().dirty, 34u) << "from now on it is dirty as a whole";
-}
-
-TEST_F(Around, NotWhereThereIsTooLittle) {
-  EXPECT_EQ(heap.allocate_around_dirty(35), nullptr) << "runs in use are on both sides";
-  EXPECT_EQ(heap.allocate_around_dirty(80), nullptr) << "and the dirty run is too small a part";
-  EXPECT_EQ(heap.counts().dirty, 10u);
 }
 
 TEST_F(PageHeapTest, BestFitAtTheLowestAddress) {
