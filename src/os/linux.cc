@@ -2,8 +2,10 @@
 #include <fcntl.h>
 #include <linux/mman.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <time.h>
@@ -120,6 +122,18 @@ void avoid_huge_pages(void* start, size_t bytes) {
   raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_NOHUGEPAGE);
 }
 
+void prefer_huge_pages(void* start, size_t bytes) {
+  raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_HUGEPAGE);
+}
+
+bool populate_huge_page(void* page) {
+  if (!granted()) return false;
+  prefer_huge_pages(page, kHugePageBytes);
+  const bool done = raw_syscall(SYS_madvise, as_long(page), kHugePageBytes, MADV_POPULATE_WRITE) == 0;
+  avoid_huge_pages(page, kHugePageBytes);
+  return done;
+}
+
 size_t page_bytes() {
   static std::atomic<size_t> cached{0};
   size_t bytes = cached.load(std::memory_order_relaxed);
@@ -148,17 +162,31 @@ size_t physical_memory() {
   return static_cast<size_t>(info.totalram) * info.mem_unit;
 }
 
+bool has_huge_pages() {
+  char text[64] = {};
+  const long size = read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text - 1);
+  if (size <= 0 || strstr(text, "[never]") != nullptr) return false;
+  memset(text, 0, sizeof text);
+  const long page = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text, sizeof text - 1);
+  if (page <= 0 || strtoul(text, nullptr, 10) != kHugePageBytes) return false;
+  return raw_syscall(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0) == 0;
+}
+
 size_t address_space_limit() {
   struct rlimit limit;
   if (raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, as_long(&limit)) != 0) return SIZE_MAX;
   return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : static_cast<size_t>(limit.rlim_cur);
 }
 
-uint64_t now_ms() {
+// It cannot fail for the clocks below. For CLOCK_MONOTONIC_COARSE the vDSO answers.
+static uint64_t nanoseconds_of(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);  // the vDSO answers; it cannot fail for this clock
-  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
+
+uint64_t now_ms() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000; }
+uint64_t thread_ns() { return nanoseconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 size_t resident_bytes() {
   char text[128];

@@ -58,8 +58,13 @@ bool purge(void* start, size_t bytes);
 // kernels before 4.5 do and any kernel does for locked memory: nothing has changed.
 bool purge_lazily(void* start, size_t bytes);
 
-// Asks that no transparent huge pages be made here, so that sparse memory stays small. May do nothing.
+// Asks that transparent huge pages be made here, or that none be, so that sparse memory stays small. May do nothing.
+void prefer_huge_pages(void* start, size_t bytes);
 void avoid_huge_pages(void* start, size_t bytes);
+
+// Gives a clean huge page (kHugePageBytes, aligned) its physical memory now, at best in one piece, and asks that none
+// be made there later on. False when refused: a part of it may have got memory.
+bool populate_huge_page(void* page);
 
 // --- Threads ----------------------------------------------------------------------------------------------
 
@@ -71,8 +76,10 @@ void yield();
 size_t page_bytes();                 // the OS page, read once
 unsigned processors();               // that this process may run on, at least 1
 size_t physical_memory();            // bytes, 0 if unknown
+bool has_huge_pages();               // whether the system makes transparent ones for this process, of kHugePageBytes
 size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
 uint64_t now_ms();                   // monotonic, coarse
+uint64_t thread_ns();                // processor time of the calling thread
 size_t resident_bytes();             // of this process, 0 if unknown
 
 // --- Files ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "base/fatal.h"
 #include "pages/doorbell.h"
+#include "pages/huge_pages.h"
 #include "pages/metadata.h"
 #include "pages/window.h"
 #include "tables/options.h"
@@ -11,6 +12,9 @@
 namespace acre {
 
 namespace {
+
+// Larger blocks might be touched here and there alone.
+constexpr size_t kMostFromHugePage = (size_t{256} << 10) / kPageBytes;
 
 constexpr unsigned kHeaderBatch = kPageBytes / sizeof(Run);
 
@@ -156,6 +160,9 @@ Run* PageHeap::allocate_free(size_t pages, size_t align_pages, bool dirty_only) 
 }
 
 Run* PageHeap::allocate(size_t pages, size_t align_pages) {
+  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages())) {
+    add_huge_page_for(pages, align_pages);
+  }
   for (;;) {
     if (!reserve_headers()) return nullptr;
     {
@@ -164,6 +171,28 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
     }
     if (!obtain_chunk(pages, align_pages)) return nullptr;
   }
+}
+
+// If the run would take clean memory.
+void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
+  if (!reserve_headers()) return;
+  Run* run = nullptr;
+  while (run == nullptr) {
+    {
+      Lock lock(lock_);
+      for (Holds holds : {Holds::kDirty, Holds::kMuzzy}) {
+        if (free_[at(holds)].find(pages, align_pages) != nullptr) return;
+      }
+      Run* found = free_[at(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
+      if (found != nullptr) {
+        run = carve(found, FreeRuns::lead(found, kPagesPerHugePage), kPagesPerHugePage);
+        if (run == nullptr) return;
+      }
+    }
+    if (run == nullptr && !obtain_chunk(kPagesPerHugePage, kPagesPerHugePage)) return;
+  }
+  huge_pages::populate(run->base);
+  free(run, true);
 }
 
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {

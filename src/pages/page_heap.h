@@ -109,11 +109,16 @@ class PageHeap {
     return *set;
   }
   bool obtain_chunk(size_t pages, size_t align_pages);
+  void add_huge_page_for(size_t pages, size_t align_pages);
 
   // purge.cc
-  Run* take_oldest(Holds from, size_t keep, size_t most) ACRE_REQUIRES(lock_);
+  // What becomes of huge pages that are mostly in use.
+  enum class HugePagesToo : uint8_t { kSpare, kBreak };
+  Run* take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) ACRE_REQUIRES(lock_);
+  Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken) ACRE_REQUIRES(lock_);
-  size_t purge(Holds from, Holds to, size_t keep);
+  size_t purge(Holds from, Holds to, size_t keep, HugePagesToo huge);
+  size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);
   void set_decay_ms(Holds of, int64_t ms);
   void set_next_epoch() ACRE_REQUIRES(lock_);
@@ -125,6 +130,7 @@ class PageHeap {
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
   RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
   bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
+  size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
   uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock

@@ -4,6 +4,7 @@
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
 #include "os/os.h"
 #include "pages/doorbell.h"
+#include "pages/huge_pages.h"
 #include "pages/page_heap.h"
 #include "pages/release_rate.h"
 
@@ -33,19 +34,36 @@ unsigned purge_run(Run* run, Holds to) {
 
 }  // namespace
 
-// Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken.
-// Returns them linked through node.next.
-Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most) {
+// Takes the pages [start, end) out of a free run; the others stay free.
+Run* PageHeap::cut_out(Run* run, Address start, Address end) {
+  const Holds holds = run->holds;
+  remove_free(run);
+  if (start != run->base) {
+    Run* before = run;
+    run = split(before, (start - before->base) >> kPageShift);
+    insert_free(before, holds);
+  }
+  if (end != run->end()) insert_free(split(run, (end - run->base) >> kPageShift), holds);
+  return run;
+}
+
+// Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
+// are no headers to cut with. Returns them linked through node.next.
+Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) {
   const FreeRuns& runs = free_[at(from)];
   Run* taken = nullptr;
   size_t pages = 0;
-  while (runs.pages() > keep && pages < most) {
-    Run* run = ages_[at(from)].oldest();
-    size_t excess = smaller(runs.pages() - keep, most - pages);
-    remove_free(run);
-    if (run->pages > excess && header_count_ >= kHeadersPerOperation) {
-      insert_free(split(run, excess), from);
-    }
+  // What is left of a run becomes the youngest, and has nothing more to give when its turn comes.
+  for (Run *run = ages_[at(from)].oldest(), *next; run != nullptr; run = next) {
+    if (runs.pages() <= keep || pages >= most || header_count_ < kHeadersPerOperation) break;
+    next = run->younger;
+    huge_pages::Range part = {run->base, run->end()};
+    if (huge == HugePagesToo::kSpare) part = huge_pages::without_broken(part);
+    if (part.start >= part.end) continue;
+    const size_t excess = smaller(runs.pages() - keep, most - pages);
+    part.end = smaller(part.end, part.start + (excess << kPageShift));
+    run = cut_out(run, part.start, part.end);
+    huge_pages::forget(part);
     pages += run->pages;
     purging_.add(run);
     run->node.next = taken;
@@ -70,14 +88,18 @@ size_t PageHeap::put_back(Run* taken) {
 }
 
 // Returns pages that became clean.
-size_t PageHeap::purge(Holds from, Holds to, size_t keep) {
+size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
   size_t purged = 0;
   for (;;) {
     if (!reserve_headers()) return purged;
     Run* taken;
     {
       Lock lock(lock_);
-      taken = take_oldest(from, keep, kPurgeBatch);
+      taken = take_oldest(from, keep, kPurgeBatch, huge);
+      if (taken == nullptr && huge == HugePagesToo::kSpare) {
+        taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, HugePagesToo::kBreak);
+        if (from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
+      }
     }
     if (taken == nullptr) return purged;
     uint64_t calls = 0;
@@ -96,8 +118,9 @@ size_t PageHeap::purge(Holds from, Holds to, size_t keep) {
 }
 
 size_t PageHeap::purge_to(size_t keep) {
-  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep - smaller(keep, dirty_pages()));
-  return purged + purge(Holds::kDirty, Holds::kClean, keep);
+  const size_t keep_muzzy = keep - smaller(keep, dirty_pages());
+  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep_muzzy, HugePagesToo::kBreak);
+  return purged + purge(Holds::kDirty, Holds::kClean, keep, HugePagesToo::kBreak);
 }
 
 void PageHeap::wait_for_purge() {
@@ -105,6 +128,13 @@ void PageHeap::wait_for_purge() {
     Lock lock(lock_);
     if (purging_.oldest() == nullptr) return;
   }
+}
+
+// Pages that decay leaves alone although their time is over.
+size_t PageHeap::spared(Holds holds) {
+  if (holds != Holds::kDirty) return 0;
+  spared_ = smaller(spared_, smaller(dirty_pages(), huge_pages::most_spared(counts_.used)));
+  return spared_;
 }
 
 void PageHeap::decay(Holds from, uint64_t now) {
@@ -116,10 +146,10 @@ void PageHeap::decay(Holds from, uint64_t now) {
     Decay& curve = decay_[at(from)];
     if (!curve.advance(now, pages)) return;
     allowed = curve.allowed();
-    if (pages <= allowed) return;
+    if (pages <= allowed + spared(from)) return;
     if (from == Holds::kDirty && decay_[at(Holds::kMuzzy)].time() != 0) to = Holds::kMuzzy;
   }
-  purge(from, to, allowed);
+  purge(from, to, allowed, HugePagesToo::kSpare);
 }
 
 void PageHeap::release_at_rate(uint64_t now) {
@@ -149,7 +179,7 @@ uint64_t PageHeap::next_decay(uint64_t now) {
   uint64_t next = kNever;
   Lock lock(lock_);
   if (rate == release_rate::kByDecay) {
-    next = smaller(decay_[at(Holds::kDirty)].next_release(now, dirty_pages()),
+    next = smaller(decay_[at(Holds::kDirty)].next_release(now, dirty_pages() - spared(Holds::kDirty)),
                    decay_[at(Holds::kMuzzy)].next_release(now, muzzy_pages()));
   } else if (rate > 0 && dirty_pages() + muzzy_pages() != 0) {
     next = release_rate::next(now);

@@ -5,6 +5,7 @@
 #include "base/mutex.h"
 #include "os/os.h"
 #include "pages/page_map.h"
+#include "tables/options.h"
 
 namespace acre::window {
 
@@ -95,7 +96,11 @@ Chunk allocate(size_t bytes) {
   Chunk chunk = from_window(bytes);
   if (chunk.start == 0) chunk = from_anywhere(bytes);
   if (chunk.start != 0) {
-    os::avoid_huge_pages(pointer_to(chunk.start), bytes);
+    if (options().huge_pages == HugePages::kAll) {
+      os::prefer_huge_pages(pointer_to(chunk.start), bytes);
+    } else {
+      os::avoid_huge_pages(pointer_to(chunk.start), bytes);
+    }
     g_mapped.fetch_add(bytes, std::memory_order_relaxed);
   }
   return chunk;

@@ -13,6 +13,9 @@ namespace acre {
 // Filling with a pattern, for blocks at their allocation or when they are freed.
 enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
 
+// Transparent huge pages: for no memory, for what is large and dense (pages/huge_pages.h), for all chunks.
+enum class HugePages : uint8_t { kNone, kAuto, kAll };
+
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice };
@@ -36,6 +39,11 @@ struct JunkChoice {
   static constexpr OptionType kType = OptionType::kChoice;
   static constexpr const char kNames[] = "false\0true\0alloc\0free\0";
 };
+struct HugePagesChoice {
+  using Value = HugePages;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "never\0auto\0always\0";
+};
 
 // Whether an option may be changed while the program runs, through ctl.
 enum class Change : uint8_t { kAtStart, kAnyTime };
@@ -57,6 +65,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
+  X(huge_pages, HugePagesChoice, 1, 0, 2, kAtStart, "transparent huge pages: never, auto (where an arena is large and dense), or always") \
   X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
   X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \

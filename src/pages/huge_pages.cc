@@ -1,0 +1,120 @@
+#include "pages/huge_pages.h"
+
+#include <atomic>
+
+#include "base/atomics.h"
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "pages/window.h"
+#include "tables/options.h"
+
+namespace acre::huge_pages {
+
+namespace {
+
+// An arena gets huge pages from here on: one that stays nearly unused adds a sixteenth at most.
+constexpr size_t kFromPages = (size_t{32} << 20) / kPageBytes;
+constexpr size_t kMostDirtyShare = 16;
+constexpr size_t kMostSparedShare = 32;
+
+// Where a huge page takes longer than small ones would (the kernel has to make room for it; the hypervisor of a virtual
+// machine has to find memory for it, since free huge pages were given back), so many of the next runs do without, then
+// twice as many, until one is fast again.
+constexpr uint64_t kSlowNs = 1000000;  // about what 512 small pages take
+constexpr uint32_t kFirstPause = 64;
+constexpr uint32_t kLongestPause = 4096;
+constinit std::atomic<uint32_t> g_pause{0};       // the last one, in runs
+constinit std::atomic<uint32_t> g_pause_left{0};
+
+void learn(uint64_t took_ns) {
+  const uint32_t last = g_pause.load(std::memory_order_relaxed);
+  const uint32_t pause = took_ns < kSlowNs ? 0 : last == 0 ? kFirstPause : smaller(last * 2, kLongestPause);
+  g_pause.store(pause, std::memory_order_relaxed);
+  g_pause_left.store(pause, std::memory_order_relaxed);
+}
+
+bool is_pausing() {
+  const uint32_t left = g_pause_left.load(std::memory_order_relaxed);
+  if (left != 0) g_pause_left.store(left - 1, std::memory_order_relaxed);
+  return left != 0;
+}
+
+// A bit for each huge page of the window, set while it is whole. Null: not needed yet, or refused.
+using Word = std::atomic<uint64_t>;
+constexpr unsigned kWordBits = 64;
+constinit std::atomic<Word*> g_whole{nullptr};
+
+enum class Support : uint8_t { kUnknown, kNone, kThere };
+constinit std::atomic<Support> g_support{Support::kUnknown};
+
+Word* make_bits() {
+  const size_t bits = window::bytes() / kHugePageBytes;
+  auto* words = static_cast<Word*>(metadata::allocate((bits + kWordBits - 1) / kWordBits * sizeof(Word)));
+  Word* expected = nullptr;  // where two threads are at it, one's memory is lost
+  if (words == nullptr || g_whole.compare_exchange_strong(expected, words)) return words;
+  return expected;
+}
+
+bool are_supported() {
+  Support support = g_support.load(std::memory_order_relaxed);
+  if (support == Support::kUnknown) {
+    const bool there = window::bytes() != 0 && os::has_huge_pages() && make_bits() != nullptr;
+    support = there ? Support::kThere : Support::kNone;
+    g_support.store(support, std::memory_order_relaxed);
+  }
+  return support == Support::kThere;
+}
+
+struct Bit {
+  Word* word;
+  uint64_t mask;
+};
+// word: null outside of the window.
+Bit bit_of(Address page) {
+  Word* words = g_whole.load(std::memory_order_acquire);
+  if (words == nullptr || !window::contains(page)) return {nullptr, 0};
+  const size_t index = (page - window::start()) / kHugePageBytes;
+  return {words + index / kWordBits, uint64_t{1} << index % kWordBits};
+}
+
+bool is_whole(Address page) {
+  const Bit bit = bit_of(page);
+  return bit.word != nullptr && (bit.word->load(std::memory_order_relaxed) & bit.mask) != 0;
+}
+
+}  // namespace
+
+bool are_wanted(size_t used_pages, size_t dirty_pages) {
+  if (used_pages < kFromPages || dirty_pages > used_pages / kMostDirtyShare) return false;
+  if (options().huge_pages != HugePages::kAuto || relaxed_load(options().dirty_decay_ms) == 0) return false;
+  return are_supported() && !is_pausing();
+}
+
+void populate(Address page) {
+  const uint64_t start = os::thread_ns();
+  if (!os::populate_huge_page(pointer_to(page))) g_support.store(Support::kNone, std::memory_order_relaxed);
+  learn(os::thread_ns() - start);
+  if (const Bit bit = bit_of(page); bit.word != nullptr) bit.word->fetch_or(bit.mask, std::memory_order_relaxed);
+}
+
+size_t most_spared(size_t used_pages) { return used_pages / kMostSparedShare; }
+
+Range without_broken(Range free) {
+  constexpr size_t kHalf = kHugePageBytes / 2;
+  const Address first = align_down(free.start, kHugePageBytes);
+  const Address first_end = smaller(first + kHugePageBytes, free.end);
+  if (first_end - free.start < kHalf && is_whole(first)) free.start = first_end;
+  const Address last = larger(align_down(free.end - 1, kHugePageBytes), free.start);
+  if (free.start < free.end && free.end - last < kHalf && is_whole(last)) free.end = last;
+  return free;
+}
+
+void forget(Range purged) {
+  if (g_whole.load(std::memory_order_relaxed) == nullptr) return;
+  for (Address page = align_down(purged.start, kHugePageBytes); page < purged.end; page += kHugePageBytes) {
+    const Bit bit = bit_of(page);
+    if (bit.word != nullptr) bit.word->fetch_and(~bit.mask, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace acre::huge_pages
