@@ -65,7 +65,7 @@ void look_at_stalls(uint64_t passed_ms) {
 }
 
 // If it is time. One thread looks at a time, more or less: more would do no harm.
-void look(uint64_t now) {
+ACRE_COLD void look(uint64_t now) {
   if (limit::held() < limit::kWatchedFrom) return;
   uint64_t looked = g_looked_ms.load(std::memory_order_relaxed);
   const bool at_ceiling = limit::held() > g_ceiling.load(std::memory_order_relaxed);
@@ -95,7 +95,7 @@ size_t excess_pages() {
   return held <= alarm ? 0 : pages_for(held - alarm + alarm / kSlack);
 }
 
-void return_excess(uint64_t now) {
+ACRE_COLD void return_excess(uint64_t now) {
   const size_t excess = excess_pages();
   if (excess == 0 || now < g_retry_at_ms.load(std::memory_order_relaxed)) return;
   const size_t dirty = dirty_pages();
@@ -116,7 +116,7 @@ Callback callback_and(void** argument) {
 enum class When { kIfDue, kInAnyCase };
 
 // If the soft limit is passed. True: it was called.
-bool call_program(When when) {
+ACRE_COLD bool call_program(When when) {
   const size_t soft = static_cast<size_t>(relaxed_load(options().soft_limit));
   const size_t held = limit::held();
   if (soft == 0 || held <= soft) {
@@ -156,19 +156,19 @@ ACRE_COLD void attend(Heap& heap, uint64_t now_ms) {
   g_attend_at_ms.store(always ? 0 : now_ms + kLookMs, std::memory_order_relaxed);
 }
 
-uint64_t look_after(uint64_t now_ms) {
+ACRE_COLD uint64_t look_after(uint64_t now_ms) {
   look(now_ms);
   return_excess(now_ms);
   return limit::held() < limit::kWatchedFrom || dirty_pages() == 0 ? kNever : now_ms + kLookMs;
 }
 
-void before_refusal() { call_program(When::kInAnyCase); }
+ACRE_COLD void before_refusal() { call_program(When::kInAnyCase); }
 
-void return_for_hard_limit() {
+ACRE_COLD void return_for_hard_limit() {
   if (relaxed_load(options().hard_limit) != 0) arenas::purge_all();
 }
 
-void set_callback(Callback callback, void* argument) {
+ACRE_COLD void set_callback(Callback callback, void* argument) {
   uint32_t version = g_version.load(std::memory_order_relaxed);
   do {
     version &= ~1u;  // odd: another thread is at it
@@ -179,7 +179,7 @@ void set_callback(Callback callback, void* argument) {
   g_version.store(version + 2, std::memory_order_release);
 }
 
-Found found() {
+ACRE_COLD Found found() {
   return {g_ceiling.load(std::memory_order_relaxed), g_group_most.load(std::memory_order_relaxed),
           g_group_high.load(std::memory_order_relaxed), g_stalls.load(std::memory_order_relaxed),
           g_calls.load(std::memory_order_relaxed)};

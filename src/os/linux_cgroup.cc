@@ -131,7 +131,7 @@ class Group {
     return read_file(path("cgroup.procs").c_str(), &some, sizeof some) != -ENOENT;
   }
 
-  const char* mount_ = "";
+  const char* mount_ = nullptr;
   char below_[256] = {};
 };
 
