@@ -53,6 +53,18 @@ struct mallinfo2 acre_mallinfo2(void);
 int acre_mallopt(int parameter, int value);
 int acre_malloc_info(int options, FILE *stream);
 
+/* Has `callback` called when the memory that acre holds has passed the option soft_limit, and is beyond it although all
+ * unused memory was returned: with the bytes held, the limit, and `argument`. It is called again when a sixteenth of the
+ * limit more is held, or when the limit is passed anew; and before a request is refused, if the limit is passed then.
+ * NULL: no more calls, but one that is under way in another thread goes on. There is one callback; a later one takes its
+ * place.
+ *
+ * The call is made in a thread that is inside malloc, free or the like, by one thread at a time. No lock of acre's is
+ * held, and the callback may allocate and free. It must return, and must not wait for a lock that its thread may hold
+ * around an allocation: to set a flag or to try the lock is safe. Any thread may call acre_on_soft_limit at any time,
+ * but no signal handler. */
+void acre_on_soft_limit(void (*callback)(size_t held, size_t limit, void *argument), void *argument);
+
 /* The version of the library in use, as ACRE_VERSION. */
 const char *acre_version(void);
 

@@ -6,6 +6,7 @@
 #include "acre/acre.h"
 #include "control/ctl.h"
 #include "control/snapshot.h"
+#include "heap/pressure.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "pages/release_rate.h"
@@ -124,6 +125,8 @@ int change_option(unsigned option, int64_t value) {
     case Option::dirty_decay_ms:
     case Option::muzzy_decay_ms: return set_decay_time(static_cast<Option>(option), kAllArenas, value);
     case Option::release_rate: release_rate::set(value); return 0;
+    case Option::hard_limit:
+    case Option::soft_limit: pressure::set_limits(); return 0;
     default: return 0;  // whoever needs it looks at it each time
   }
 }

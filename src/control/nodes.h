@@ -72,6 +72,7 @@ union Value {
   R("stats.resident", Size, resident(figures(kAllArenas)) + metadata_bytes())      \
   R("stats.mapped", Size, active(figures(kAllArenas)) + metadata_bytes())          \
   R("stats.retained", Size, figures(kAllArenas).clean_pages * kPageBytes)          \
+  R("memory.held", Size, limit::held())                                            \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
   R("stats.arenas.#.nthreads", Unsigned, figures(index).threads)                   \
   R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \

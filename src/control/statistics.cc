@@ -4,6 +4,7 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
+#include "control/constraints.h"
 #include "heap/fill.h"
 #include "heap/registry.h"
 #include "os/os.h"
@@ -143,6 +144,7 @@ void add_summary(Text& text) {
   text.add(", remote frees ").decimal(s.remote_frees).add('\n');
   text.add("  purged ").bytes(s.purged_bytes).add(" in ").decimal(s.purges).add(" calls\n");
   if (options().background_thread) add_background_thread(text, s.background_thread);
+  add_constraints(text);
 }
 
 void print_summary(int fd) {

@@ -52,7 +52,7 @@ struct ArenaStatistics {
 Statistics gather_statistics(ArenaStatistics* each = nullptr);
 
 // A summary for people, of a few lines.
-inline constexpr size_t kSummaryBytes = 1024;
+inline constexpr size_t kSummaryBytes = 2048;
 void add_summary(Text& text);
 void print_summary(int fd);
 

@@ -2,6 +2,7 @@
 #include "acre/acre.h"
 
 #include "entry/api.h"
+#include "heap/pressure.h"
 #include "heap/registry.h"
 #include "tables/options.h"
 
@@ -31,6 +32,10 @@ ACRE_EXPORT int acre_malloc_trim(size_t pad) { return api::malloc_trim(pad); }
 ACRE_EXPORT void acre_malloc_stats() { api::malloc_stats(); }
 ACRE_EXPORT const char* acre_version() { return ACRE_VERSION; }
 ACRE_EXPORT int acre_owns(const void* block) { return api::owns(block); }
+
+ACRE_EXPORT void acre_on_soft_limit(void (*callback)(size_t held, size_t limit, void* argument), void* argument) {
+  pressure::set_callback(callback, argument);
+}
 
 ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out) {
   if (index >= kSmallClasses) return -1;

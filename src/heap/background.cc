@@ -1,6 +1,7 @@
 #include "heap/background.h"
 
 #include "heap/idle.h"
+#include "heap/pressure.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "pages/doorbell.h"
@@ -28,7 +29,7 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
   const idle::Look look = idle::look_around(nullptr, now);
   if (look == idle::Look::kBusy) quiet = 0;
   if (look == idle::Look::kQuiet) ++quiet;
-  uint64_t due = quiet < kQuietLooks ? now + idle::kIntervalMs : kNever;
+  uint64_t due = smaller(quiet < kQuietLooks ? now + idle::kIntervalMs : kNever, pressure::look_after(now));
   for (unsigned i = 0; i < arenas::count(); ++i) {
     PageHeap& pages = arenas::at(i)->pages;
     pages.decay(now);

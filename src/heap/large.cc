@@ -4,6 +4,7 @@
 
 #include "heap/fill.h"
 #include "heap/malloc.h"
+#include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
 #include "os/os.h"
@@ -13,10 +14,10 @@ namespace acre::large {
 
 namespace {
 
-// Moving pages beats copying from here on. Each move may leave the kernel one mapping more to keep, so there
-// is a most.
+// Moving pages beats copying from here on. Each move may leave the kernel two mappings more to keep, so
+// there is a most.
 constexpr size_t kMoveFrom = size_t{4} << 20;
-constexpr unsigned kMostMoves = 400;
+constexpr unsigned kMostMoves = 200;
 constinit std::atomic<unsigned> g_moves{0};
 
 // Where the calling thread's runs come from.
@@ -79,6 +80,14 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
 
 bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
 
+// The kernel lets a process have some tens of thousands of mappings, and a huge block may be one, with a hole beside it.
+// Where there are many, further blocks come from chunks as far as these go, so that only terabytes could come near.
+constexpr size_t kManyHugeBlocks = 128;
+constexpr size_t kMostInChunk = size_t{512} << 20;
+bool may_come_from_chunk(size_t bytes, size_t alignment) {
+  return bytes <= kMostInChunk && alignment <= kHugePageBytes;
+}
+
 // Its pages are part of another run now.
 void free_emptied(Run* run) {
   run->fresh = true;
@@ -86,10 +95,11 @@ void free_emptied(Run* run) {
 }
 
 Run* move_to_other_run(Run* run, size_t n) {
-  if (run->bytes() < kMoveFrom || g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
+  if (run->bytes() < kMoveFrom) return nullptr;
+  const bool to_huge = is_huge(n, kPageBytes);  // then it becomes no more mappings than a huge block is
+  if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
-  bool to_huge = is_huge(n, kPageBytes);
   Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), 1);
   if (bigger == nullptr) return nullptr;
   const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
@@ -107,15 +117,22 @@ Run* move_to_other_run(Run* run, size_t n) {
   return bigger;
 }
 
+// Where the system refuses a mapping, free runs may be long enough: chunks keep their addresses.
+Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
+  const bool from_chunk = may_come_from_chunk(n, alignment);
+  if (is_huge(n, alignment) && !(from_chunk && huge::counts().blocks >= kManyHugeBlocks)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes));
+    if (run != nullptr || !from_chunk) return run;
+  }
+  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
 Run* find_run(size_t n, size_t alignment) {
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
-  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes));
-  const size_t pages = pages_for(larger<size_t>(n, 1));
-  const size_t align_pages = larger<size_t>(1, alignment / kPageBytes);
-  if (Run* run = run_of_pages(arena, pages, align_pages)) return run;
+  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
   gather_memory();
-  return run_of_pages(arena, pages, align_pages);
+  return try_to_find_run(arena, n, alignment);
 }
 
 }  // namespace
@@ -126,6 +143,7 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
+    pressure::hurry_if_alarmed(*heap);
     tick(*heap);
   } else {
     allocated_late(run, zeroed ? n : 0);
@@ -150,6 +168,7 @@ void* resize(Run* run, size_t n) {
   size_t pages = pages_for(n);
   if (pages == run->pages) return pointer_to(run->base);
   if (n > g_most_resized) return nullptr;
+  if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) gather_memory();
   if (run->kind == RunKind::kHuge) {
     if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
     if (huge::resize_in_place(run, n)) return pointer_to(run->base);

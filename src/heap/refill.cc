@@ -4,6 +4,7 @@
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
 // the arena's own first, a new one on dirty pages, and only then one on new memory.
 #include "heap/idle.h"
+#include "heap/pressure.h"
 #include "heap/scarcity.h"
 #include "slab/sharing.h"
 
@@ -87,6 +88,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
+  pressure::hurry_if_alarmed(heap);
   Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {
     run->home->free(run, false);

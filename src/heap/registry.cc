@@ -7,6 +7,7 @@
 
 #include "heap/background.h"
 #include "heap/fill.h"
+#include "heap/pressure.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -53,6 +54,7 @@ void start_once() {
     read_options(environ);
     fill::start();
     release_rate::set(options().release_rate);
+    pressure::set_limits();
     unit_table::initialise();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -81,6 +83,7 @@ Arena* least_loaded() ACRE_REQUIRES(g_lock) {
 }
 
 Arena* join_arena() {
+  if (arenas::count() != 0) arenas::most();  // it may ask the system, which is done without the lock
   for (;;) {
     {
       Lock lock(g_lock);
@@ -301,6 +304,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   }
   reset_shared_allowance(allowed_pages);
   background::after_fork_in_child();
+  pressure::after_fork_in_child();
   g_lock.after_fork_in_child();
   control_lock.after_fork_in_child();
   Mutex::end_fork();

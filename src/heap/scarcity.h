@@ -3,8 +3,9 @@
 
 namespace acre {
 
-// Gives up all that the calling thread keeps, and waits for pages that others are just returning to the OS, which
-// are nobody's for that time. Once the OS has refused memory; a second attempt may then succeed.
+// Gives up all that the calling thread keeps, returns dirty pages if there is a hard limit, and waits for pages that
+// others are just returning to the OS, which are nobody's for that time. Once memory was refused; a second attempt may
+// then succeed. No lock is held, and all private lists but the calling thread's are as they were.
 void gather_memory();
 
 }  // namespace acre

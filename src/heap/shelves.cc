@@ -2,6 +2,7 @@
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
+#include "heap/pressure.h"
 #include "heap/registry.h"
 #include "os/os.h"
 #include "slab/sharing.h"
@@ -226,6 +227,7 @@ void tick_slow(Heap& heap) {
   if (other != heap.arena) other->pages.decay(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   idle::look_around(&heap, now);
+  pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(options().background_thread)) background::on_tick(heap, now);
 }
 

@@ -47,10 +47,19 @@ bool granted() {
 constexpr bool granted() { return true; }
 #endif
 
+std::atomic<uint64_t> g_refused_memory{0}, g_refused_purges{0};
+std::atomic<int> g_purge_error{0};
+
+// The result of a request for memory, or of one that the test refuses.
+long counted(long result) {
+  if (failed(result) && result != -EEXIST) g_refused_memory.fetch_add(1, std::memory_order_relaxed);
+  return result;
+}
+
 void* map_with(Address hint, size_t bytes, int protection, int extra_flags) {
-  if (!granted()) return nullptr;
-  return as_pointer(raw_syscall(SYS_mmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0));
+  if (!granted()) return as_pointer(counted(-ENOMEM));
+  return as_pointer(counted(raw_syscall(SYS_mmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0)));
 }
 
 }  // namespace
@@ -69,11 +78,16 @@ void* map_at(Address address, size_t bytes) {
 void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0); }
 
 bool commit(void* start, size_t bytes) {
-  if (!granted()) return false;
-  return raw_syscall(SYS_mprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
+  if (!granted()) return counted(-ENOMEM) == 0;
+  return counted(raw_syscall(SYS_mprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
-void unmap(void* start, size_t bytes) { raw_syscall(SYS_munmap, as_long(start), static_cast<long>(bytes)); }
+// Where a hole would be one mapping too many, the addresses are lost, but not the memory.
+void unmap(void* start, size_t bytes) {
+  if (raw_syscall(SYS_munmap, as_long(start), static_cast<long>(bytes)) != 0) {
+    raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
+  }
+}
 
 bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
   if (new_bytes > old_bytes && !granted()) return false;
@@ -96,9 +110,14 @@ Move move_pages(void* from, void* to, size_t bytes) {
 bool purge(void* start, size_t bytes) {
   Address first = align_up(address_of(start), page_bytes());
   Address end = align_down(address_of(start) + bytes, page_bytes());
-  if (first < end && raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
-                                 MADV_DONTNEED) != 0) {
-    return false;
+  if (first < end) {
+    const long result =
+        raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first), MADV_DONTNEED);
+    if (result != 0) {
+      g_refused_purges.fetch_add(1, std::memory_order_relaxed);
+      g_purge_error.store(static_cast<int>(-result), std::memory_order_relaxed);
+      return false;
+    }
   }
   // Where the OS page is larger than acre's, the ends are parts of pages that neighbours share.
   const Address limit = address_of(start) + bytes;
@@ -172,11 +191,23 @@ bool has_huge_pages() {
   return raw_syscall(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0) == 0;
 }
 
-size_t address_space_limit() {
+static size_t limit_of(int resource) {
   struct rlimit limit;
-  if (raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, as_long(&limit)) != 0) return SIZE_MAX;
+  if (raw_syscall(SYS_prlimit64, 0, resource, 0, as_long(&limit)) != 0) return SIZE_MAX;
   return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : static_cast<size_t>(limit.rlim_cur);
 }
+
+size_t address_space_limit() { return limit_of(RLIMIT_AS); }
+
+size_t data_limit() { return limit_of(RLIMIT_DATA); }
+
+bool commits_strictly() {
+  char mode = '0';
+  read_file("/proc/sys/vm/overcommit_memory", &mode, sizeof mode);
+  return mode == '2';
+}
+
+Refusals refusals() { return {g_refused_memory.load(), g_refused_purges.load(), g_purge_error.load()}; }
 
 // It cannot fail for the clocks below. For CLOCK_MONOTONIC_COARSE the vDSO answers.
 static uint64_t nanoseconds_of(clockid_t clock) {

@@ -78,9 +78,19 @@ unsigned processors();               // that this process may run on, at least 1
 size_t physical_memory();            // bytes, 0 if unknown
 bool has_huge_pages();               // whether the system makes transparent ones for this process, of kHugePageBytes
 size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
+size_t data_limit();                 // RLIMIT_DATA likewise
+bool commits_strictly();             // vm.overcommit_memory is 2
 uint64_t now_ms();                   // monotonic, coarse
 uint64_t thread_ns();                // processor time of the calling thread
 size_t resident_bytes();             // of this process, 0 if unknown
+
+// What the system has refused so far.
+struct Refusals {
+  uint64_t memory;   // requests for memory or address space
+  uint64_t purges;   // calls of purge()
+  int purge_error;   // the error number of the last one
+};
+Refusals refusals();
 
 // --- Files ------------------------------------------------------------------------------------------------
 

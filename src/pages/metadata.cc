@@ -3,6 +3,7 @@
 #include "base/mutex.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "pages/limit.h"
 
 namespace acre::metadata {
 
@@ -23,6 +24,7 @@ void* cut(size_t bytes) ACRE_REQUIRES(g_lock) {
   void* result = g_next;
   g_next += bytes;
   g_allocated += bytes;
+  limit::take_in_any_case(bytes);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "base/fatal.h"
 #include "pages/doorbell.h"
 #include "pages/huge_pages.h"
+#include "pages/limit.h"
 #include "pages/metadata.h"
 #include "pages/window.h"
 #include "tables/options.h"
@@ -139,6 +140,7 @@ Run* PageHeap::take_fit(size_t pages, size_t align_pages, bool dirty_only) {
 Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
   if (header_count_ < kHeadersPerOperation) return nullptr;
   const Holds holds = found->holds;
+  if (holds == Holds::kClean && !limit::take(pages << kPageShift)) return nullptr;
   remove_free(found);
   Run* run = found;
   if (lead != 0) {
@@ -169,12 +171,13 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
       Lock lock(lock_);
       if (Run* run = take_fit(pages, align_pages, false)) return run;
     }
-    if (!obtain_chunk(pages, align_pages)) return nullptr;
+    if (limit::refuses(pages << kPageShift) || !obtain_chunk(pages, align_pages)) return nullptr;
   }
 }
 
-// If the run would take clean memory.
+// If the run would take clean memory, and no limit is near.
 void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
+  if (limit::refuses(kHugePageBytes) || limit::held() + kHugePageBytes > limit::alarm()) return;
   if (!reserve_headers()) return;
   Run* run = nullptr;
   while (run == nullptr) {
@@ -242,7 +245,9 @@ void PageHeap::free(Run* run, bool touched) {
     }
     run->kind = RunKind::kNone;
     count_used(0, run->pages);
-    insert_free(run, touched || !run->fresh ? Holds::kDirty : Holds::kClean);
+    const bool clean = !touched && run->fresh;
+    if (clean) limit::give_back(run->bytes());
+    insert_free(run, clean ? Holds::kClean : Holds::kDirty);
   }
   doorbell::ring();
 }
@@ -258,6 +263,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   }
   if (after == nullptr || after->pages < more) return false;
   const Holds holds = after->holds;
+  if (holds == Holds::kClean && !limit::take(more << kPageShift)) return false;
   remove_free(after);
   g_page_map.set_ends(run, nullptr);
   if (after->pages > more) insert_free(split(after, more), holds);

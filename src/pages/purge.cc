@@ -5,6 +5,7 @@
 #include "os/os.h"
 #include "pages/doorbell.h"
 #include "pages/huge_pages.h"
+#include "pages/limit.h"
 #include "pages/page_heap.h"
 #include "pages/release_rate.h"
 
@@ -84,6 +85,7 @@ size_t PageHeap::put_back(Run* taken) {
     taken = next;
   }
   counts_.purged += purged;
+  limit::give_back(purged << kPageShift);
   return purged;
 }
 

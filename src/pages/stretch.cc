@@ -3,6 +3,7 @@
 // Dirty and clean free runs do not coalesce, so that memory which went back to the OS in part leaves dirty runs that
 // are too short with clean ones between them. A request that no dirty run holds takes one of these together with
 // its neighbours: it faults only on the clean pages, and what is dirty is used where it lies.
+#include "pages/limit.h"
 #include "pages/page_heap.h"
 #include "pages/window.h"
 
@@ -44,7 +45,10 @@ bool PageHeap::reach(Run* run, size_t pages, Stretch* stretch) {
   return true;
 }
 
+// Null, with nothing changed: the clean pages would be too many.
 Run* PageHeap::take(const Stretch& stretch) {
+  if (!limit::take(stretch.pages << kPageShift)) return nullptr;
+  size_t counted_before = 0;
   Run* piece = stretch.first;
   Holds holds = piece->holds;
   remove_free(piece);
@@ -57,6 +61,7 @@ Run* PageHeap::take(const Stretch& stretch) {
   const Address end = whole->base + (stretch.pages << kPageShift);
   for (;;) {
     if (piece->end() > end) insert_free(split(piece, (end - piece->base) >> kPageShift), holds);
+    if (holds != Holds::kClean) counted_before += piece->pages;
     if (piece != whole) {
       whole->pages += piece->pages;
       drop_header(piece);
@@ -66,6 +71,7 @@ Run* PageHeap::take(const Stretch& stretch) {
     holds = piece->holds;
     remove_free(piece);
   }
+  limit::give_back(counted_before << kPageShift);
   whole->kind = RunKind::kLarge;
   whole->fresh = false;
   g_page_map.set_ends(whole, whole);

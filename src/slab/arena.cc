@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "os/cgroup.h"
 #include "os/os.h"
 #include "pages/metadata.h"
 #include "tables/options.h"
@@ -14,6 +15,16 @@ constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
+constinit std::atomic<unsigned> g_most{0};  // 0: not worked out yet
+
+// On one processor an arena will do. A quota bounds how much work is done, not how many threads are at it.
+unsigned wanted() {
+  if (options().arenas != 0) return static_cast<unsigned>(options().arenas);
+  const unsigned processors = os::processors();
+  if (processors == 1) return 1;
+  const unsigned quota = relaxed_load(options().cgroup) ? os::cgroup_processors() : 0;
+  return smaller(kPerProcessor * (quota == 0 ? processors : smaller(quota, processors)), kMostArenas);
+}
 
 template <class Action>
 void for_each_lock(Action action) {
@@ -30,18 +41,11 @@ unsigned count() { return g_count.load(std::memory_order_acquire); }
 Arena* at(unsigned index) { return g_arenas[index].load(std::memory_order_relaxed); }
 
 unsigned most() {
-  static std::atomic<unsigned> cached{0};
-  unsigned most = cached.load(std::memory_order_relaxed);
-  if (most != 0) return most;
-  uint64_t wanted = static_cast<uint64_t>(options().arenas);
-  if (wanted == 0) {
-    unsigned processors = os::processors();
-    wanted = processors == 1 ? 1 : uint64_t{kPerProcessor} * processors;
-  }
-  most = static_cast<unsigned>(smaller<uint64_t>(wanted, kMostArenas));
-  cached.store(most, std::memory_order_relaxed);
-  return most;
+  if (g_most.load(std::memory_order_relaxed) == 0) look_at_quota();
+  return larger(g_most.load(std::memory_order_relaxed), count());
 }
+
+void look_at_quota() { g_most.store(wanted(), std::memory_order_relaxed); }
 
 Arena* make() {
   void* memory = metadata::allocate(sizeof(Arena));

@@ -29,7 +29,8 @@ void install(Arena* arena);
 
 unsigned count();              // made so far
 Arena* at(unsigned index);     // index < count()
-unsigned most();               // how many there may be
+unsigned most();               // how many there may be, at least count(); the first call asks the system
+void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
 
 size_t used_pages();           // in all of them, more or less
 

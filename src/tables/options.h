@@ -66,6 +66,10 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
   X(huge_pages, HugePagesChoice, 1, 0, 2, kAtStart, "transparent huge pages: never, auto (where an arena is large and dense), or always") \
+  X(hard_limit, Bytes, 0, 0, kMostBytes, kAnyTime, "memory beyond which requests are refused; 0: none") \
+  X(soft_limit, Bytes, 0, 0, kMostBytes, kAnyTime, "memory beyond which unused memory is returned at once, and the program is called; 0: none") \
+  X(cgroup, Bool, 1, 0, 1, kAnyTime, "look at the cgroup's memory limit and processor quota, once a second") \
+  X(pressure, Bool, 1, 0, 1, kAnyTime, "look at the system's memory pressure, once a second, and return unused memory at once while there is some") \
   X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
   X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
