@@ -38,7 +38,7 @@ def labelled(*labels):
 
 SUITES = (
     Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
-    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface")], labelled("surface"),
+    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer"),

@@ -77,8 +77,6 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   return nullptr;
 }
 
-bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
-
 // Its pages are part of another run now.
 void free_emptied(Run* run) {
   run->fresh = true;
