@@ -46,11 +46,11 @@ SUITES = (
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
-    Suite("real", "release", ["acre"], ["-C", "real-full", *labelled("real-full")],
+    Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-REAL_QUICK = Suite("real", "release", ["acre"], labelled("real-quick"), "", ("real-quick",), verbose=True)
+REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",), verbose=True)
 
 
 def parse(arguments):
