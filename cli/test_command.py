@@ -50,7 +50,8 @@ SUITES = (
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",), verbose=True)
+REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
+                   verbose=True)
 
 
 def parse(arguments):
