@@ -135,13 +135,15 @@ def check_tcmalloc(checks, prefix, work):
         program = work / "tcmalloc"
         if checks.succeeds(f"a program builds with {way}", [
                 "g++", "-std=c++17", "-O0", "-w", *flags, "-o", program, FACES / "tcmalloc.cc", "-ltcmalloc"]):
-            checks.succeeds(f"a program built with {way} runs on acre", [program],
-                            environment=clean_environment(LD_LIBRARY_PATH=folder))
+            for variable, to in (("LD_LIBRARY_PATH", folder), ("LD_PRELOAD", library)):
+                checks.succeeds(f"a program built with {way} runs on acre by {variable}", [program],
+                                environment=clean_environment(**{variable: to}))
 
 
 def wanted_names(library):
-    """What gperftools' malloc_extension.h, malloc_extension_c.h, tcmalloc.h and nallocx.h declare, of its library."""
+    """What the headers of gperftools' that acre has, too, declare; of the names in its library."""
     headers = re.compile(r"^(tc_\w+|MallocExtension_\w+|nallocx|malloc_size|_ZN15MallocExtension\w+"
+                         r"|HeapProfiler\w+|IsHeapProfilerRunning|GetHeapProfile"
                          r"|_ZN12SysAllocatorD\w+|_ZT[IV](15MallocExtension|12SysAllocator))$")
     return {name for name in exported(library) if headers.match(name)}
 
