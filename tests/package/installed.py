@@ -143,7 +143,7 @@ def check_tcmalloc(checks, prefix, work):
 def wanted_names(library):
     """What the headers of gperftools' that acre has, too, declare; of the names in its library."""
     headers = re.compile(r"^(tc_\w+|MallocExtension_\w+|nallocx|malloc_size|_ZN15MallocExtension\w+"
-                         r"|HeapProfiler\w+|IsHeapProfilerRunning|GetHeapProfile"
+                         r"|HeapProfiler\w+|IsHeapProfilerRunning|GetHeapProfile|_Z\d+GetStack\w+"
                          r"|_ZN12SysAllocatorD\w+|_ZT[IV](15MallocExtension|12SysAllocator))$")
     return {name for name in exported(library) if headers.match(name)}
 
