@@ -98,8 +98,8 @@ class AcreExtension final : public MallocExtension {
   bool GetNumericProperty(const char* name, size_t* value) override { return acre_get_property(name, value) != 0; }
   bool SetNumericProperty(const char* name, size_t value) override { return acre_set_property(name, value) != 0; }
 
-  void MarkThreadIdle() override { acre_flush_thread_cache(); }
-  void MarkThreadTemporarilyIdle() override { acre_flush_thread_cache(); }
+  void MarkThreadIdle() override { acre_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0); }
+  void MarkThreadTemporarilyIdle() override { MarkThreadIdle(); }
 
   void ReleaseToSystem(size_t bytes) override { acre_release_memory(bytes); }
   void ReleaseFreeMemory() override { acre_malloc_trim(0); }

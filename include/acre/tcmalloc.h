@@ -29,9 +29,8 @@ int acre_set_release_rate(double rate);
  * threads' caches stay as they are. */
 size_t acre_release_memory(size_t bytes);
 
-/* Bytes of free blocks that the calling thread can hand out by itself. acre_flush_thread_cache gives them up. */
+/* Bytes of free blocks that the calling thread can hand out by itself; mallctl's thread.tcache.flush gives them up. */
 size_t acre_thread_cache_bytes(void);
-void acre_flush_thread_cache(void);
 
 /* The size of the block that malloc(size) would return; 0 if that is impossible. flags: 0, or the logarithm of an
  * alignment. */

@@ -33,9 +33,6 @@ ACRE_EXPORT int acre_set_release_rate(double rate) {
 ACRE_EXPORT size_t acre_release_memory(size_t bytes) { return api::release_memory(bytes); }
 
 ACRE_EXPORT size_t acre_thread_cache_bytes() { return census::thread_cache_bytes(); }
-ACRE_EXPORT void acre_flush_thread_cache() {
-  if (Heap* heap = heap_if_any()) empty_heap(*heap);
-}
 
 ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return api::nallocx(size, flags); }
 

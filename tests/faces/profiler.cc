@@ -1,6 +1,6 @@
 // acre-test: libs=dl
-// What only libtcmalloc has: stack traces; a heap profiler that is not running and a leak checker that is not active, and
-// both say so.
+// What only libtcmalloc has: stack traces; a heap profiler that is not running and a leak checker that is not active,
+// and both say so.
 #include "tcmalloc.h"
 
 #include <gperftools/heap-profiler.h>

@@ -12,9 +12,7 @@
 #include <typeinfo>
 #include <vector>
 
-#if __cplusplus >= 201703L
-extern "C" int tc_query_new_mode() noexcept;
-#endif
+extern "C" int tc_query_new_mode() noexcept;  // gperftools exports it and declares it nowhere
 
 static MallocExtension& tcmalloc() { return *MallocExtension::instance(); }
 

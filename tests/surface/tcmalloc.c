@@ -37,7 +37,7 @@ int main(void) {
     acre_ranges(count_range, &ranges);
     CHECK(lists != 0 && ranges != 0);
     CHECK(acre_thread_cache_bytes() != 0);
-    acre_flush_thread_cache();
+    CHECK_EQ(acre_mallctl("thread.tcache.flush", NULL, NULL, NULL, 0), 0);
     CHECK_EQ(acre_thread_cache_bytes(), 0);
     CHECK_GE(acre_release_memory(SIZE_MAX), MIB);
     return 0;

@@ -23,6 +23,8 @@ size_t get(const char* name) {
   return value;
 }
 
+void flush() { EXPECT_EQ(ctl::by_name("thread.tcache.flush", nullptr, nullptr, nullptr, 0), 0); }
+
 class Properties : public testing::Test {
  protected:
   void SetUp() override { acre_free(acre_malloc(10)); }
@@ -54,7 +56,7 @@ TEST_F(Properties, FollowWhatIsAllocated) {
 // A thread frees half of another one's blocks: they wait for their owner. When it is gone they are nobody's.
 TEST_F(Properties, FreeBlocksAreSomebodysWaitingOrNobodys) {
   constexpr size_t kBlocks = 10000, kSize = 512;
-  acre_flush_thread_cache();
+  flush();
   const size_t central = get("tcmalloc.central_cache_free_bytes");
   std::thread([&] {
     std::vector<void*> blocks(kBlocks);
@@ -71,7 +73,7 @@ TEST_F(Properties, FreeBlocksAreSomebodysWaitingOrNobodys) {
     expect_sums_agree();
     for (size_t i = 1; i < kBlocks; i += 2) acre_free(blocks[i]);
     EXPECT_GE(acre_thread_cache_bytes(), 64u);
-    acre_flush_thread_cache();
+    flush();
     EXPECT_EQ(acre_thread_cache_bytes(), 0u);
   }).join();
   EXPECT_EQ(get("tcmalloc.thread_cache_free_bytes"), acre_thread_cache_bytes());
@@ -181,14 +183,14 @@ Lists lists() {
 }
 
 TEST_F(Properties, ListsOfFreeMemory) {
-  acre_flush_thread_cache();
+  flush();
   void* small = acre_malloc(200);
   const size_t size = acre_malloc_usable_size(small);
   Lists found = lists();
   EXPECT_EQ(found["tcmalloc.thread"].size(), 1u) << "all others were given up";
   EXPECT_GT(found["tcmalloc.thread"][size], size * 10);
   EXPECT_EQ(found["tcmalloc.thread"][size] % size, 0u);
-  acre_flush_thread_cache();
+  flush();
   found = lists();
   EXPECT_EQ(found.count("tcmalloc.thread"), 0u);
   EXPECT_GT(found["tcmalloc.central"][size], size * 10);
@@ -321,7 +323,7 @@ TEST_F(Verify, AThreadWithoutAHeapHasNothingToVerify) {
   std::thread([] {
     EXPECT_TRUE(acre_verify_memory());
     EXPECT_EQ(acre_thread_cache_bytes(), 0u);
-    acre_flush_thread_cache();
+    flush();
   }).join();
 }
 
