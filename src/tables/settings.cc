@@ -123,7 +123,7 @@ bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value) {
       if (!parse_millionths(text, value)) return false;
       *value = release_speed::to_ms(static_cast<double>(*value) / kMillion);
       return true;
-    case SynonymValue::kAtOnceIfTrue:
+    case SynonymValue::kZeroIfTrue:
       if (!parse_truth(text, &truth)) return false;
       *value = truth ? 0 : kUnset;
       return true;
