@@ -38,7 +38,7 @@ def labelled(*labels):
 
 SUITES = (
     Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
-    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface")], labelled("surface"),
+    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer"),
@@ -46,11 +46,12 @@ SUITES = (
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
-    Suite("real", "release", ["acre"], ["-C", "real-full", *labelled("real-full")],
+    Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-REAL_QUICK = Suite("real", "release", ["acre"], labelled("real-quick"), "", ("real-quick",), verbose=True)
+REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
+                   verbose=True)
 
 
 def parse(arguments):

@@ -92,7 +92,8 @@ struct acre_option {
   long long default_value;
   long long least, most;      /* the range of values */
   long long value;            /* the one in force */
-  const char *source;         /* where it is from: "default", "/etc/acre.conf", "ACRE_CONF", "acre_conf", "run time" */
+  const char *source;         /* where it is from: "default", "/etc/acre.conf", "TCMALLOC_*", "ACRE_CONF", "acre_conf",
+                                 "run time" */
   int changeable;             /* 1: mallctl may change it while the program runs, else 0 */
   const char *help;
 };
@@ -126,7 +127,7 @@ int acre_mallctl_info(unsigned index, struct acre_mallctl_node *out);
  *     const char *acre_conf = "dirty_decay_ms:1000,arenas:4";
  * (in C++ in extern "C"). acre reads it once, at the first allocation, so that it must be initialised by a
  * constant. It counts more than the file /etc/acre.conf and the environment variable ACRE_CONF, which have the same
- * form. */
+ * form, and than TCMalloc's variables. */
 extern const char *acre_conf;
 
 #ifdef __cplusplus

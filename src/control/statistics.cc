@@ -27,22 +27,18 @@ struct Gathered {
 };
 
 void add_slab(const Gathered& to, const Run* run) {
-  const Slab* slab = racy_load(run->slab);
-  const size_t block_bytes = slab == nullptr ? 0 : racy_load(slab->block_bytes);
-  if (block_bytes == 0) return;
+  const SlabUse use = use_of(run);
+  if (use.block_bytes == 0) return;
   Statistics& s = to.sums;
-  const uint32_t capacity = racy_load(slab->capacity);
-  const uint32_t used = static_cast<uint32_t>(racy_load(slab->countdown) + racy_load(slab->floor));  // slab::used
-  const RemoteWord word = load_remote(slab);
-  const uint32_t local = word.holding == Holding::kOwned ? capacity - smaller(used, capacity) : 0;
-  const uint32_t free = smaller<uint32_t>(word.free + local, capacity);
-  s.free_blocks += free;
-  s.free_block_bytes += free * block_bytes;
-  s.live_blocks += capacity - free;
+  s.free_blocks += use.free();
+  s.free_block_bytes += use.free() * use.block_bytes;
+  s.owned_free_bytes += use.at_owner * use.block_bytes;
+  s.returned_bytes += use.returned * use.block_bytes;
+  s.live_blocks += use.live;
   if (to.each == nullptr) return;
   ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
-  arena.slab_pages += racy_load(slab->pages);
-  arena.small_bytes += (capacity - free) * block_bytes;
+  arena.slab_pages += use.pages;
+  arena.small_bytes += use.live * use.block_bytes;
 }
 
 // In no moment's state: their owners go on changing them.
@@ -83,6 +79,27 @@ void add_arena(const Gathered& to, Arena& arena) {
 }
 
 }  // namespace
+
+SlabUse use_of(const Run* run) {
+  SlabUse use;
+  const Slab* slab = racy_load(run->slab);
+  use.block_bytes = slab == nullptr ? 0 : racy_load(slab->block_bytes);
+  if (use.block_bytes == 0) return use;
+  const uint32_t capacity = racy_load(slab->capacity);
+  const uint32_t used = static_cast<uint32_t>(racy_load(slab->countdown) + racy_load(slab->floor));  // slab::used
+  const RemoteWord word = load_remote(slab);
+  use.size_class = racy_load(slab->size_class);
+  use.pages = racy_load(slab->pages);
+  use.owner = racy_load(slab->owner);
+  if (word.holding == Holding::kOwned) {
+    use.at_owner = capacity - smaller(used, capacity);
+    use.returned = smaller(word.free, capacity - use.at_owner);
+  } else {
+    use.unowned = smaller<uint32_t>(word.free, capacity);
+  }
+  use.live = capacity - use.free();
+  return use;
+}
 
 Statistics gather_statistics(ArenaStatistics* each) {
   Statistics s;

@@ -5,7 +5,10 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "base/thread_token.h"
 #include "heap/background.h"
+#include "pages/run.h"
+#include "tables/size_class.h"
 
 namespace acre {
 
@@ -23,6 +26,8 @@ struct Statistics {
   size_t live_bytes = 0;
   size_t free_blocks = 0;       // in slab runs, carved or not
   size_t free_block_bytes = 0;
+  size_t owned_free_bytes = 0;  // of these in runs that a thread owns, for it to hand out
+  size_t returned_bytes = 0;    // of these given back by others to such a run, and not collected yet
   size_t metadata = 0;
   unsigned threads = 0;
   unsigned arenas = 0;
@@ -47,6 +52,20 @@ struct ArenaStatistics {
   uint64_t purges = 0;
   uint64_t purged_pages = 0;
 };
+
+// The blocks of a slab run, of some moment: others go on changing it.
+struct SlabUse {
+  size_t block_bytes = 0;  // 0: it is no slab run any more
+  SizeClass size_class = 0;
+  size_t pages = 0;        // of the run
+  ThreadToken owner = kNoThread;
+  uint32_t live = 0;
+  uint32_t at_owner = 0;   // free, for the thread that owns the run to hand out
+  uint32_t returned = 0;   // free, given back by others to the thread that owns the run
+  uint32_t unowned = 0;    // free, in a run that no thread owns
+  uint32_t free() const { return at_owner + returned + unowned; }
+};
+SlabUse use_of(const Run* run);
 
 // each: room for kMostArenas, all as just made, or null.
 Statistics gather_statistics(ArenaStatistics* each = nullptr);

@@ -161,7 +161,8 @@ void take_kept_runs(Heap& heap);
 // The owner, awake again, ends the sharing of the runs that visitors took from it.
 void unshare_runs(Heap& heap);
 
-// Bytes that all heaps together may still keep.
+// Bytes that all heaps together may keep beyond their current runs, and how much of it is left.
+size_t shared_allowance();
 size_t shared_allowance_left();
 
 // After a fork, in the child: the pages that the heaps there are allowed to keep.

@@ -78,8 +78,6 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   return nullptr;
 }
 
-bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
-
 // The kernel lets a process have some tens of thousands of mappings, and a huge block may be one, with a hole beside it.
 // Where there are many, further blocks come from chunks as far as these go, so that only terabytes could come near.
 constexpr size_t kManyHugeBlocks = 128;

@@ -6,6 +6,7 @@
 namespace acre::large {
 
 inline constexpr size_t kHugeFrom = size_t{64} << 20;
+inline bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
 
 // n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure.
 void* allocate(size_t n, size_t alignment, bool zeroed);

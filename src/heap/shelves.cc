@@ -299,6 +299,8 @@ void unshare_runs(Heap& heap) {
   }
 }
 
+size_t shared_allowance() { return shared_bound() * kPageBytes; }
+
 size_t shared_allowance_left() {
   size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
   return (shared_bound() - smaller(handed_out, shared_bound())) * kPageBytes;

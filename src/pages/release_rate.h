@@ -1,5 +1,5 @@
-// A release rate in TCMalloc's terms: so many bytes a second go back to the OS, oldest first, as long as there are
-// dirty pages. While it is set, it takes the place of the decay curve.
+// A release rate: so many bytes a second go back to the OS, oldest first, as long as there are dirty pages. While it is
+// set, it takes the place of the decay curve.
 //
 // One budget for the whole process, which grows with time; at most a second's worth, or a page's, adds up while there
 // is nothing to release. All functions may be called by any thread at any time.

@@ -1,8 +1,8 @@
 // Options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and what
 // `acre options` prints follow from it.
 //
-// Read once at start-up from /etc/acre.conf, ACRE_CONF and the program's acre_conf; of an option that is set
-// twice the later setting counts.
+// Read once at start-up from /etc/acre.conf, TCMalloc's variables (synonyms.h), ACRE_CONF and the program's acre_conf;
+// of an option that is set twice the later setting counts.
 #pragma once
 
 #include <cstddef>
@@ -120,7 +120,7 @@ const char* option_help(unsigned index);
 const char* option_value_name(unsigned index, int64_t value);
 
 // Where an option's value is from.
-enum class OptionSource : uint8_t { kDefault, kFile, kEnvironment, kProgram, kRunTime };
+enum class OptionSource : uint8_t { kDefault, kFile, kTcmalloc, kEnvironment, kProgram, kRunTime };
 const char* name_of(OptionSource source);
 
 int64_t option_value(unsigned index);
@@ -133,7 +133,7 @@ bool set_option(unsigned index, int64_t value, OptionSource source);
 
 struct OptionSources {
   const char* file = nullptr;     // path of a file, or of a symbolic link whose text holds the settings
-  char** environment = nullptr;   // where to look for ACRE_CONF
+  char** environment = nullptr;   // where to look for ACRE_CONF and TCMalloc's variables
   const char* program = nullptr;  // text of acre_conf
   bool privileged = false;        // set-user-id and the like: the environment is not trusted
 };

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "os/os.h"
 #include "tables/options.h"
+#include "tables/release_speed.h"
+#include "tables/synonyms.h"
 
 // The program's, if it has one.
 extern "C" __attribute__((weak, visibility("default"))) const char* acre_conf;
@@ -84,6 +86,59 @@ bool parse_value(unsigned option, Slice text, int64_t* value) {
   return info.type != OptionType::kChoice && parse_number(info.type, text, value);
 }
 
+// --- Values of TCMalloc's variables ---------------------------------------------------------------------------
+
+constexpr int64_t kMillion = 1000000;
+
+// A number with a point or without, in millionths; what is smaller is dropped.
+bool parse_millionths(Slice text, int64_t* value) {
+  const size_t point = find_any(text, ".");
+  *value = 0;
+  if (text.size == 0 || (point == 0 && text.size == 1)) return false;
+  if (point != 0 && !parse_digits({text.start, point}, value)) return false;
+  if (__builtin_mul_overflow(*value, kMillion, value)) return false;
+  int64_t scale = kMillion / 10;
+  for (size_t i = point + 1; i < text.size; ++i, scale /= 10) {
+    const char c = text.start[i];
+    if (c < '0' || c > '9') return false;
+    if (__builtin_add_overflow(*value, (c - '0') * scale, value)) return false;
+  }
+  return true;
+}
+
+// As TCMalloc, by the first letter.
+bool parse_truth(Slice text, bool* value) {
+  if (text.size == 0 || strchr("1tTyY0fFnN", text.start[0]) == nullptr) return false;
+  *value = strchr("1tTyY", text.start[0]) != nullptr;
+  return true;
+}
+
+// The option's value; kUnset if the variable leaves it as it is.
+constexpr int64_t kUnset = INT64_MIN;
+bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value) {
+  bool truth = false;
+  switch (synonym.how) {
+    case SynonymValue::kSame: return parse_value(index_of(synonym.option), text, value);
+    case SynonymValue::kReleaseRate:
+      if (!parse_millionths(text, value)) return false;
+      *value = release_speed::to_ms(static_cast<double>(*value) / kMillion);
+      return true;
+    case SynonymValue::kZeroIfTrue:
+      if (!parse_truth(text, &truth)) return false;
+      *value = truth ? 0 : kUnset;
+      return true;
+    case SynonymValue::kNeverIfTrue:
+      if (!parse_truth(text, &truth)) return false;
+      *value = truth ? -1 : kUnset;
+      return true;
+  }
+  return false;
+}
+
+const char* expected_of(SynonymValue how) {
+  return how == SynonymValue::kReleaseRate ? "it is a number from 0 on, 1 is the default" : "it is true or false";
+}
+
 // --- Messages -------------------------------------------------------------------------------------------------
 
 void add_value(Text& text, const OptionInfo& info, int64_t value) {
@@ -116,6 +171,7 @@ void add_shown(Text& text, Slice shown) {
   if (shown.size > kMostShown) text.add("...");
 }
 
+// What is cold is there for programs with settings: a start without any leaves its pages alone (cmake/seldom.ld).
 class Reader {
  public:
   void read_file(const char* path);
@@ -124,19 +180,20 @@ class Reader {
   unsigned wrong() const { return wrong_; }
 
  private:
-  void read_text(Slice text, OptionSource source);
+  ACRE_COLD void read_text(Slice text, OptionSource source);
   void read_setting(Slice setting, OptionSource source);
-  void complain(Slice setting, OptionSource source, const char* why, unsigned option = kOptionCount);
-
-  void complain_of_file(const char* path, long size);
+  ACRE_COLD void read_synonyms(char** environment);
+  void read_synonym(const Synonym& synonym, const char* text);
+  ACRE_COLD void complain(Slice setting, const char* where, const char* why, unsigned option = kOptionCount);
+  ACRE_COLD void complain_of_file(const char* path, long size);
 
   unsigned wrong_ = 0;
 };
 
 // option: if it is one, its values are named.
-void Reader::complain(Slice setting, OptionSource source, const char* why, unsigned option) {
+void Reader::complain(Slice setting, const char* where, const char* why, unsigned option) {
   Line<512> line;
-  line.add("acre: ").add(name_of(source)).add(": '");
+  line.add("acre: ").add(where).add(": '");
   add_shown(line, setting);
   line.add("' is ignored: ").add(why);
   if (option != kOptionCount) add_expected(line, option);
@@ -147,16 +204,16 @@ void Reader::complain(Slice setting, OptionSource source, const char* why, unsig
 
 void Reader::read_setting(Slice setting, OptionSource source) {
   const size_t colon = find_any(setting, ":");
-  if (colon == setting.size) return complain(setting, source, "a setting is NAME:VALUE");
+  if (colon == setting.size) return complain(setting, name_of(source), "a setting is NAME:VALUE");
   const Slice name = trimmed({setting.start, colon});
   const Slice text = trimmed(setting.from(colon + 1));
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;
-    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain(setting, source, "", i);
+    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain(setting, name_of(source), "", i);
     return;
   }
-  complain(setting, source, "there is no such option; `acre options` lists them");
+  complain(setting, name_of(source), "there is no such option; `acre options` lists them");
 }
 
 void Reader::read_text(Slice text, OptionSource source) {
@@ -201,12 +258,45 @@ void Reader::complain_of_file(const char* path, long size) {
   ++wrong_;
 }
 
-void Reader::read_environment(char** environment) {
-  static constexpr char kName[] = "ACRE_CONF=";
+void Reader::read_synonym(const Synonym& synonym, const char* text) {
+  const Slice value_text = trimmed({text, strlen(text)});
+  const unsigned option = index_of(synonym.option);
+  int64_t value;
+  if (parse_synonym(synonym, value_text, &value)) {
+    if (value == kUnset || set_option(option, value, OptionSource::kTcmalloc)) return;
+  }
+  if (synonym.how == SynonymValue::kSame) return complain(value_text, synonym.variable, "", option);
+  complain(value_text, synonym.variable, expected_of(synonym.how));
+}
+
+// The value of a variable that is called so and is set last; null if none is.
+const char* find_variable(char** environment, const char* name) {
+  const size_t size = strlen(name);
   const char* text = nullptr;
   for (char** at = environment; *at != nullptr; ++at) {
-    if (strncmp(*at, kName, sizeof kName - 1) == 0) text = *at + sizeof kName - 1;
+    if (strncmp(*at, name, size) == 0 && (*at)[size] == '=') text = *at + size + 1;
   }
+  return text;
+}
+
+bool has_synonyms(char** environment) {
+  for (char** at = environment; *at != nullptr; ++at) {
+    if (strncmp(*at, kSynonymPrefix, sizeof kSynonymPrefix - 1) == 0) return true;
+  }
+  return false;
+}
+
+void Reader::read_synonyms(char** environment) {
+  for (const Synonym& synonym : kSynonyms) {
+    if (const char* text = find_variable(environment, synonym.variable)) read_synonym(synonym, text);
+  }
+}
+
+// What is set in acre's own words counts more.
+void Reader::read_environment(char** environment) {
+  static constexpr char kName[] = "ACRE_CONF";  // a string literal would lie where a start does not look
+  if (has_synonyms(environment)) read_synonyms(environment);
+  const char* text = find_variable(environment, kName);
   if (text != nullptr) read_text({text, strlen(text)}, OptionSource::kEnvironment);
 }
 

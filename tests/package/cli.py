@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -161,6 +162,24 @@ def check_ctl_page(checks, library, source):
                 [row for row in in_page + in_source if row not in in_source or row not in in_page])
 
 
+def check_tcmalloc_page(checks, library, source):
+    """The page names what the sources name, and says rightly what can be set."""
+    page = source / "docs/tcmalloc.md"
+    in_page = {name: row[1] == "yes" for row in documented(page, "| property | set |")
+               for name in re.findall(r"`([a-z_.]+)`", row[0])}
+    in_source = {name: kind == "W" for kind, name in
+                 re.findall(r'\b([RW])\("([a-z_.]+)"', (source / "src/control/properties.cc").read_text())}
+    checks.that(in_page == in_source, "the table of properties in docs/tcmalloc.md is the library's",
+                sorted(in_page.items() ^ in_source.items()))
+    ask, value = ctypes.CDLL(library).acre_get_property, ctypes.c_size_t()
+    unknown = [name for name in in_page if not ask(name.encode(), ctypes.byref(value))]
+    checks.that(in_page and not unknown, "the library knows these properties", unknown)
+    variables = [re.findall(r"`(TCMALLOC_\w+)`", row[0])[0] for row in documented(page, "| variable | option |")]
+    synonyms = re.findall(r'"(TCMALLOC_\w+)", Option', (source / "src/tables/synonyms.h").read_text())
+    checks.that(sorted(variables) == sorted(synonyms), "the variables in docs/tcmalloc.md are those that are read",
+                [variables, synonyms])
+
+
 def check_refusals(checks, acre, work):
     def ends(what, code, *arguments, **options):
         ended = acre(*arguments, **options)
@@ -235,6 +254,7 @@ def check(checks, source, work):
     check_stats(checks, acre)
     check_options(checks, acre, source)
     check_ctl_page(checks, library, source)
+    check_tcmalloc_page(checks, library, source)
     check_refusals(checks, acre, work)
     check_static_program(checks, acre, work)
     check_places(checks, acre, work)

@@ -7,6 +7,7 @@ from pathlib import Path
 from checks import clean_environment, run
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+FACES = Path(__file__).resolve().parents[1] / "faces"
 TLS_LIMIT = 64
 # Operators new and delete, the only C++ names that may be seen from outside.
 CXX_OPERATORS = re.compile(r"^_Z(nw|na|dl|da)")
@@ -32,7 +33,7 @@ def install(checks, build, work):
     for name in ("libacre.so", "libacre.so.1", "libacre.a", "pkgconfig/acre.pc", "cmake/acre/acreConfig.cmake",
                  "cmake/acre/acreConfigVersion.cmake"):
         checks.that((prefix.libdir / name).exists(), f"{name} is installed")
-    for header in ("acre/acre.h", "acre/jemalloc.h"):
+    for header in ("acre/acre.h", "acre/jemalloc.h", "acre/tcmalloc.h", "acre/tcmalloc/gperftools/tcmalloc.h"):
         checks.that((prefix.include / header).exists(), f"{header} is installed")
     return prefix
 
@@ -113,6 +114,40 @@ def check_dlopen(checks, prefix, work):
         checks.succeeds("a dlopened shared object has its own acre", [host, plugin])
 
 
+def check_tcmalloc(checks, prefix, work):
+    """The library that stands in for TCMalloc's, and a program that is linked with each of the two."""
+    folder = prefix.libdir / "acre/tcmalloc"
+    library = folder / "libtcmalloc.so.4"
+    for name in ("libtcmalloc.so", "libtcmalloc.so.4", "libtcmalloc_minimal.so", "libtcmalloc_minimal.so.4"):
+        checks.that((folder / name).resolve() == library.resolve(), f"acre/tcmalloc/{name} is installed")
+    dynamic = run(["readelf", "-dW", library]).stdout
+    checks.that(re.findall(r"(?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic) == ["$ORIGIN/../.."],
+                "it finds libacre.so.1 by its own place", dynamic)
+    checks.that(re.findall(r"AUXILIARY\).*\[(.*)\]", dynamic) == ["libacre.so.1"], "it is a filter for libacre.so.1",
+                dynamic)
+    ways = {"acre's headers and library": [f"-I{prefix.include}/acre/tcmalloc", f"-L{folder}"]}
+    original = Path(run(["gcc", "-print-file-name=libtcmalloc.so.4"]).stdout.strip())
+    if original.is_absolute() and Path("/usr/include/gperftools").is_dir():
+        ways["gperftools'"] = []
+        extra = wanted_names(original) - set(exported(library)) - set(exported(prefix.library))
+        checks.that(not extra, "all names of gperftools' headers are there", "\n".join(sorted(extra)))
+    for way, flags in ways.items():
+        program = work / "tcmalloc"
+        if checks.succeeds(f"a program builds with {way}", [
+                "g++", "-std=c++17", "-O0", "-w", *flags, "-o", program, FACES / "tcmalloc.cc", "-ltcmalloc"]):
+            for variable, to in (("LD_LIBRARY_PATH", folder), ("LD_PRELOAD", library)):
+                checks.succeeds(f"a program built with {way} runs on acre by {variable}", [program],
+                                environment=clean_environment(**{variable: to}))
+
+
+def wanted_names(library):
+    """What the headers of gperftools' that acre has, too, declare; of the names in its library."""
+    headers = re.compile(r"^(tc_\w+|MallocExtension_\w+|nallocx|malloc_size|_ZN15MallocExtension\w+"
+                         r"|HeapProfiler\w+|IsHeapProfilerRunning|GetHeapProfile|_Z\d+GetStack\w+"
+                         r"|_ZN12SysAllocatorD\w+|_ZT[IV](15MallocExtension|12SysAllocator))$")
+    return {name for name in exported(library) if headers.match(name)}
+
+
 def check_prefix_only(checks, source, work):
     folder = work / "prefix-only"
     if not (checks.succeeds("ACRE_PREFIX_ONLY configures", [
@@ -142,4 +177,5 @@ def check(checks, source, build, work):
     check_cmake(checks, prefix, work)
     check_compilers(checks, prefix, work)
     check_dlopen(checks, prefix, work)
+    check_tcmalloc(checks, prefix, work)
     check_prefix_only(checks, source, work)

@@ -19,3 +19,11 @@ def ruby(side):
 def node(side):
     out = side.run(["node", PROGRAMS / "workload.js", 3 * side.scale])
     return {"stdout": out, "stderr": side.last_stderr}
+
+
+# Linked with TCMalloc, whose properties it reads and sets, and which it tells when a thread is idle.
+@case("swipl", needs={"swipl": "swi-prolog-core"}, probes=[["swipl", "-g", "halt"]], quick=True, timeout=120,
+      face="tcmalloc")
+def swipl(side):
+    out = side.run(["swipl", PROGRAMS / "workload.pro", side.scale])
+    return {"stdout": out, "stderr": side.last_stderr}

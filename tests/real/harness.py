@@ -37,7 +37,7 @@ class Failure(Exception):
 class Case:
     """One comparison: `needs` maps a command or path to its Debian package, `probes` are commands for prove_in_use."""
 
-    def __init__(self, name, body, needs, probes, quick, timeout, own_malloc):
+    def __init__(self, name, body, needs, probes, quick, timeout, own_malloc, face):
         self.name = name
         self.body = body
         self.needs = needs
@@ -45,6 +45,7 @@ class Case:
         self.quick = quick
         self.timeout = timeout
         self.own_malloc = own_malloc
+        self.face = face
 
     def missing_package(self):
         """Return the package of the first thing that is not installed, or None."""
@@ -55,11 +56,14 @@ class Case:
         return None
 
 
-def case(name, *, needs, probes, quick=False, timeout, own_malloc=False):
-    """Register the decorated function as a case. `timeout` is in seconds, for each side."""
+def case(name, *, needs, probes, quick=False, timeout, own_malloc=False, face=None):
+    """Register the decorated function as a case. `timeout` is in seconds, for each side.
+
+    `face`: the allocator that the program is linked with; the library is then not preloaded, but takes its place.
+    """
 
     def register(body):
-        CASES[name] = Case(name, body, needs, probes, quick, timeout, own_malloc)
+        CASES[name] = Case(name, body, needs, probes, quick, timeout, own_malloc, face)
         return body
 
     return register
@@ -81,10 +85,17 @@ def clean_environment(home):
     }
 
 
+def with_library(lib, face):
+    """Return the variables by which a program runs on the library."""
+    if face:
+        return {"LD_LIBRARY_PATH": str(lib.parent / "faces" / face)}
+    return {"LD_PRELOAD": str(lib)}
+
+
 class Side:
     """The plain or the preloaded run of one case."""
 
-    def __init__(self, name, directory, home, lib, timeout, full):
+    def __init__(self, name, directory, home, lib, timeout, full, face=None):
         self.name = name
         self.dir = directory
         self.lib = lib  # None on the plain side
@@ -96,7 +107,7 @@ class Side:
         self.deadline = time.monotonic() + timeout
         self.env = clean_environment(home)
         if lib:
-            self.env["LD_PRELOAD"] = str(lib)
+            self.env.update(with_library(lib, face))
             self.env.update({k: v for k, v in os.environ.items() if k.startswith("ACRE_") and k != "ACRE_LIB"})
 
     def remaining(self):
@@ -195,14 +206,16 @@ def text(data):
     return data.decode("utf-8", "replace")
 
 
-def prove_in_use(argv, lib, home, own_malloc):
+def prove_in_use(argv, lib, home, own_malloc, face):
     """Show from the dynamic linker's own report that `argv` takes malloc from the library.
 
     A program that brings its own malloc (`own_malloc`) can only be shown to have loaded the library.
     """
     with tempfile.TemporaryDirectory(dir=home) as reports:
-        env = clean_environment(home) | {
-            "LD_PRELOAD": str(lib), "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": f"{reports}/r"}
+        env = clean_environment(home) | with_library(lib, face) | {
+            "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": f"{reports}/r"}
+        if face:
+            lib = lib.parent / "libacre.so.1"  # the name by which the other library leads to it
         side = Side("probe", Path(reports), home, None, 60, False)
         side.run(argv, env=env)
         seen = set()

@@ -36,7 +36,7 @@ def run_side(case, name, lib, tmp, options):
     for path in (directory, home):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir()
-    side = harness.Side(name, directory, home, lib, case.timeout * options.patience, not options.quick)
+    side = harness.Side(name, directory, home, lib, case.timeout * options.patience, not options.quick, case.face)
     try:
         return case.body(side), side
     finally:
@@ -56,7 +56,7 @@ def run_case(case, lib, options):
             return "FAIL", f"without the library already: {failure}", failure.tail
         try:
             for probe in case.probes:
-                harness.prove_in_use(probe, lib, tmp / "home", case.own_malloc)
+                harness.prove_in_use(probe, lib, tmp / "home", case.own_malloc, case.face)
             preloaded, side = run_side(case, "preloaded", lib, tmp, options)
         except harness.Failure as failure:
             return "FAIL", str(failure), failure.tail

@@ -341,6 +341,71 @@ TEST_F(OptionsFile, PrivilegedProgramsDoNotReadTheEnvironment) {
   EXPECT_EQ(options().chunk, 3);
 }
 
+// --- TCMalloc's variables -----------------------------------------------------------------------------------
+
+TEST_F(OptionsTest, ReleaseRatesAreDecayTimes) {
+  const std::pair<const char*, int64_t> cases[] = {{"1", 10000}, {"1.0", 10000}, {"2", 5000}, {"0.5", 20000},
+                                                   {".25", 40000}, {"10", 1000}, {" 4 ", 2500}, {"0", -1}, {"0.0", -1},
+                                                   {"20000", 0}, {"0.000001", 10000000000}, {"0.0000001", -1}};
+  for (const auto& [text, ms] : cases) {
+    EXPECT_EQ(read_environment({std::string("TCMALLOC_RELEASE_RATE=") + text}), "") << text;
+    EXPECT_EQ(options().dirty_decay_ms, ms) << text;
+    EXPECT_EQ(source_of("dirty_decay_ms"), OptionSource::kTcmalloc);
+  }
+}
+
+TEST_F(OptionsTest, TruthIsInTheFirstLetter) {
+  for (const std::string text : {"1", "true", "TRUE", "yes", "Y", "t"}) {
+    EXPECT_EQ(read_environment({"TCMALLOC_AGGRESSIVE_DECOMMIT=" + text}), "");
+    EXPECT_EQ(options().dirty_decay_ms, 0) << text;
+    EXPECT_EQ(read_environment({"TCMALLOC_DISABLE_MEMORY_RELEASE=" + text}), "");
+    EXPECT_EQ(options().dirty_decay_ms, -1) << text;
+    back_to_defaults();
+  }
+  for (const std::string text : {"0", "false", "No", "F"}) {
+    EXPECT_EQ(read_environment({"TCMALLOC_AGGRESSIVE_DECOMMIT=" + text, "TCMALLOC_DISABLE_MEMORY_RELEASE=" + text}), "");
+    EXPECT_EQ(options().dirty_decay_ms, 10000) << text;
+    EXPECT_EQ(source_of("dirty_decay_ms"), OptionSource::kDefault);
+  }
+}
+
+TEST_F(OptionsTest, WrongValuesOfTcmallocsVariables) {
+  for (const std::string text : {"", "-1", "fast", "1e3", ".", "1.2.3", "99999999999999999999"}) {
+    EXPECT_EQ(read_environment({"TCMALLOC_RELEASE_RATE=" + text}),
+              "acre: TCMALLOC_RELEASE_RATE: '" + text + "' is ignored: it is a number from 0 on, 1 is the default\n");
+  }
+  EXPECT_EQ(read_environment({"TCMALLOC_AGGRESSIVE_DECOMMIT=on"}),
+            "acre: TCMALLOC_AGGRESSIVE_DECOMMIT: 'on' is ignored: it is true or false\n");
+  EXPECT_EQ(read_environment({"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=x"}),
+            "acre: TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES: 'x' is ignored: " + std::string(kBytes) + "\n");
+  EXPECT_EQ(options().dirty_decay_ms, 10000);
+  EXPECT_EQ(options().thread_cache_max, -1);
+}
+
+TEST_F(OptionsFile, TcmallocsVariablesStandBetweenTheFileAndAcresOwn) {
+  write("dirty_decay_ms:1,thread_cache_max:1,chunk:1");
+  std::string variables[] = {"TCMALLOC_RELEASE_RATE=2", "ACRE_CONF=thread_cache_max:2", "TCMALLOC_UNKNOWN=5",
+                             "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=33554432", "TCMALLOC_RELEASE_RATEX=3"};
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  EXPECT_EQ(read({path_.c_str(), environment.data(), nullptr, false}), "");
+  EXPECT_EQ(options().dirty_decay_ms, 5000);
+  EXPECT_EQ(options().thread_cache_max, 2);
+  EXPECT_EQ(options().chunk, 1);
+  EXPECT_EQ(source_of("thread_cache_max"), OptionSource::kEnvironment);
+  EXPECT_EQ(read({nullptr, environment.data(), "thread_cache_max:3", true}), "");
+  EXPECT_EQ(options().thread_cache_max, 3);
+}
+
+TEST_F(OptionsTest, OfSeveralVariablesForOneOptionTheOneThatDecidesMore) {
+  EXPECT_EQ(read_environment({"TCMALLOC_DISABLE_MEMORY_RELEASE=1", "TCMALLOC_AGGRESSIVE_DECOMMIT=1",
+                              "TCMALLOC_RELEASE_RATE=2"}), "");
+  EXPECT_EQ(options().dirty_decay_ms, -1);
+  EXPECT_EQ(read_environment({"TCMALLOC_AGGRESSIVE_DECOMMIT=1", "TCMALLOC_RELEASE_RATE=2"}), "");
+  EXPECT_EQ(options().dirty_decay_ms, 0);
+}
+
 // --- abort, abort_conf --------------------------------------------------------------------------------------
 
 using OptionsDeath = OptionsTest;

@@ -1,0 +1,63 @@
+/* What acre tells and does in TCMalloc's terms, for C and without a C++ library. acre's libtcmalloc.so.4, which has the
+ * names of TCMalloc itself (MallocExtension, tc_malloc …), is built on these; docs/tcmalloc.md describes both.
+ *
+ * All functions may be called from any thread, and none from a signal handler. They allocate no blocks and leave errno
+ * alone. Figures are gathered while others go on allocating: each is right at some time during the call.
+ */
+#ifndef ACRE_TCMALLOC_H
+#define ACRE_TCMALLOC_H
+
+#include <acre/acre.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A numeric property, such as "generic.heap_size". 1, or 0 if there is none of that name; or, for the second, if it
+ * cannot be set, or not to this value. */
+int acre_get_property(const char *name, size_t *value);
+int acre_set_property(const char *name, size_t value);
+
+/* How fast unused memory goes back to the operating system: 1 by default, 0 never, 2 twice as fast as 1. The option
+ * dirty_decay_ms is what it sets. Below 0: the option release_rate holds, which counts in bytes. */
+double acre_get_release_rate(void);
+/* 0, or -1 if the rate is below 0 or no number. */
+int acre_set_release_rate(double rate);
+
+/* Returns at least `bytes` bytes of unused memory to the operating system, or all that there are; returns how many. The
+ * threads' caches stay as they are. */
+size_t acre_release_memory(size_t bytes);
+
+/* Bytes of free blocks that the calling thread can hand out by itself; mallctl's thread.tcache.flush gives them up. */
+size_t acre_thread_cache_bytes(void);
+
+/* The size of the block that malloc(size) would return; 0 if that is impossible. flags: 0, or the logarithm of an
+ * alignment. */
+size_t acre_nallocx(size_t size, int flags);
+
+/* 1 if the lists of free blocks that the calling thread can reach are whole; 0: something was written to a block after
+ * it was freed, or past the end of one. */
+int acre_verify_memory(void);
+
+/* Live blocks, those that lie ready in threads' private lists included: how many, how many bytes, and in by_size[i] how
+ * many with 2^i to 2^(i+1) - 1 bytes. */
+#define ACRE_BLOCK_SIZES 64
+void acre_block_sizes(size_t *blocks, size_t *bytes, size_t by_size[ACRE_BLOCK_SIZES]);
+
+/* Visits all lists of free memory that are not empty. least, most: the requests that a list can serve, in bytes; bytes:
+ * what it holds; type: "tcmalloc.thread" and "tcmalloc.central", blocks of a size class in runs that a thread owns, or
+ * none; "tcmalloc.transfer", blocks that other threads gave back to the owner; "tcmalloc.page" and "tcmalloc.large",
+ * runs of pages of a length, or of 128 pages and more; with "_unmapped", those that hold no memory. */
+void acre_free_lists(void (*visit)(void *opaque, size_t least, size_t most, size_t bytes, const char *type),
+                     void *opaque);
+
+/* Visits all runs of pages, in no order. kind: 0 in use, 1 free, 2 free and without memory; fraction: how much of one
+ * in use is in live blocks. */
+void acre_ranges(void (*visit)(void *opaque, uintptr_t start, size_t bytes, int kind, double fraction), void *opaque);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+#include "control/properties.h"
+
+#include <string.h>
+
+#include "control/ctl.h"
+#include "control/statistics.h"
+#include "heap/heap.h"
+#include "tables/release_speed.h"
+
+namespace acre::properties {
+
+namespace {
+
+// The figures, gathered if a property asks for them.
+class Lazily {
+ public:
+  const Statistics& operator()() {
+    if (!gathered_) figures_ = gather_statistics();
+    gathered_ = true;
+    return figures_;
+  }
+
+ private:
+  bool gathered_ = false;
+  Statistics figures_;
+};
+
+// All address space for blocks: live ones, free ones, and free pages.
+size_t heap_bytes(const Statistics& s) {
+  return s.live_bytes + s.free_block_bytes + s.dirty_bytes + s.muzzy_bytes + s.clean_bytes;
+}
+size_t committed_bytes(const Statistics& s) { return heap_bytes(s) - s.clean_bytes; }
+
+bool set_option(const char* node, int64_t value) {
+  return ctl::by_name(node, nullptr, nullptr, &value, sizeof value) == 0;
+}
+
+bool set_decay_ms(int64_t ms) { return set_option("opt.dirty_decay_ms", ms) && set_option("opt.release_rate", -1); }
+
+bool is_aggressive() { return relaxed_load(options().dirty_decay_ms) == 0; }
+
+bool set_aggressive(size_t on) {
+  if (on != 0) return set_decay_ms(0);
+  return is_aggressive() ? set_decay_ms(release_speed::kDefaultMs) : true;
+}
+
+// The bound in force, where the option leaves it to acre.
+size_t thread_cache_max() {
+  const int64_t chosen = relaxed_load(options().thread_cache_max);
+  return chosen >= 0 ? static_cast<size_t>(chosen) : shared_allowance();
+}
+bool set_thread_cache_max(size_t bytes) {
+  return bytes <= kMostBytes && set_option("opt.thread_cache_max", static_cast<int64_t>(bytes));
+}
+
+}  // namespace
+
+// R(name, value): s() are the figures. W(name, value, change): change is given the new value as `to`, and is false if
+// that is out of range.
+#define ACRE_PROPERTIES(R, W)                                                             \
+  R("generic.current_allocated_bytes", s().live_bytes)                                    \
+  R("generic.heap_size", heap_bytes(s()))                                                 \
+  R("generic.total_physical_bytes", committed_bytes(s()) + s().metadata)                  \
+  W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_thread_cache_max(to)) \
+  R("tcmalloc.current_total_thread_cache_bytes", s().owned_free_bytes)                    \
+  R("tcmalloc.thread_cache_free_bytes", s().owned_free_bytes)                             \
+  R("tcmalloc.transfer_cache_free_bytes", s().returned_bytes)                             \
+  R("tcmalloc.central_cache_free_bytes",                                                  \
+    s().free_block_bytes - s().owned_free_bytes - s().returned_bytes)                     \
+  R("tcmalloc.pageheap_free_bytes", s().dirty_bytes + s().muzzy_bytes)                    \
+  R("tcmalloc.pageheap_unmapped_bytes", s().clean_bytes)                                  \
+  R("tcmalloc.slack_bytes", s().dirty_bytes + s().muzzy_bytes + s().clean_bytes)          \
+  R("tcmalloc.pageheap_committed_bytes", committed_bytes(s()))                            \
+  R("tcmalloc.pageheap_scavenge_count", s().purges)                                       \
+  R("tcmalloc.pageheap_decommit_count", s().purges)                                       \
+  R("tcmalloc.pageheap_total_decommit_bytes", s().purged_bytes)                           \
+  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(s()) + s().purged_bytes)      \
+  W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to))           \
+  R("tcmalloc.impl.thread_cache_count", s().threads)
+
+bool get(const char* name, size_t* value) {
+  Lazily s;
+#define ACRE_R(property, expression)   \
+  if (strcmp(name, property) == 0) {   \
+    *value = expression;               \
+    return true;                       \
+  }
+#define ACRE_W(property, expression, change) ACRE_R(property, expression)
+  ACRE_PROPERTIES(ACRE_R, ACRE_W)
+#undef ACRE_R
+#undef ACRE_W
+  return false;
+}
+
+bool set(const char* name, size_t to) {
+#define ACRE_R(property, expression)
+#define ACRE_W(property, expression, change) \
+  if (strcmp(name, property) == 0) return change;
+  ACRE_PROPERTIES(ACRE_R, ACRE_W)
+#undef ACRE_R
+#undef ACRE_W
+  return false;
+}
+
+double release_rate() {
+  const int64_t bytes_per_second = relaxed_load(options().release_rate);
+  if (bytes_per_second >= 0) return bytes_per_second == 0 ? 0 : -1;
+  return release_speed::from_ms(relaxed_load(options().dirty_decay_ms));
+}
+
+bool set_release_rate(double rate) { return rate >= 0 && set_decay_ms(release_speed::to_ms(rate)); }
+
+}  // namespace acre::properties

@@ -1,0 +1,70 @@
+// The functions of include/acre/tcmalloc.h.
+#include "acre/tcmalloc.h"
+
+#include "control/census.h"
+#include "control/properties.h"
+#include "entry/api.h"
+#include "heap/registry.h"
+#include "heap/verify.h"
+
+using namespace acre;
+
+static_assert(ACRE_BLOCK_SIZES == census::kHistogramSize);
+
+extern "C" {
+
+ACRE_EXPORT int acre_get_property(const char* name, size_t* value) {
+  registry::start();
+  return properties::get(name, value);
+}
+ACRE_EXPORT int acre_set_property(const char* name, size_t value) {
+  registry::start();
+  return properties::set(name, value);
+}
+ACRE_EXPORT double acre_get_release_rate() {
+  registry::start();
+  return properties::release_rate();
+}
+ACRE_EXPORT int acre_set_release_rate(double rate) {
+  registry::start();
+  return properties::set_release_rate(rate) ? 0 : -1;
+}
+
+ACRE_EXPORT size_t acre_release_memory(size_t bytes) { return api::release_memory(bytes); }
+
+ACRE_EXPORT size_t acre_thread_cache_bytes() { return census::thread_cache_bytes(); }
+
+ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return api::nallocx(size, flags); }
+
+ACRE_EXPORT int acre_verify_memory() {
+  Heap* heap = heap_if_any();
+  return heap == nullptr || lists_are_whole(*heap);
+}
+
+ACRE_EXPORT void acre_block_sizes(size_t* blocks, size_t* bytes, size_t by_size[ACRE_BLOCK_SIZES]) {
+  const census::BlockSizes sizes = census::block_sizes();
+  *blocks = sizes.blocks;
+  *bytes = sizes.bytes;
+  for (unsigned i = 0; i < ACRE_BLOCK_SIZES; ++i) by_size[i] = sizes.by_size[i];
+}
+
+ACRE_EXPORT void acre_free_lists(void (*visit)(void* opaque, size_t least, size_t most, size_t bytes, const char* type),
+                                 void* opaque) {
+  census::free_lists(visit, opaque);
+}
+
+ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t bytes, int kind, double fraction),
+                             void* opaque) {
+  struct Given {
+    decltype(visit) function;
+    void* argument;
+  } given{visit, opaque};
+  census::ranges(
+      [](void* to, uintptr_t start, size_t bytes, census::Kind kind, double fraction) {
+        const auto* given_to = static_cast<const Given*>(to);
+        given_to->function(given_to->argument, start, bytes, static_cast<int>(kind), fraction);
+      },
+      &given);
+}
+
+}  // extern "C"
