@@ -12,7 +12,8 @@ int malloc_trim(size_t pad) {
 
 int owns(const void* block) {
   Found found = find_block(block);
-  if (found.slab == nullptr) return found.run != nullptr;
+  if (found.slab == nullptr && found.run == nullptr) return false;
+  if (found.slab == nullptr) return !is_watched(found) || watched_runs::is_live(found.run->watched, block);
   return !is_marked(found.slab, block) || !misuse::is_free(found.slab, block);
 }
 

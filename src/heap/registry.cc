@@ -7,6 +7,8 @@
 
 #include "heap/background.h"
 #include "heap/fill.h"
+#include "heap/watch.h"
+#include "heap/watched_run.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -122,6 +124,7 @@ Heap* make_heap(ThreadToken token) {
   if (memory == nullptr) return nullptr;
   Heap* heap = new (memory) Heap;
   heap->token = token;
+  heap->unwatched = !watch::new_threads();
   heap->arena = join_arena();
   Lock lock(g_lock);
   if (heap->arena == nullptr) {
@@ -252,6 +255,7 @@ bool has_threads() {
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
   g_lock.before_fork();
+  watched_runs::before_fork();
   arenas::before_fork();
   huge::before_fork();
   window::before_fork();
@@ -267,6 +271,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_parent();
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
+  watched_runs::after_fork_in_parent();
   g_lock.after_fork_in_parent();
   control_lock.after_fork_in_parent();
 }
@@ -279,6 +284,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_child();
   huge::after_fork_in_child();
   arenas::after_fork_in_child();
+  watched_runs::after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
   Heap* mine = heap_if_any();
   Heap* heap = g_live;
