@@ -21,7 +21,7 @@ enum class Rank : uint8_t {
   kControl = 1,    // what ctl reports from
   kSamples = 2,    // the heap profiler's tables
   kRegistry = 3,   // list of heaps, arena assignment
-  kWatched = 4,    // a size class's runs of watched blocks
+  kWatched = 4,    // runs of watched blocks
   kBin = 5,
   kPages = 6,      // an arena's page runs
   kHuge = 7,

@@ -130,8 +130,10 @@ inline Heap* heap_if_any() {
 
 // --- refill.cc ----------------------------------------------------------------------------------------------
 
-// Fills the class's private list, which must be empty. False when memory is refused.
-bool refill(Heap& heap, SizeClass c);
+// Fills the class's private list, which must be empty. Returns how many blocks it has, or kNotCounted if that would have
+// to be counted; 0 when memory is refused.
+uint32_t refill(Heap& heap, SizeClass c);
+inline constexpr uint32_t kNotCounted = UINT32_MAX;
 
 // --- shelves.cc ---------------------------------------------------------------------------------------------
 

@@ -254,6 +254,7 @@ bool has_threads() {
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
+  watch::at_fork(watch::ForkStage::kBefore);
   g_lock.before_fork();
   watched_runs::before_fork();
   arenas::before_fork();
@@ -273,6 +274,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   arenas::after_fork_in_parent();
   watched_runs::after_fork_in_parent();
   g_lock.after_fork_in_parent();
+  watch::at_fork(watch::ForkStage::kInParent);
   control_lock.after_fork_in_parent();
 }
 
@@ -308,6 +310,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   reset_shared_allowance(allowed_pages);
   background::after_fork_in_child();
   g_lock.after_fork_in_child();
+  watch::at_fork(watch::ForkStage::kInChild);
   control_lock.after_fork_in_child();
   Mutex::end_fork();
 }

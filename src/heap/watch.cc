@@ -8,13 +8,13 @@
 
 namespace acre::watch {
 
+constinit bool g_on = false;
+constinit std::atomic<bool> g_new_threads{true};
+constinit Watcher g_watcher = {};
+
 namespace {
 
-// Written only while no other thread can watch.
-constinit Watcher g_watcher = {};
 constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
-constinit std::atomic<bool> g_new_threads{true};
-
 // Shelves::unseen has 31 bits for blocks, and one that says: it was the first part of a longer gap, and the rest, by
 // the watcher's leave, is drawn anew (an exponential gap has no memory).
 constexpr uint32_t kMostDrawn = uint32_t{1} << 30;
@@ -76,8 +76,6 @@ void* pop(Slot& slot) {
 
 }  // namespace
 
-constinit bool g_on = false;
-
 void start(const Watcher& watcher) {
   if (g_watcher.gap != watcher.gap) g_watcher = watcher;
   g_epoch.fetch_add(1, std::memory_order_release);
@@ -92,17 +90,18 @@ void set_thread(Heap& heap, bool on) {
   empty_heap(heap);
 }
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
-bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
 void* allocate(Heap& heap, SizeClass c) {
-  if (heap.unwatched) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  if (heap.unwatched) return refill(heap, c) != 0 ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
   if (unseen(heap, c) == 0) {
     heap.shelves[c].unseen = kNotDrawn;
     if (void* block = allocate_watched(heap, c)) return block;
   }
-  if (!refill(heap, c)) return out_of_memory(kSmallMax);
+  uint32_t listed = refill(heap, c);
+  if (listed == 0) return out_of_memory(kSmallMax);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
-  heap.shelves[c].unseen -= smaller(left, shorten_list(heap, c, left));
+  if (listed > left) listed = shorten_list(heap, c, left);
+  heap.shelves[c].unseen -= smaller(left, listed);
   return pop(heap.slots[c]);
 }
 
@@ -114,6 +113,7 @@ bool may_keep(Heap& heap, SizeClass c) {
 }
 
 void allocated_run(Run* run) {
+  if (!acquire_load(g_on)) return;
   Heap* heap = heap_if_any();
   if (heap != nullptr ? heap->unwatched : !new_threads()) return;
   if (g_watcher.gap(run->bytes()) == 0) run->ticket = g_watcher.allocated(pointer_to(run->base), run->bytes());

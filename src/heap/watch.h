@@ -14,6 +14,8 @@
 
 namespace acre::watch {
 
+enum class ForkStage { kBefore, kInParent, kInChild };
+
 struct Watcher {
   // How many blocks of this many bytes are to pass unseen before the next one that is seen. Draws must be without
   // memory: the rest of a gap may be drawn anew at any time. For one block, 0 with the probability that it is to be
@@ -26,6 +28,9 @@ struct Watcher {
 
   // The block of this ticket is being freed, with no lock held. Comes even when watching has stopped.
   void (*freed)(Ticket ticket);
+
+  // Takes and leaves its locks around a fork, if it has any; else null.
+  void (*fork)(ForkStage stage);
 };
 
 // There is one watcher in a process; another may follow when there is neither a block of its any more nor a thread that
@@ -40,7 +45,8 @@ void stop();
 void set_thread(Heap& heap, bool on);
 // What threads to come begin with.
 void set_new_threads(bool on);
-bool new_threads();
+extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
+inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
 // --- For the slow door ----------------------------------------------------------------------------------------
 
@@ -59,6 +65,12 @@ void allocated_run(Run* run);
 
 // It is about to be freed, and has a ticket.
 void freeing_run(Run* run);
+
+// Tells a watcher that was ever started.
+extern Watcher g_watcher ACRE_HIDDEN;  // written only while no other thread can watch
+inline void at_fork(ForkStage stage) {
+  if (ACRE_UNLIKELY(g_watcher.fork != nullptr)) g_watcher.fork(stage);
+}
 
 // A block of this ticket is gone.
 void freed(Ticket ticket);

@@ -14,27 +14,26 @@ namespace {
 
 constexpr uint32_t kWordBits = 64;
 
-// The runs of one class.
-struct Family {
-  Mutex lock{Rank::kWatched};
-  WatchedRun* open ACRE_GUARDED_BY(lock) = nullptr;   // with free blocks
-  WatchedRun* spare ACRE_GUARDED_BY(lock) = nullptr;  // headers without pages
-};
-constinit Family g_families[kSmallClasses];
+constinit Mutex g_lock{Rank::kWatched};
+
+// The runs of each class.
+constinit WatchedRun* g_open[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};   // with free blocks
+constinit WatchedRun* g_spare[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};  // headers without pages
 
 uint32_t words_for(uint32_t capacity) { return (capacity + kWordBits - 1) / kWordBits; }
 
-// --- For whoever holds the family's lock ----------------------------------------------------------------------
+// --- For whoever holds the lock ----------------------------------------------------------------------
 
-void open(Family& family, WatchedRun* run) ACRE_REQUIRES(family.lock) {
+void open(WatchedRun* run) ACRE_REQUIRES(g_lock) {
+  WatchedRun*& first = g_open[run->size_class];
   run->prev = nullptr;
-  run->next = family.open;
-  if (run->next != nullptr) run->next->prev = run;
-  family.open = run;
+  run->next = first;
+  if (first != nullptr) first->prev = run;
+  first = run;
 }
 
-void close(Family& family, WatchedRun* run) ACRE_REQUIRES(family.lock) {
-  (run->prev == nullptr ? family.open : run->prev->next) = run->next;
+void close(WatchedRun* run) ACRE_REQUIRES(g_lock) {
+  (run->prev == nullptr ? g_open[run->size_class] : run->prev->next) = run->next;
   if (run->next != nullptr) run->next->prev = run->prev;
 }
 
@@ -53,13 +52,13 @@ bool is_free(const WatchedRun* run, uint32_t index) {
 }
 
 // The lowest free block.
-void* take_block(Family& family, WatchedRun* run) ACRE_REQUIRES(family.lock) {
+void* take_block(WatchedRun* run) ACRE_REQUIRES(g_lock) {
   uint32_t word = 0;
   while (run->free_bits[word] == 0) ++word;
   const uint32_t index = word * kWordBits + lowest_bit(run->free_bits[word]);
   run->free_bits[word] &= run->free_bits[word] - 1;
   run->tickets[index] = kNoTicket;
-  if (--run->free == 0) close(family, run);
+  if (--run->free == 0) close(run);
   return pointer_to(run->base + size_t{index} * run->block_bytes);
 }
 
@@ -67,10 +66,9 @@ void* take_block(Family& family, WatchedRun* run) ACRE_REQUIRES(family.lock) {
 
 WatchedRun* take_header(SizeClass c) {
   {
-    Family& family = g_families[c];
-    Lock lock(family.lock);
-    if (WatchedRun* run = family.spare) {
-      family.spare = run->next;
+    Lock lock(g_lock);
+    if (WatchedRun* run = g_spare[c]) {
+      g_spare[c] = run->next;
       return run;
     }
   }
@@ -88,10 +86,9 @@ WatchedRun* take_header(SizeClass c) {
 }
 
 void drop_header(WatchedRun* run) {
-  Family& family = g_families[run->size_class];
-  Lock lock(family.lock);
-  run->next = family.spare;
-  family.spare = run;
+  Lock lock(g_lock);
+  run->next = g_spare[run->size_class];
+  g_spare[run->size_class] = run;
 }
 
 Run* find_pages(Arena& arena, size_t pages) {
@@ -128,16 +125,15 @@ WatchedRun* run_of(const void* block) { return g_page_map.find(block)->watched; 
 }  // namespace
 
 void* allocate(Arena& arena, SizeClass c) {
-  Family& family = g_families[c];
   {
-    Lock lock(family.lock);
-    if (family.open != nullptr) return take_block(family, family.open);
+    Lock lock(g_lock);
+    if (g_open[c] != nullptr) return take_block(g_open[c]);
   }
   WatchedRun* made = make(arena, c);
   if (made == nullptr) return nullptr;
-  Lock lock(family.lock);
-  open(family, made);
-  return take_block(family, made);
+  Lock lock(g_lock);
+  open(made);
+  return take_block(made);
 }
 
 void set_ticket(const void* block, Ticket ticket) {
@@ -146,7 +142,7 @@ void set_ticket(const void* block, Ticket ticket) {
 }
 
 Ticket ticket_of(const WatchedRun* run, const void* block) {
-  Lock lock(g_families[run->size_class].lock);
+  Lock lock(g_lock);
   const uint32_t index = block_at(run, block);
   return index == run->capacity || is_free(run, index) ? kDead : run->tickets[index];
 }
@@ -157,28 +153,21 @@ bool is_live(const WatchedRun* run, const void* p) { return ticket_of(run, p) !=
 
 // A run that is empty goes back, unless it is the only one with free blocks.
 void free(WatchedRun* run, void* block) {
-  Family& family = g_families[run->size_class];
   {
-    Lock lock(family.lock);
+    Lock lock(g_lock);
     const uint32_t index = block_at(run, block);
     run->free_bits[index / kWordBits] |= uint64_t{1} << index % kWordBits;
-    if (run->free++ == 0) open(family, run);
+    if (run->free++ == 0) open(run);
     if (run->free != run->capacity || (run->next == nullptr && run->prev == nullptr)) return;
-    close(family, run);
+    close(run);
     relaxed_store(run->base, Address{0});
   }
   run->run->home->free(run->run, true);
   drop_header(run);
 }
 
-void before_fork() {
-  for (Family& family : g_families) family.lock.before_fork();
-}
-void after_fork_in_parent() {
-  for (Family& family : g_families) family.lock.after_fork_in_parent();
-}
-void after_fork_in_child() {
-  for (Family& family : g_families) family.lock.after_fork_in_child();
-}
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() { g_lock.after_fork_in_child(); }
 
 }  // namespace acre::watched_runs

@@ -1,5 +1,5 @@
 // Runs of watched blocks (watch.h): cut into blocks of one size class, as slab runs are, but owned by no thread. Blocks
-// are allocated and freed one by one, under a lock of the class.
+// are allocated and freed one by one, under a lock.
 //
 // The unit table does not know these runs: the hot path of free finds there a header that is no run's, and the page map
 // leads to the true one. Which blocks are free is written beside the run, so that every double free is found.

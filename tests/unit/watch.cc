@@ -34,7 +34,7 @@ struct Log {
   }
   static void freed(Ticket ticket) { EXPECT_EQ(live->erase(ticket), 1u); }
 };
-constexpr watch::Watcher kLog{Log::draw, Log::allocated, Log::freed};
+constexpr watch::Watcher kLog{Log::draw, Log::allocated, Log::freed, nullptr};
 
 class Watch : public testing::Test {
  protected:
