@@ -21,8 +21,10 @@ extern "C" const char _end[] ACRE_HIDDEN;
 namespace acre::os {
 
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
-// What the program is linked with: in a static one nothing can be opened.
+// What the program is linked with. Not in a static one, which has no loader: there libgcc learns of frames by a later
+// constructor, aborts before that, and allocates with a lock held at its first use.
 Unwinder find_unwinder() {
+  if (getauxval(AT_BASE) == 0) return {};
   if (&_Unwind_Backtrace == nullptr || &_Unwind_GetIP == nullptr || &_Unwind_GetGR == nullptr) return {};
   return {&_Unwind_Backtrace, &_Unwind_GetIP, &_Unwind_GetGR};
 }

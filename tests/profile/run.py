@@ -207,6 +207,19 @@ def check_fork(checks, program, folder):
                 "the child's frees are the child's", sums)
 
 
+def check_command(checks, program, folder):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    acre = SOURCE / "acre"
+    for arguments, where in ((["--profile=0"], work), (["--profile", "-o", work / "other"], work / "other")):
+        where.mkdir(exist_ok=True)
+        ended = run([acre, "run", "--lib", library(), *arguments, "--", program], cwd=work)
+        checks.that(ended.returncode == 0 and only(where, "sites*.live.pb.gz") and only(where, "sites*.peak.pb.gz"),
+                    f"acre run {arguments[0]} leaves its files in the folder", ended)
+    for arguments in (["-o", work], ["--profile", "-o", work / "none"]):
+        checks.that(run([acre, "run", "--lib", library(), *arguments, "--", program], cwd=work).returncode != 0,
+                    f"acre run {arguments[0]} …: refused")
+
+
 def main():
     checks = Checks()
     folder = Path(tempfile.mkdtemp(prefix="acre-profile-"))
@@ -220,6 +233,7 @@ def main():
         check_legacy(checks, program, folder)
         check_signal(checks, program, folder)
         check_fork(checks, program, folder)
+        check_command(checks, program, folder)
         check_go(checks, program, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
