@@ -43,13 +43,16 @@ def row(option):
     kind = option.type.decode()
 
     def shown(value):
+        if kind == "text":
+            return ctypes.string_at(value).decode(errors="replace") if value else ""
         return choices[value] if choices else in_units(value) if kind == "bytes" else str(value)
 
     return {
         "name": option.name.decode(),
         "type": kind,
         "default": shown(option.default),
-        "range": ", ".join(choices) if choices else f"{shown(option.least)} … {shown(option.most)}",
+        "range": ("" if kind == "text" else ", ".join(choices) if choices
+                  else f"{shown(option.least)} … {shown(option.most)}"),
         "help": option.help.decode(),
         "value": shown(option.value),
         "set_by": option.source.decode(),

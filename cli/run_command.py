@@ -14,6 +14,8 @@ NOT_FOUND = 127
 class Options:
     yes = False
     stats = False
+    profile = None  # bytes from sample to sample, as the option prof_sample takes them; "" for its default
+    folder = None
     lib = None
     program = ()
 
@@ -30,6 +32,15 @@ def parse(arguments):
             options.yes = True
         elif word == "--stats":
             options.stats = True
+        elif word == "--profile":
+            options.profile = ""
+        elif word.startswith("--profile="):
+            options.profile = word.removeprefix("--profile=")
+        elif word == "-o" and at < len(arguments):
+            options.folder = arguments[at]
+            at += 1
+        elif word == "-o":
+            usage_error("run: -o needs a folder")
         elif word == "--lib" and at < len(arguments):
             options.lib = arguments[at]
             at += 1
@@ -42,6 +53,8 @@ def parse(arguments):
         else:
             at -= 1
             break
+    if options.folder is not None and options.profile is None:
+        usage_error("run: -o is for --profile")
     options.program = arguments[at:]
     if not options.program:
         usage_error("run: no PROGRAM to run")
@@ -69,12 +82,32 @@ def original_environment():
     return dict(entry.split(b"=", 1) for entry in entries if b"=" in entry)
 
 
-def add_acre(environment, path, stats):
+def settings(options):
+    """What the run's arguments ask of the library, as ACRE_CONF says it."""
+    if options.stats:
+        yield "stats_print:true"
+    if options.profile is None:
+        return
+    yield "prof:true"
+    yield "prof_final:true"
+    if options.profile:
+        yield f"prof_sample:{options.profile}"
+    if options.folder is not None:
+        folder = os.path.abspath(options.folder)
+        if any(letter in folder for letter in ",#\n"):
+            fail(f"run: profiles cannot be written to '{folder}': a setting cannot have a comma or a # in it")
+        if not os.path.isdir(folder):
+            fail(f"run: there is no folder '{folder}' for profiles")
+        yield f"prof_folder:{folder}"
+
+
+def add_acre(environment, path, options):
     before = environment.get(b"LD_PRELOAD")
     environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
-    if stats:
-        before = environment.get(b"ACRE_CONF")
-        environment[b"ACRE_CONF"] = (before + b"," if before else b"") + b"stats_print:true"
+    before = environment.get(b"ACRE_CONF")
+    words = ([before] if before else []) + [os.fsencode(word) for word in settings(options)]
+    if words:
+        environment[b"ACRE_CONF"] = b",".join(words)
 
 
 def find(name, environment):
@@ -122,7 +155,7 @@ def main(arguments):
     options = parse(arguments)
     environment = original_environment()
     path = find(options.program[0], environment)
-    add_acre(environment, chosen_library(options), options.stats)
+    add_acre(environment, chosen_library(options), options)
     warn_if_preload_is_ignored(path)
     restore_signals()
     try:

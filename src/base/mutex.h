@@ -19,13 +19,15 @@ namespace acre {
 
 enum class Rank : uint8_t {
   kControl = 1,    // what ctl reports from
-  kRegistry = 2,   // list of heaps, arena assignment
-  kBin = 3,
-  kPages = 4,      // an arena's page runs
-  kHuge = 5,
-  kWindow = 6,     // the address window and the page map's limit
-  kUnits = 7,      // spare headers of slab runs
-  kMetadata = 8,
+  kSamples = 2,    // the heap profiler's tables
+  kRegistry = 3,   // list of heaps, arena assignment
+  kWatched = 4,    // runs of watched blocks
+  kBin = 5,
+  kPages = 6,      // an arena's page runs
+  kHuge = 7,
+  kWindow = 8,     // the address window and the page map's limit
+  kUnits = 9,      // spare headers of slab runs
+  kMetadata = 10,
 };
 
 class ACRE_CAPABILITY("mutex") Mutex {

@@ -151,6 +151,13 @@ int write_in(const Place& place, const void* newp) {
   return write(place.node, place.index, value);
 }
 
+int tell_it(const Place& place, const void* newp) {
+  if (newp == nullptr) return tell(place.node, place.index, nullptr);
+  Value value{};
+  memcpy(&value, newp, size_of(node(place.node).type));
+  return tell(place.node, place.index, &value);
+}
+
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
   if (place.node == kNoNode) return ENOENT;
   const Node& what = node(place.node);
@@ -158,8 +165,10 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
     const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
     return nothing ? act(place.node, place.index) : EPERM;
   }
+  if (!what.readable && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
+  if (!what.readable) return tell_it(place, newp);
   const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
   if (newp != nullptr && write_first) {
     if (const int error = write_in(place, newp)) return error;
@@ -199,7 +208,7 @@ bool node_info(unsigned index, NodeInfo* out) {
                                            "const char *"};
   if (index >= kNodes) return false;
   const Node& what = node(index);
-  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.type != Type::kVoid, what.writable};
+  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.readable, what.writable};
   return true;
 }
 

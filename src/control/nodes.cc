@@ -8,8 +8,11 @@
 #include "control/snapshot.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
+#include "heap/watch.h"
 #include "os/os.h"
 #include "pages/release_rate.h"
+#include "report/profile_file.h"
+#include "sample/profile.h"
 
 namespace acre::ctl {
 
@@ -20,18 +23,20 @@ struct Table {
 
   constexpr Table() {
     unsigned at = 0;
-#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, false);
-#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, true);
-#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, false);
-    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, true, false);
+#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, true, true);
+#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, false, false);
+#define ACRE_T(name, type, action) node[at++] = Node(name, "", Type::k##type, false, true);
+    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
+#undef ACRE_T
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
     for (const OptionInfo& info : kOptionTable) {
       const Type type = info.type == OptionType::kBool     ? Type::kBool
-                        : info.type == OptionType::kChoice ? Type::kString
+                        : info.type == OptionType::kChoice || info.type == OptionType::kText ? Type::kString
                                                            : Type::kSsize;
-      node[at++] = Node("opt.", info.name, type, info.change == Change::kAnyTime && type != Type::kString);
+      node[at++] = Node("opt.", info.name, type, true, info.change == Change::kAnyTime && type != Type::kString);
     }
   }
 };
@@ -131,6 +136,52 @@ int change_option(unsigned option, int64_t value) {
   }
 }
 
+// Sampling can begin at any time, whether or not the option prof was set at the start.
+int set_profiling(bool on) {
+  if (on && !profile::prepare(static_cast<uint64_t>(options().prof_sample))) return EAGAIN;
+  profile::set_active(on);
+  return 0;
+}
+
+bool ends_with(const char* text, const char* end) {
+  const size_t size = strlen(text), of_end = strlen(end);
+  return size >= of_end && strcmp(text + size - of_end, end) == 0;
+}
+
+// The file's name says what it is to be. Without one it gets one.
+int dump_profile(const char* const* path) {
+  if (!profile::is_prepared()) return ENOENT;
+  const bool named = path != nullptr && *path != nullptr;
+  if (!named) return report::write_profile(report::Kind::kLive, report::Naming::kNumbered) == 0 ? 0 : EFAULT;
+  report::Kind kind = report::Kind::kLegacy;
+  if (ends_with(*path, ".pb.gz")) kind = report::Kind::kLive;
+  if (ends_with(*path, ".peak.pb.gz")) kind = report::Kind::kPeak;
+  return report::write_profile(*path, kind) == 0 ? 0 : EFAULT;
+}
+
+int reset_profile(const size_t* lg_sample) {
+  constexpr size_t kMostLog = 62;
+  if (!profile::is_prepared()) return ENOENT;
+  if (lg_sample != nullptr && *lg_sample > kMostLog) return EINVAL;
+  profile::reset(lg_sample == nullptr ? profile::mean() : uint64_t{1} << *lg_sample);
+  return 0;
+}
+
+Heap* heap_of_thread(int* error) {
+  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
+  if (heap == nullptr) *error = EAGAIN;
+  return heap;
+}
+bool is_thread_profiled(int* error) {
+  const Heap* heap = heap_of_thread(error);
+  return heap != nullptr && !heap->unwatched;
+}
+int set_thread_profiled(bool on) {
+  int error = 0;
+  if (Heap* heap = heap_of_thread(&error)) watch::set_thread(*heap, on);
+  return error;
+}
+
 // --- Values by type ---------------------------------------------------------------------------------------------
 
 // A type's member of Value, and a value of the program's in it.
@@ -154,6 +205,7 @@ int read_option(unsigned option, Value* value) {
   const int64_t now = option_value(option);
   switch (kOptionTable[option].type) {
     case OptionType::kBool: Bool::put(value, now != 0); break;
+    case OptionType::kText: String::put(value, text_option(static_cast<Option>(option))); break;
     case OptionType::kChoice: String::put(value, option_value_name(option, now)); break;
     default: Ssize::put(value, now); break;
   }
@@ -182,7 +234,9 @@ int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {
   if (node == at++) type::put(value, expression);
 #define ACRE_W(name, type, expression, change) ACRE_R(name, type, expression)
 #define ACRE_V(name, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#define ACRE_T(name, type, action) ++at;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
+#undef ACRE_T
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
@@ -202,7 +256,9 @@ int write(unsigned node, size_t index, Value value) {
     return change;                                        \
   }
 #define ACRE_V(name, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#define ACRE_T(name, type, action) ++at;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
+#undef ACRE_T
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
@@ -215,10 +271,31 @@ int act(unsigned node, size_t index) {
 #define ACRE_W(name, type, expression, change) ++at;
 #define ACRE_V(name, action) \
   if (node == at++) return action;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V)
+#define ACRE_T(name, type, action) ++at;
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
+#undef ACRE_T
+  return EPERM;
+}
+
+int tell(unsigned node, [[maybe_unused]] size_t index, const Value* told) {
+  unsigned at = 0;
+#define ACRE_R(name, type, expression) ++at;
+#define ACRE_W(name, type, expression, change) ++at;
+#define ACRE_V(name, action) ++at;
+#define ACRE_T(name, type, action)                                             \
+  if (node == at++) {                                                          \
+    const auto value = told == nullptr ? decltype(type::get(*told)){} : type::get(*told); \
+    const auto* to = told == nullptr ? nullptr : &value;                       \
+    return action;                                                             \
+  }
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
+#undef ACRE_R
+#undef ACRE_W
+#undef ACRE_V
+#undef ACRE_T
   return EPERM;
 }
 

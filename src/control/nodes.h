@@ -25,8 +25,10 @@ union Value {
 // R(name, type, value): a node that is read.
 // W(name, type, value, change): one that is written, too; change is given the new value as `to`.
 // V(name, action): one that only does something.
+// T(name, type, action): the same, and it may be told something: action is given the address of what it is as `to`, or
+// null. It is not read.
 // In value, change and action `index` is the number in the name. change and action are error numbers, 0 for none.
-#define ACRE_CTL_NODES(R, W, V)                                                    \
+#define ACRE_CTL_NODES(R, W, V, T)                                                    \
   R("version", String, version())                                                  \
   W("epoch", U64, epoch(), renew())                                                \
   R("config.cache_oblivious", Bool, false)                                         \
@@ -34,8 +36,8 @@ union Value {
   R("config.fill", Bool, true)                                                     \
   R("config.lazy_lock", Bool, false)                                               \
   R("config.malloc_conf", String, "")                                              \
-  R("config.prof", Bool, false)                                                    \
-  R("config.prof_libgcc", Bool, false)                                             \
+  R("config.prof", Bool, true)                                                     \
+  R("config.prof_libgcc", Bool, true)                                              \
   R("config.prof_libunwind", Bool, false)                                          \
   R("config.stats", Bool, true)                                                    \
   R("config.utrace", Bool, false)                                                  \
@@ -56,6 +58,12 @@ union Value {
     set_default_decay_time(Option::dirty_decay_ms, to))                            \
   W("arenas.muzzy_decay_ms", Ssize, option_value(index_of(Option::muzzy_decay_ms)), \
     set_default_decay_time(Option::muzzy_decay_ms, to))                            \
+  W("prof.active", Bool, profile::is_active(), set_profiling(to))                  \
+  T("prof.dump", String, dump_profile(to))                                         \
+  T("prof.reset", Size, reset_profile(to))                                         \
+  R("prof.lg_sample", Size, floor_log2(larger<uint64_t>(profile::mean(), 1)))      \
+  W("prof.thread_active_init", Bool, watch::new_threads(), (watch::set_new_threads(to), 0)) \
+  W("thread.prof.active", Bool, is_thread_profiled(&error), set_thread_profiled(to)) \
   R("arenas.quantum", Size, kQuantum)                                              \
   R("arenas.page", Size, kPageBytes)                                               \
   R("arenas.tcache_max", Size, kSmallMax)                                          \
@@ -91,7 +99,7 @@ union Value {
 // Then follow the nodes opt.NAME of all options, in their order.
 inline constexpr unsigned kOwnNodes = 0
 #define ACRE_N(...) +1
-    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N)
+    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N)
 #undef ACRE_N
     ;
 inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
@@ -100,10 +108,12 @@ inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
 struct Node {
   char name[40] = {};
   Type type = Type::kVoid;
+  bool readable = false;
   bool writable = false;
 
   constexpr Node() = default;
-  constexpr Node(const char* before, const char* after, Type of, bool is_writable) : type(of), writable(is_writable) {
+  constexpr Node(const char* before, const char* after, Type of, bool is_readable, bool is_writable)
+      : type(of), readable(is_readable), writable(is_writable) {
     size_t at = 0;
     for (; *before != '\0'; ++before) name[at++] = *before;
     for (; *after != '\0'; ++after) name[at++] = *after;
@@ -119,5 +129,6 @@ bool is_valid_index(unsigned node, size_t index);
 int read(unsigned node, size_t index, Value* value);
 int write(unsigned node, size_t index, Value to);
 int act(unsigned node, size_t index);
+int tell(unsigned node, size_t index, const Value* to);  // to: null if nothing was said
 
 }  // namespace acre::ctl

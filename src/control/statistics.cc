@@ -7,6 +7,7 @@
 #include "control/constraints.h"
 #include "heap/fill.h"
 #include "heap/registry.h"
+#include "heap/watched_run.h"
 #include "os/os.h"
 #include "tables/options.h"
 #include "pages/huge.h"
@@ -41,10 +42,26 @@ void add_slab(const Gathered& to, const Run* run) {
   arena.small_bytes += use.live * use.block_bytes;
 }
 
+void add_watched(const Gathered& to, const Run* run) {
+  const WatchedRun* watched = racy_load(run->watched);
+  if (watched == nullptr) return;
+  const size_t block_bytes = watched->block_bytes;
+  const uint32_t free = smaller(racy_load(watched->free), watched->capacity);
+  const uint32_t live = watched->capacity - free;
+  to.sums.free_blocks += free;
+  to.sums.free_block_bytes += free * block_bytes;
+  to.sums.live_blocks += live;
+  if (to.each == nullptr) return;
+  ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
+  arena.slab_pages += racy_load(run->pages);
+  arena.small_bytes += live * block_bytes;
+}
+
 // In no moment's state: their owners go on changing them.
 void add_slabs(const Gathered& to) {
   g_page_map.for_each_run([&to](const Run* run) {
     if (racy_load(run->kind) == RunKind::kSlab) add_slab(to, run);
+    if (racy_load(run->kind) == RunKind::kWatched) add_watched(to, run);
   });
 }
 

@@ -49,7 +49,7 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
 }
 
 ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
-  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice"};
+  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice", "text"};
   if (index >= kOptionCount) return -1;
   registry::start();  // the options are read then, if nothing was allocated before
   const OptionInfo& info = kOptionTable[index];

@@ -33,7 +33,8 @@ ACRE_COLD size_t release_memory(size_t bytes) {
 
 int owns(const void* block) {
   Found found = find_block(block);
-  if (found.slab == nullptr) return found.run != nullptr;
+  if (found.slab == nullptr && found.run == nullptr) return false;
+  if (found.slab == nullptr) return !is_watched(found) || watched_runs::is_live(found.run->watched, block);
   return !is_marked(found.slab, block) || !misuse::is_free(found.slab, block);
 }
 

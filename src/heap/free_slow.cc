@@ -5,6 +5,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/watch.h"
 
 namespace acre {
 
@@ -13,7 +14,8 @@ namespace {
 // Where runs have few blocks, one that comes back to a run that is no longer owned goes on the private list at once:
 // to adopt the run for it, and to release it again after the next malloc, would cost several times as much. For
 // the run it stays used.
-ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
+template <class Allowed>
+ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
   const SizeClass c = slab->size_class;
   Shelves& shelves = heap.shelves[c];
   if (shelves.kept_blocks >= run_shape(c).most_kept) return false;
@@ -22,11 +24,21 @@ ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
     if (!is_end(slot.head) || shelves.current != nullptr) return false;
     slot.high = high_part(slab->base);
   }
+  if (!allowed(c)) return false;
   ++shelves.kept_blocks;
   shelves.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
   return true;
+}
+
+ACRE_COLD bool keep_block_while_watched(Heap& heap, Slab* slab, void* p) {
+  return keep_block_if(heap, slab, p, [&heap](SizeClass c) { return watch::may_keep(heap, c); });
+}
+
+ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
+  if (ACRE_UNLIKELY(watch::is_on())) return keep_block_while_watched(heap, slab, p);
+  return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
 }
 
 // In a run that was last this thread's. False if somebody has it now.
@@ -88,7 +100,7 @@ ACRE_NOINLINE void release_slow(void* p) {
   if (p == nullptr) return;
   Found found = find_block(p);
   if (found.slab != nullptr) return release_in_slab(found.slab, p);
-  if (found.run != nullptr) return large::free(found.run);
+  if (found.run != nullptr) return is_watched(found) ? watch::release(found.run->watched, p) : large::free(found.run);
   misuse::not_a_block("free", p);
 }
 

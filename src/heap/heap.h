@@ -63,6 +63,8 @@ class RunList {
 
 inline constexpr uint8_t kMostRunsKept = 32;
 
+inline constexpr uint32_t kNotDrawn = UINT32_MAX;
+
 // What a class's runs do in this heap.
 struct Shelves {
   Slab* current = nullptr;
@@ -75,6 +77,7 @@ struct Shelves {
   bool busy = false;       // refilled since the collection last passed
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
+  uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
 };
 
 struct HeapCounts {
@@ -106,6 +109,8 @@ struct Heap : HotHeap {
   std::atomic<uint32_t> inside{0};  // the owner is at its shelves or its outbox
   std::atomic<Visit> visit{Visit::kNone};
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
+  uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
+  bool unwatched = false;      // the watcher is not to see this thread's blocks
   Shelves shelves[kSmallClasses];
 };
 
@@ -125,8 +130,10 @@ inline Heap* heap_if_any() {
 
 // --- refill.cc ----------------------------------------------------------------------------------------------
 
-// Fills the class's private list, which must be empty. False when memory is refused.
-bool refill(Heap& heap, SizeClass c);
+// Fills the class's private list, which must be empty. Returns how many blocks it has, or kNotCounted if that would have
+// to be counted; 0 when memory is refused.
+uint32_t refill(Heap& heap, SizeClass c);
+inline constexpr uint32_t kNotCounted = UINT32_MAX;
 
 // --- shelves.cc ---------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/watch.h"
 #include "os/os.h"
 #include "pages/huge.h"
 
@@ -146,12 +147,14 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   } else {
     allocated_late(run, zeroed ? n : 0);
   }
+  if (ACRE_UNLIKELY(watch::is_on())) watch::allocated_run(run);
   return block;
 }
 
 void free(Run* run) {
   Heap* heap = heap_if_any();
   if (ACRE_UNLIKELY(heap == nullptr)) freeing_late(run);
+  if (ACRE_UNLIKELY(run->ticket != kNoTicket)) watch::freeing_run(run);
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
@@ -162,23 +165,41 @@ void free(Run* run) {
 
 void forbid_resizing() { g_most_resized = 0; }
 
-void* resize(Run* run, size_t n) {
-  size_t pages = pages_for(n);
-  if (pages == run->pages) return pointer_to(run->base);
-  if (n > g_most_resized) return nullptr;
+// The block's run afterwards; null if that can't be done.
+static Run* resized(Run* run, size_t n) {
+  const size_t pages = pages_for(n);
   if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) gather_memory();
   if (run->kind == RunKind::kHuge) {
     if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
-    if (huge::resize_in_place(run, n)) return pointer_to(run->base);
-    run = huge::grow_elsewhere(run, n);
-    return run == nullptr ? nullptr : pointer_to(run->base);
+    return huge::resize_in_place(run, n) ? run : huge::grow_elsewhere(run, n);
   }
   if (pages < run->pages) {
     run->home->shrink_in_place(run, pages);
-    return pointer_to(run->base);
+    return run;
   }
-  if (!is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages)) return pointer_to(run->base);
-  run = move_to_other_run(run, n);
+  if (!is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages)) return run;
+  return move_to_other_run(run, n);
+}
+
+// To a watcher a block of another size is another block.
+ACRE_COLD static Run* resized_and_seen(Run* run, size_t n) {
+  const Ticket ticket = run->ticket;
+  run->ticket = kNoTicket;  // the header may be another run's afterwards
+  Run* to = resized(run, n);
+  if (to == nullptr) {
+    run->ticket = ticket;
+    return nullptr;
+  }
+  if (ticket != kNoTicket) watch::freed(ticket);
+  if (watch::is_on()) watch::allocated_run(to);
+  return to;
+}
+
+void* resize(Run* run, size_t n) {
+  if (pages_for(n) == run->pages) return pointer_to(run->base);
+  if (n > g_most_resized) return nullptr;
+  const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
+  run = seen ? resized_and_seen(run, n) : resized(run, n);
   return run == nullptr ? nullptr : pointer_to(run->base);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heap/heap.h"
+#include "heap/watched_run.h"
 #include "pages/page_map.h"
 #include "slab/unit_table.h"
 
@@ -9,10 +10,11 @@ namespace acre {
 
 struct Found {
   Slab* slab = nullptr;  // p is the start of a carved block of this run …
-  Run* run = nullptr;    // … or the start of the large or huge block that this run is; both null: neither
+  Run* run = nullptr;    // … or of the large or huge block that this run is, or of one, live or free, that this run of
+                         // watched blocks has; both null: none of these
 };
 
-inline Found find_block(const void* p) {
+ACRE_ALWAYS_INLINE Found find_block(const void* p) {
   Slab* slab = unit_table::at(p);
   if (is_block_start(slab, p)) return {slab, nullptr};
   Run* run = g_page_map.find(p);
@@ -20,6 +22,9 @@ inline Found find_block(const void* p) {
   switch (run->kind) {
     case RunKind::kSlab:
       if (is_block_start(run->slab, p)) return {run->slab, nullptr};
+      return {};
+    case RunKind::kWatched:
+      if (watched_runs::is_block_start(run->watched, p)) return {nullptr, run};
       return {};
     case RunKind::kLarge:
     case RunKind::kHuge:
@@ -30,8 +35,11 @@ inline Found find_block(const void* p) {
   }
 }
 
+inline bool is_watched(const Found& found) { return found.slab == nullptr && found.run->kind == RunKind::kWatched; }
+
 inline size_t block_bytes(const Found& found) {
-  return found.slab != nullptr ? found.slab->block_bytes : found.run->bytes();
+  if (found.slab != nullptr) return found.slab->block_bytes;
+  return is_watched(found) ? found.run->watched->block_bytes : found.run->bytes();
 }
 
 }  // namespace acre

@@ -10,6 +10,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/watch.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -27,6 +28,7 @@ void* allocate_in(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
     tick(heap);
+    if (ACRE_UNLIKELY(watch::is_on())) return watch::allocate(heap, c);
     if (!refill(heap, c)) return out_of_memory(kSmallMax);
   }
   return pop(slot);
@@ -53,9 +55,15 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
 // What a live block is; ends the program if p is the start of none.
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
-  if (found.slab == nullptr && found.run == nullptr) misuse::not_a_block(caller, p);
-  if (found.slab != nullptr && is_marked(found.slab, p) && misuse::is_free(found.slab, p)) {
-    misuse::double_free(caller, p, found.slab->block_bytes);
+  if (found.slab != nullptr) {
+    if (is_marked(found.slab, p) && misuse::is_free(found.slab, p)) {
+      misuse::double_free(caller, p, found.slab->block_bytes);
+    }
+    return found;
+  }
+  if (found.run == nullptr) misuse::not_a_block(caller, p);
+  if (is_watched(found) && !watched_runs::is_live(found.run->watched, p)) {
+    misuse::double_free(caller, p, block_bytes(found));
   }
   return found;
 }
@@ -101,6 +109,8 @@ void* reallocate(void* p, size_t n) {
   Found found = find_live_block(p, "realloc");
   if (found.slab != nullptr) {
     if (n <= kSmallMax && class_of_size(n) == found.slab->size_class) return p;
+  } else if (is_watched(found)) {
+    if (n <= kSmallMax && class_of_size(n) == found.run->watched->size_class) return p;
   } else if (n > kSmallMax) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "heap/lookup.h"
 #include "heap/registry.h"
+#include "heap/watched_run.h"
 #include "pages/page_map.h"
 
 namespace acre {
@@ -92,6 +93,17 @@ void not_a_block(const char* caller, const void* p) {
         text.decimal(slab->block_bytes).add(" bytes at ").hex(block);
       } else {
         text.add("not a live block: nothing has been allocated here");
+      }
+      break;
+    }
+    case RunKind::kWatched: {
+      const uint32_t bytes = run->watched->block_bytes;
+      const size_t offset = (address_of(p) - run->base) % bytes;
+      if (watched_runs::is_live(run->watched, pointer_to(address_of(p) - offset))) {
+        text.add("interior pointer: it is ").decimal(offset).add(" bytes into a block of ");
+        text.decimal(bytes).add(" bytes at ").hex(address_of(p) - offset);
+      } else {
+        text.add("not a live block: nothing is allocated here");
       }
       break;
     }

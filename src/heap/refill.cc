@@ -31,33 +31,39 @@ uint32_t next_batch(Slot& slot, const Slab* slab) {
 
 // Blocks that the owner freed. If they are few, and it is not the first time, some that were never used are
 // added, so that a class in steady use comes here less often.
-bool fill_from_deferred(Shelves& shelves, Slot& slot, Slab* slab) {
+uint32_t fill_from_deferred(Shelves& shelves, Slot& slot, Slab* slab) {
   const uint32_t deferred = slab::deferred_count(slab);
-  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return false;
+  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return 0;
   slot.head = slab::take_deferred(slab);
   if (deferred < kWorthwhileBatch && slab->carved < slab->capacity && ++shelves.short_lists == kShortListsBearable) {
     shelves.short_lists = 0;
-    slot.head = slab::carve(slab, smaller<uint32_t>(deferred, slab->capacity - slab->carved), slot.head);
+    const uint32_t carved = smaller<uint32_t>(deferred, slab->capacity - slab->carved);
+    slot.head = slab::carve(slab, carved, slot.head);
+    return deferred + carved;
   }
-  return true;
+  return deferred;
 }
 
 // The longer half of the choice; refill() has tried the deferred blocks.
-bool fill_from_current(Slot& slot, Slab* slab) {
+uint32_t fill_from_current(Slot& slot, Slab* slab) {
   const uint32_t uncarved = slab->capacity - slab->carved;
   const uint32_t deferred = slab::deferred_count(slab);
   const uint32_t remote = load_remote(slab).free;
   if (remote != 0 && remote >= enough_for_list(slot, slab)) {
     slot.head = slab::collect_remote(slab);
-  } else if (uncarved != 0) {
-    LowAddress tail = slab::take_deferred(slab);
-    slot.head = slab::carve(slab, smaller(next_batch(slot, slab), uncarved), tail);
-  } else if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
-    slot.head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
-  } else {
-    return false;
+    return kNotCounted;
   }
-  return true;
+  if (uncarved != 0) {
+    LowAddress tail = slab::take_deferred(slab);
+    const uint32_t carved = smaller(next_batch(slot, slab), uncarved);
+    slot.head = slab::carve(slab, carved, tail);
+    return deferred + carved;
+  }
+  if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
+    slot.head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
+    return deferred != 0 ? deferred : kNotCounted;
+  }
+  return 0;
 }
 
 Slab* from_other_bins(Heap& heap, SizeClass c) {
@@ -135,7 +141,7 @@ static bool change_run(Heap& heap, SizeClass c) {
   return true;
 }
 
-bool refill(Heap& heap, SizeClass c) {
+uint32_t refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
   relaxed_add(heap.counts.refills, uint64_t{1});
@@ -143,12 +149,15 @@ bool refill(Heap& heap, SizeClass c) {
   shelves.kept_blocks = 0;
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
-    if (slab != nullptr && (fill_from_deferred(shelves, slot, slab) || fill_from_current(slot, slab))) return true;
+    if (slab != nullptr) {
+      if (const uint32_t listed = fill_from_deferred(shelves, slot, slab)) return listed;
+      if (const uint32_t listed = fill_from_current(slot, slab)) return listed;
+    }
     if (ACRE_LIKELY(change_run(heap, c))) {
-      if (!is_end(slot.head)) return true;
+      if (!is_end(slot.head)) return kNotCounted;
       continue;
     }
-    if (tried_all) return false;
+    if (tried_all) return 0;
     tried_all = true;
     gather_memory();
   }

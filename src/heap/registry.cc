@@ -8,6 +8,8 @@
 #include "heap/background.h"
 #include "heap/fill.h"
 #include "heap/pressure.h"
+#include "heap/watch.h"
+#include "heap/watched_run.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -125,6 +127,7 @@ Heap* make_heap(ThreadToken token) {
   if (memory == nullptr) return nullptr;
   Heap* heap = new (memory) Heap;
   heap->token = token;
+  heap->unwatched = !watch::new_threads();
   heap->arena = join_arena();
   Lock lock(g_lock);
   if (heap->arena == nullptr) {
@@ -254,7 +257,9 @@ bool has_threads() {
 
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
+  watch::at_fork(watch::ForkStage::kBefore);
   g_lock.before_fork();
+  watched_runs::before_fork();
   arenas::before_fork();
   huge::before_fork();
   window::before_fork();
@@ -270,7 +275,9 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_parent();
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
+  watched_runs::after_fork_in_parent();
   g_lock.after_fork_in_parent();
+  watch::at_fork(watch::ForkStage::kInParent);
   control_lock.after_fork_in_parent();
 }
 
@@ -282,6 +289,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_child();
   huge::after_fork_in_child();
   arenas::after_fork_in_child();
+  watched_runs::after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
   Heap* mine = heap_if_any();
   Heap* heap = g_live;
@@ -306,6 +314,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   background::after_fork_in_child();
   pressure::after_fork_in_child();
   g_lock.after_fork_in_child();
+  watch::at_fork(watch::ForkStage::kInChild);
   control_lock.after_fork_in_child();
   Mutex::end_fork();
 }

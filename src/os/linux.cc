@@ -218,6 +218,7 @@ static uint64_t nanoseconds_of(clockid_t clock) {
 
 uint64_t now_ms() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000; }
 uint64_t thread_ns() { return nanoseconds_of(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t wall_clock_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 
 size_t resident_bytes() {
   char text[128];
@@ -250,6 +251,44 @@ long read_file(const char* path, char* buffer, size_t capacity) {
   if (got < 0) return got;
   return size > capacity ? kTooLong : static_cast<long>(size);
 }
+
+long open_file(const char* path) {
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+long create_file(const char* path) {
+  constexpr long kForAll = 0666;  // as far as the umask allows
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, kForAll);
+}
+
+long read_some(int file, char* buffer, size_t capacity) {
+  long got;
+  do {
+    got = raw_syscall(SYS_read, file, as_long(buffer), static_cast<long>(capacity));
+  } while (got == -EINTR);
+  return got;
+}
+
+long read_at(int file, uint64_t offset, void* buffer, size_t bytes) {
+  long got;
+  do {
+    got = raw_syscall(SYS_pread64, file, as_long(buffer), static_cast<long>(bytes), static_cast<long>(offset));
+  } while (got == -EINTR);
+  return got;
+}
+
+int write_file(int file, const char* data, size_t bytes) {
+  while (bytes != 0) {
+    const long written = raw_syscall(SYS_write, file, as_long(data), static_cast<long>(bytes));
+    if (written == -EINTR) continue;
+    if (written <= 0) return written == 0 ? EIO : static_cast<int>(-written);
+    data += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+void close_file(int file) { raw_syscall(SYS_close, file); }
 
 long read_link(const char* path, char* buffer, size_t capacity) {
   const long size = raw_syscall(SYS_readlinkat, AT_FDCWD, as_long(path), as_long(buffer), static_cast<long>(capacity));

@@ -82,6 +82,7 @@ size_t data_limit();                 // RLIMIT_DATA likewise
 bool commits_strictly();             // vm.overcommit_memory is 2
 uint64_t now_ms();                   // monotonic, coarse
 uint64_t thread_ns();                // processor time of the calling thread
+uint64_t wall_clock_ns();            // since 1970
 size_t resident_bytes();             // of this process, 0 if unknown
 
 // What the system has refused so far.
@@ -104,6 +105,15 @@ long read_link(const char* path, char* buffer, size_t capacity);
 
 inline constexpr long kTooLong = -1000000;  // no error number
 inline constexpr long kNoLink = -1000001;
+
+// Files that are read or written bit by bit. Results below 0 are negative error numbers; each is tried again after a
+// signal.
+long open_file(const char* path);                                            // to read; never waits. Its descriptor
+long create_file(const char* path);                                          // to write; empties it. Its descriptor
+long read_some(int file, char* buffer, size_t capacity);                     // bytes; 0: the end
+long read_at(int file, uint64_t offset, void* buffer, size_t bytes);         // bytes
+int write_file(int file, const char* data, size_t bytes);                    // all of it; 0 or a positive error number
+void close_file(int file);
 
 // --- Threads ------------------------------------------------------------------------------------------------
 

@@ -231,6 +231,13 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
   run->kind = RunKind::kSlab;
 }
 
+void PageHeap::make_watched(Run* run, WatchedRun* watched) {
+  g_page_map.set_all(run, run);
+  Lock lock(lock_);
+  run->watched = watched;
+  run->kind = RunKind::kWatched;
+}
+
 // --- Giving back --------------------------------------------------------------------------------------------
 
 // A slab run that was cut only in part counts as dirty as a whole: in two pieces, a dirty and a clean one, it
@@ -238,10 +245,10 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
 void PageHeap::free(Run* run, bool touched) {
   {
     Lock lock(lock_);
-    if (run->kind == RunKind::kSlab) {
-      g_page_map.set_all(run, nullptr);
-    } else {
+    if (run->kind == RunKind::kLarge) {
       g_page_map.set_ends(run, nullptr);
+    } else {
+      g_page_map.set_all(run, nullptr);
     }
     run->kind = RunKind::kNone;
     count_used(0, run->pages);

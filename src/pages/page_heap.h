@@ -43,6 +43,7 @@ class PageHeap {
 
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
+  void make_watched(Run* run, WatchedRun* watched);
 
   // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made.
   void free(Run* run, bool touched);

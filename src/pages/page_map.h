@@ -1,6 +1,6 @@
 // Address to run, for any pointer, ours or foreign: a sparse tree of two levels with an entry a page.
 //
-// Entries that name a run: every page of a slab run; the first and last page of other runs. The hot path of
+// Entries that name a run: every page of a run that is cut into blocks; the first and last page of other runs. The hot path of
 // free finds slab runs without it (slab/unit_table.h).
 #pragma once
 

@@ -9,14 +9,20 @@ namespace acre {
 
 class PageHeap;
 struct Slab;
+struct WatchedRun;
 
 enum class RunKind : uint8_t {
-  kNone,   // a header without pages, or pages in transit
-  kFree,   // in an arena's set of free runs
-  kSlab,   // cut into blocks of one size class
-  kLarge,  // one block
-  kHuge,   // one block that is a mapping of its own
+  kNone,     // a header without pages, or pages in transit
+  kFree,     // in an arena's set of free runs
+  kSlab,     // cut into blocks of one size class
+  kWatched,  // the same, but of watched blocks (heap/watched_run.h)
+  kLarge,    // one block
+  kHuge,     // one block that is a mapping of its own
 };
+
+// What a watcher (heap/watch.h) knows a block by.
+using Ticket = uint32_t;
+inline constexpr Ticket kNoTicket = 0;
 
 // What a free run's pages hold.
 enum class Holds : uint8_t {
@@ -32,8 +38,12 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
+  Ticket ticket = kNoTicket;   // large or huge block in use: its watcher's
   PageHeap* home = nullptr;    // fixed for ever; null for huge blocks
-  Slab* slab = nullptr;        // slab run: the header of its blocks
+  union {
+    Slab* slab = nullptr;      // slab run: the header of its blocks
+    WatchedRun* watched;       // run of watched blocks: the same
+  };
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
   Run* older = nullptr;        // in a RunAges (free_runs.h)
   Run* younger = nullptr;

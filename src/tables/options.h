@@ -18,7 +18,7 @@ enum class HugePages : uint8_t { kNone, kAuto, kAll };
 
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
-enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice };
+enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kText };
 struct Bool {
   using Value = bool;
   static constexpr OptionType kType = OptionType::kBool;
@@ -32,6 +32,12 @@ struct Number {
 struct Bytes {
   using Value = int64_t;
   static constexpr OptionType kType = OptionType::kBytes;
+  static constexpr const char kNames[] = "";
+};
+// The value is the text's address, 0 for an empty text.
+struct FileName {
+  using Value = int64_t;
+  static constexpr OptionType kType = OptionType::kText;
   static constexpr const char kNames[] = "";
 };
 struct JunkChoice {
@@ -72,6 +78,13 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(pressure, Bool, 1, 0, 1, kAnyTime, "look at the system's memory pressure, once a second, and return unused memory at once while there is some") \
   X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
   X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
+  X(prof, Bool, 0, 0, 1, kAtStart, "sample allocations for the heap profile from the start") \
+  X(prof_active, Bool, 1, 0, 1, kAtStart, "whether sampling is on at the start, or waits for prof.active") \
+  X(prof_sample, Bytes, int64_t{512} << 10, 0, kMostBytes, kAtStart, "bytes from sample to sample, on average; 0: every block is sampled") \
+  X(prof_thread_active_init, Bool, 1, 0, 1, kAtStart, "whether threads are sampled from their start, or wait for thread.prof.active") \
+  X(prof_final, Bool, 0, 0, 1, kAnyTime, "write the heap profile to a file when the program ends") \
+  X(prof_folder, FileName, 0, 0, INT64_MAX, kAtStart, "where heap profiles are written; empty: in the current folder") \
+  X(prof_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which the heap profile is written; 0: none") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
@@ -115,6 +128,13 @@ enum class Option : unsigned {
 constexpr unsigned index_of(Option option) { return static_cast<unsigned>(option); }
 
 const char* option_help(unsigned index);
+
+// The value of an option that is a text.
+const char* text_option(Option option);
+
+// Keeps a text for ever, as the value of such an option; 0: it is empty, or there is no room for it.
+inline constexpr size_t kMostText = 1000;  // characters
+int64_t keep_text(const char* text, size_t size);
 
 // What value `value` of the option is called; an empty text if it has no name.
 const char* option_value_name(unsigned index, int64_t value);

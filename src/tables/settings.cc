@@ -78,6 +78,10 @@ bool parse_number(OptionType type, Slice text, int64_t* value) {
 
 bool parse_value(unsigned option, Slice text, int64_t* value) {
   const OptionInfo& info = kOptionTable[option];
+  if (info.type == OptionType::kText) {
+    *value = keep_text(text.start, text.size);
+    return *value != 0 || text.size == 0;
+  }
   for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
     if (!text.is(option_value_name(option, i))) continue;
     *value = i;
@@ -157,6 +161,10 @@ void add_expected(Text& text, unsigned option) {
     text.add(i == 0 ? "" : " or ").add(option_value_name(option, i));
   }
   if (*option_value_name(option, 0) != '\0') return;
+  if (info.type == OptionType::kText) {
+    text.add("a text; all texts together have room for ").decimal(kMostText).add(" characters");
+    return;
+  }
   text.add(info.type == OptionType::kBytes ? "a number of bytes (K, M, G and T may follow) from " : "a number from ");
   add_value(text, info, info.least);
   text.add(" to ");

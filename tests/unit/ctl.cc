@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "acre/acre.h"
@@ -96,7 +97,7 @@ TEST_F(Ctl, WhatIsNoName) {
                            "stats..allocated", "arena.0", "arena..purge", "arena.x.purge", "arena.-1.purge",
                            "arena.0x0.purge", "arena.99999999999999999999999.purge", "arena.4095.purge", "arena.#.purge",
                            "arenas.bin.73.size", "arenas.lextent.16376.size", "stats.arenas.256.pactive", "opt.nothing",
-                           "Version", "epoch ", "prof.active"}) {
+                           "Version", "epoch ", "prof.gdump"}) {
     EXPECT_EQ(act(name), ENOENT) << name;
   }
 }
@@ -138,11 +139,38 @@ TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, size_of(info.type)), EPERM) << name;
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 1), EPERM) << name;
     }
-    if (info.readable) return;
+    if (info.readable || info.writable) return;
     EXPECT_EQ(ctl::by_name(name.c_str(), value, &size, nullptr, 0), EPERM) << name;
     EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, 8), EPERM) << name;
     EXPECT_EQ(act(name), 0) << name;
   });
+}
+
+TEST_F(Ctl, WhatCanOnlyBeWrittenIsNotRead) {
+  size_t lg = 12, old = 0, size = sizeof old;
+  EXPECT_EQ(ctl::by_name("prof.reset", &old, &size, nullptr, 0), EPERM);
+  EXPECT_EQ(ctl::by_name("prof.reset", nullptr, nullptr, &lg, 4), EINVAL);
+  EXPECT_EQ(set<size_t>("prof.reset", 12), ENOENT);  // nothing was ever sampled
+  EXPECT_EQ(act("prof.dump"), ENOENT);
+  EXPECT_FALSE(value_of<bool>("prof.active"));
+  EXPECT_EQ(set<bool>("prof.active", true), 0);
+  EXPECT_TRUE(value_of<bool>("prof.active"));
+  EXPECT_EQ(value_of<size_t>("prof.lg_sample"), 19u);
+  EXPECT_EQ(set<size_t>("prof.reset", 12), 0);
+  EXPECT_EQ(value_of<size_t>("prof.lg_sample"), 12u);
+  EXPECT_EQ(set<size_t>("prof.reset", 63), EINVAL);
+  EXPECT_EQ(act("prof.reset"), 0);
+  EXPECT_EQ(value_of<size_t>("prof.lg_sample"), 12u);
+  EXPECT_EQ(set<const char*>("prof.dump", "/nowhere/at/all.heap"), EFAULT);
+  EXPECT_TRUE(value_of<bool>("thread.prof.active"));
+  EXPECT_EQ(set<bool>("thread.prof.active", false), 0);
+  EXPECT_FALSE(value_of<bool>("thread.prof.active"));
+  EXPECT_EQ(set<bool>("thread.prof.active", true), 0);
+  EXPECT_EQ(set<bool>("prof.thread_active_init", false), 0);
+  std::thread([] { EXPECT_FALSE(value_of<bool>("thread.prof.active")); }).join();
+  EXPECT_EQ(set<bool>("prof.thread_active_init", true), 0);
+  EXPECT_EQ(set<bool>("prof.active", false), 0);
+  EXPECT_FALSE(value_of<bool>("prof.active"));
 }
 
 TEST_F(Ctl, AReadableNodeMayBeLookedForOnly) {
@@ -228,6 +256,7 @@ TEST_F(Ctl, EveryOptionIsANode) {
     switch (info.type) {
       case OptionType::kBool: EXPECT_EQ(value_of<bool>(name), option_value(i) != 0); break;
       case OptionType::kChoice: EXPECT_STREQ(value_of<const char*>(name), option_value_name(i, option_value(i))); break;
+      case OptionType::kText: EXPECT_STREQ(value_of<const char*>(name), ""); break;
       default: EXPECT_EQ(value_of<ssize_t>(name), option_value(i));
     }
     if (info.type == OptionType::kNumber || info.type == OptionType::kBytes) {

@@ -1,0 +1,139 @@
+#include "heap/watch.h"
+
+#include "heap/fill.h"
+#include "heap/lookup.h"
+#include "heap/malloc.h"
+#include "heap/misuse.h"
+#include "heap/watched_run.h"
+
+namespace acre::watch {
+
+constinit bool g_on = false;
+constinit std::atomic<bool> g_new_threads{true};
+constinit Watcher g_watcher = {};
+
+namespace {
+
+constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
+// Shelves::unseen has 31 bits for blocks, and one that says: it was the first part of a longer gap, and the rest, by
+// the watcher's leave, is drawn anew (an exponential gap has no memory).
+constexpr uint32_t kMostDrawn = uint32_t{1} << 30;
+constexpr uint32_t kThenDrawAgain = uint32_t{1} << 31;
+static_assert(kNotDrawn != (kMostDrawn | kThenDrawAgain));
+
+uint32_t draw(SizeClass c) {
+  const uint64_t gap = g_watcher.gap(size_of_class(c));
+  return gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain;
+}
+
+// How many blocks pass, beyond the private list's, before one is to be seen.
+uint32_t unseen(Heap& heap, SizeClass c) {
+  const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
+  if (heap.watch_epoch != epoch) {
+    heap.watch_epoch = epoch;
+    for (Shelves& shelves : heap.shelves) shelves.unseen = kNotDrawn;
+  }
+  uint32_t& unseen = heap.shelves[c].unseen;
+  while (unseen == kNotDrawn || unseen == kThenDrawAgain) unseen = draw(c);
+  return unseen & ~kThenDrawAgain;
+}
+
+void* allocate_watched(Heap& heap, SizeClass c) {
+  void* block = watched_runs::allocate(*heap.arena, c);
+  if (block == nullptr) return nullptr;
+  const Ticket ticket = g_watcher.allocated(block, size_of_class(c));
+  if (ticket != kNoTicket) watched_runs::set_ticket(block, ticket);
+  return block;
+}
+
+// The list was just filled from one run: its current one, or one that is shared.
+void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
+  if (Slab* current = heap.shelves[c].current) return slab::return_list(current, rest);
+  Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
+  const ListEnd end = walk_list(shared, rest);
+  slab::give_back(shared, rest, end.last, end.count);
+}
+
+// Cuts the private list after `most` blocks, at least 1; how many it has then.
+uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
+  Slot& slot = heap.slots[c];
+  Link* last = reinterpret_cast<Link*>(slot.high | slot.head);
+  uint32_t count = 1;
+  for (; count < most && !is_end(last->next); ++count) last = reinterpret_cast<Link*>(slot.high | last->next);
+  if (is_end(last->next)) return count;
+  const LowAddress rest = last->next;
+  last->next = kEndOfList;
+  return_rest(heap, c, rest);
+  return count;
+}
+
+void* pop(Slot& slot) {
+  Link* block = reinterpret_cast<Link*>(slot.high | slot.head);
+  slot.head = block->next;
+  block->mark = 0;
+  return block;
+}
+
+}  // namespace
+
+void start(const Watcher& watcher) {
+  if (g_watcher.gap != watcher.gap) g_watcher = watcher;
+  g_epoch.fetch_add(1, std::memory_order_release);
+  release_store(g_on, true);
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+}
+
+void stop() { relaxed_store(g_on, false); }
+
+void set_thread(Heap& heap, bool on) {
+  heap.unwatched = !on;
+  empty_heap(heap);
+}
+void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
+
+void* allocate(Heap& heap, SizeClass c) {
+  if (heap.unwatched) return refill(heap, c) != 0 ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  if (unseen(heap, c) == 0) {
+    heap.shelves[c].unseen = kNotDrawn;
+    if (void* block = allocate_watched(heap, c)) return block;
+  }
+  uint32_t listed = refill(heap, c);
+  if (listed == 0) return out_of_memory(kSmallMax);
+  const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
+  if (listed > left) listed = shorten_list(heap, c, left);
+  heap.shelves[c].unseen -= smaller(left, listed);
+  return pop(heap.slots[c]);
+}
+
+bool may_keep(Heap& heap, SizeClass c) {
+  if (heap.unwatched) return true;
+  if (unseen(heap, c) == 0) return false;
+  --heap.shelves[c].unseen;
+  return true;
+}
+
+void allocated_run(Run* run) {
+  if (!acquire_load(g_on)) return;
+  Heap* heap = heap_if_any();
+  if (heap != nullptr ? heap->unwatched : !new_threads()) return;
+  if (g_watcher.gap(run->bytes()) == 0) run->ticket = g_watcher.allocated(pointer_to(run->base), run->bytes());
+}
+
+void freeing_run(Run* run) {
+  const Ticket ticket = run->ticket;
+  run->ticket = kNoTicket;
+  g_watcher.freed(ticket);
+}
+
+void freed(Ticket ticket) { g_watcher.freed(ticket); }
+
+void release(WatchedRun* run, void* block) {
+  const Ticket ticket = watched_runs::ticket_of(run, block);
+  if (ticket == watched_runs::kDead) misuse::double_free("free", block, run->block_bytes);
+  if (fill::is_on()) fill::freed_block(block, run->block_bytes);
+  watched_runs::free(run, block);
+  if (ticket != kNoTicket) g_watcher.freed(ticket);
+  if (Heap* heap = heap_if_any()) tick(*heap);
+}
+
+}  // namespace acre::watch

@@ -1,0 +1,173 @@
+#include "heap/watched_run.h"
+
+#include <new>
+
+#include "base/atomics.h"
+#include "base/bits.h"
+#include "base/mutex.h"
+#include "pages/metadata.h"
+#include "pages/page_map.h"
+
+namespace acre::watched_runs {
+
+namespace {
+
+constexpr uint32_t kWordBits = 64;
+
+constinit Mutex g_lock{Rank::kWatched};
+
+// The runs of each class.
+constinit WatchedRun* g_open[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};   // with free blocks
+constinit WatchedRun* g_spare[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};  // headers without pages
+
+uint32_t words_for(uint32_t capacity) { return (capacity + kWordBits - 1) / kWordBits; }
+
+// --- For whoever holds the lock ----------------------------------------------------------------------
+
+void open(WatchedRun* run) ACRE_REQUIRES(g_lock) {
+  WatchedRun*& first = g_open[run->size_class];
+  run->prev = nullptr;
+  run->next = first;
+  if (first != nullptr) first->prev = run;
+  first = run;
+}
+
+void close(WatchedRun* run) ACRE_REQUIRES(g_lock) {
+  (run->prev == nullptr ? g_open[run->size_class] : run->prev->next) = run->next;
+  if (run->next != nullptr) run->next->prev = run->prev;
+}
+
+// The block that begins at p; capacity if none does.
+uint32_t block_at(const WatchedRun* run, const void* p) {
+  const Address base = relaxed_load(run->base);
+  const size_t offset = address_of(p) - base;
+  if (base == 0 || offset >= size_t{run->capacity} * run->block_bytes || offset % run->block_bytes != 0) {
+    return run->capacity;
+  }
+  return static_cast<uint32_t>(offset / run->block_bytes);
+}
+
+bool is_free(const WatchedRun* run, uint32_t index) {
+  return (run->free_bits[index / kWordBits] >> index % kWordBits & 1) != 0;
+}
+
+// The lowest free block.
+void* take_block(WatchedRun* run) ACRE_REQUIRES(g_lock) {
+  uint32_t word = 0;
+  while (run->free_bits[word] == 0) ++word;
+  const uint32_t index = word * kWordBits + lowest_bit(run->free_bits[word]);
+  run->free_bits[word] &= run->free_bits[word] - 1;
+  run->tickets[index] = kNoTicket;
+  if (--run->free == 0) close(run);
+  return pointer_to(run->base + size_t{index} * run->block_bytes);
+}
+
+// --- Making runs, without a lock ------------------------------------------------------------------------------
+
+WatchedRun* take_header(SizeClass c) {
+  {
+    Lock lock(g_lock);
+    if (WatchedRun* run = g_spare[c]) {
+      g_spare[c] = run->next;
+      return run;
+    }
+  }
+  const RunShape& shape = run_shape(c);
+  const size_t words = words_for(shape.capacity);
+  void* memory = metadata::allocate(sizeof(WatchedRun) + words * sizeof(uint64_t) + shape.capacity * sizeof(Ticket));
+  if (memory == nullptr) return nullptr;
+  WatchedRun* run = new (memory) WatchedRun;
+  run->block_bytes = shape.block_bytes;
+  run->capacity = shape.capacity;
+  run->size_class = static_cast<uint8_t>(c);
+  run->free_bits = reinterpret_cast<uint64_t*>(run + 1);
+  run->tickets = reinterpret_cast<Ticket*>(run->free_bits + words);
+  return run;
+}
+
+void drop_header(WatchedRun* run) {
+  Lock lock(g_lock);
+  run->next = g_spare[run->size_class];
+  g_spare[run->size_class] = run;
+}
+
+Run* find_pages(Arena& arena, size_t pages) {
+  if (Run* run = arena.pages.allocate_free(pages, kRunUnitPages, true)) return run;
+  if (Run* run = arena.pages.allocate(pages, kRunUnitPages)) return run;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    if (Run* run = arenas::at(i)->pages.allocate_free(pages, kRunUnitPages, false)) return run;
+  }
+  return nullptr;
+}
+
+// A run of which all blocks are free, known to nobody.
+WatchedRun* make(Arena& arena, SizeClass c) {
+  WatchedRun* made = take_header(c);
+  if (made == nullptr) return nullptr;
+  Run* run = find_pages(arena, run_shape(c).pages);
+  if (run == nullptr) {
+    drop_header(made);
+    return nullptr;
+  }
+  for (uint32_t i = 0; i < made->capacity; i += kWordBits) {
+    const uint32_t rest = made->capacity - i;
+    made->free_bits[i / kWordBits] = rest >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << rest) - 1;
+  }
+  made->free = made->capacity;
+  made->run = run;
+  relaxed_store(made->base, run->base);
+  run->home->make_watched(run, made);
+  return made;
+}
+
+WatchedRun* run_of(const void* block) { return g_page_map.find(block)->watched; }
+
+}  // namespace
+
+void* allocate(Arena& arena, SizeClass c) {
+  {
+    Lock lock(g_lock);
+    if (g_open[c] != nullptr) return take_block(g_open[c]);
+  }
+  WatchedRun* made = make(arena, c);
+  if (made == nullptr) return nullptr;
+  Lock lock(g_lock);
+  open(made);
+  return take_block(made);
+}
+
+void set_ticket(const void* block, Ticket ticket) {
+  WatchedRun* run = run_of(block);
+  run->tickets[block_at(run, block)] = ticket;
+}
+
+Ticket ticket_of(const WatchedRun* run, const void* block) {
+  Lock lock(g_lock);
+  const uint32_t index = block_at(run, block);
+  return index == run->capacity || is_free(run, index) ? kDead : run->tickets[index];
+}
+
+bool is_block_start(const WatchedRun* run, const void* p) { return block_at(run, p) != run->capacity; }
+
+bool is_live(const WatchedRun* run, const void* p) { return ticket_of(run, p) != kDead; }
+
+// A run that is empty goes back, unless it is the only one with free blocks.
+void free(WatchedRun* run, void* block) {
+  {
+    Lock lock(g_lock);
+    const uint32_t index = block_at(run, block);
+    run->free_bits[index / kWordBits] |= uint64_t{1} << index % kWordBits;
+    if (run->free++ == 0) open(run);
+    if (run->free != run->capacity || (run->next == nullptr && run->prev == nullptr)) return;
+    close(run);
+    relaxed_store(run->base, Address{0});
+  }
+  run->run->home->free(run->run, true);
+  drop_header(run);
+}
+
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() { g_lock.after_fork_in_child(); }
+
+}  // namespace acre::watched_runs

@@ -1,0 +1,32 @@
+// What stack capture asks of the platform: an unwinder, the stack's bounds, and reads that cannot fault.
+#pragma once
+
+#include "base/units.h"
+
+namespace acre::os {
+
+struct UnwindContext;  // the unwinder's
+
+// libgcc's unwinder (or another library's with the same functions), as its header unwind.h has them. It allocates
+// nothing while it walks the stack, and, with glibc from 2.35 and libgcc from 12 on, takes no lock.
+struct Unwinder {
+  using Visit = int (*)(UnwindContext* frame, void* argument);  // 0: go on
+  int (*walk)(Visit visit, void* argument) = nullptr;           // null: there is no unwinder
+  Address (*code)(UnwindContext* frame) = nullptr;              // where the frame goes on
+  Address (*word)(UnwindContext* frame, int number) = nullptr;  // a register
+};
+
+// Looks for one. Opens a library, and so allocates: call it with no lock held, at start-up.
+Unwinder find_unwinder();
+
+// The end of the stack that this address of the calling thread lies on, as far as can be told without a system call; 0:
+// no stack known to acre, such as one for signals.
+Address stack_end(Address inside);
+
+// Whether the page of this address can be read.
+bool is_readable(Address a);
+
+// Whether this address is in acre's code. Always false where acre is part of the program.
+bool is_own_code(Address a);
+
+}  // namespace acre::os

@@ -1,0 +1,262 @@
+#include "report/pprof.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <new>
+
+#include "acre/acre.h"
+#include "base/bits.h"
+#include "os/os.h"
+#include "report/mappings.h"
+#include "report/protobuf.h"
+#include "sample/capture.h"
+#include "sample/profile.h"
+
+namespace acre::report {
+
+namespace {
+
+// The fields' numbers.
+namespace of_profile {
+enum { kSampleType = 1, kSample, kMapping, kLocation, kFunction, kString, kDropFrames, kKeepFrames, kTime, kDuration,
+       kPeriodType, kPeriod, kComment, kDefaultType };
+}
+namespace of_value_type { enum { kType = 1, kUnit }; }
+namespace of_sample { enum { kLocations = 1, kValues, kLabel }; }
+namespace of_label { enum { kKey = 1, kText }; }
+namespace of_mapping { enum { kId = 1, kStart, kLimit, kOffset, kFile, kBuildId }; }
+namespace of_location { enum { kId = 1, kMapping, kAddress }; }
+
+constexpr size_t kMostMappings = 2048;
+constexpr size_t kMostValues = 8;
+constexpr size_t kVarint = 10;
+
+// Where a call is, given where it returns to.
+Address call_before(Address return_address) { return return_address - 1; }
+
+// A set of addresses, in memory of its own.
+class AddressSet {
+ public:
+  explicit AddressSet(size_t most) : places_(size_t{2} << floor_log2(larger<size_t>(most, kPageBytes))) {
+    memory_ = static_cast<Address*>(os::map(bytes()));
+  }
+  ~AddressSet() {
+    if (memory_ != nullptr) os::unmap(memory_, bytes());
+  }
+  AddressSet(const AddressSet&) = delete;
+  AddressSet& operator=(const AddressSet&) = delete;
+  bool is_made() const { return memory_ != nullptr; }
+
+  // True if it is new.
+  bool add(Address a) {
+    size_t at = (a * 0x9e3779b97f4a7c15) >> 20;
+    for (;; ++at) {
+      Address& place = memory_[at & (places_ - 1)];
+      if (place == a) return false;
+      if (place != 0) continue;
+      place = a;
+      return true;
+    }
+  }
+
+ private:
+  size_t bytes() const { return align_up(places_ * sizeof(Address), os::page_bytes()); }
+  size_t places_;
+  Address* memory_;
+};
+
+struct CodeRange {
+  Address start, end;
+};
+
+class Writer {
+ public:
+  Writer(Gzip& to, Kind kind) : to_(to), kind_(kind) {}
+  int write();
+
+ private:
+  struct Column {
+    char name[16];
+    char unit[8];
+  };
+  static constexpr Column kLiveColumns[] = {
+      {"alloc_objects", "count"}, {"alloc_space", "bytes"},     {"inuse_objects", "count"},
+      {"inuse_space", "bytes"},   {"freed_elsewhere", "count"},
+  };
+  static constexpr Column kPeakColumns[] = {{"peak_objects", "count"}, {"peak_space", "bytes"}};
+
+  // Numbers of texts: each is written when it is first needed, and then has the next number.
+  uint64_t text(const char* text) {
+    to_profile(of_profile::kString, text, strlen(text));
+    return texts_++;
+  }
+
+  void to_profile(unsigned field, const void* data, size_t size) {
+    Message<2 * kVarint> head;
+    head.varint(field << 3 | 2);
+    head.varint(size);
+    to_.add(head.data(), head.size());
+    to_.add(data, size);
+  }
+  void integer(unsigned field, uint64_t value) {
+    Message<2 * kVarint> message;
+    message.integer(field, value);
+    to_.add(message.data(), message.size());
+  }
+  void value_type(unsigned field, const Column& column) {
+    Message<4 * kVarint> message;
+    message.integer(of_value_type::kType, text(column.name));
+    message.integer(of_value_type::kUnit, text(column.unit));
+    to_profile(field, message.data(), message.size());
+  }
+
+  void write_head();
+  static void add_mapping(const Mapping& mapping, void* writer);
+  uint64_t mapping_of(Address code) const;
+  bool write_locations(const profile::Stack* last, size_t frames);
+  size_t values(const profile::StackSums& sums, uint64_t* values) const;
+  void write_sample(const profile::Stack* stack);
+
+  Gzip& to_;
+  const Kind kind_;
+  uint64_t texts_ = 0;
+  uint64_t truncated_key_ = 0, truncated_text_ = 0;
+  size_t mappings_ = 0;
+  CodeRange ranges_[kMostMappings];
+};
+
+void Writer::write_head() {
+  text("");
+  if (kind_ == Kind::kPeak) {
+    for (const Column& column : kPeakColumns) value_type(of_profile::kSampleType, column);
+  } else {
+    for (const Column& column : kLiveColumns) value_type(of_profile::kSampleType, column);
+  }
+  value_type(of_profile::kPeriodType, {"space", "bytes"});
+  integer(of_profile::kPeriod, larger<uint64_t>(profile::mean(), 1));
+  integer(of_profile::kTime, os::wall_clock_ns());
+  integer(of_profile::kComment, text("acre " ACRE_VERSION));
+  integer(of_profile::kDefaultType, text(kind_ == Kind::kPeak ? "peak_space" : "inuse_space"));
+  truncated_key_ = text("stack");
+  truncated_text_ = text("truncated");
+}
+
+void Writer::add_mapping(const Mapping& mapping, void* argument) {
+  auto& writer = *static_cast<Writer*>(argument);
+  if (writer.mappings_ == kMostMappings) return;
+  writer.ranges_[writer.mappings_++] = {mapping.start, mapping.end};
+  Message<8 * kVarint> message;
+  message.integer(of_mapping::kId, writer.mappings_);
+  message.integer(of_mapping::kStart, mapping.start);
+  message.integer(of_mapping::kLimit, mapping.end);
+  message.integer(of_mapping::kOffset, mapping.offset);
+  message.integer(of_mapping::kFile, writer.text(mapping.path));
+  if (mapping.build_id[0] != '\0') message.integer(of_mapping::kBuildId, writer.text(mapping.build_id));
+  writer.to_profile(of_profile::kMapping, message.data(), message.size());
+}
+
+// Numbers begin with 1.
+uint64_t Writer::mapping_of(Address code) const {
+  for (size_t i = 0; i < mappings_; ++i) {
+    if (code >= ranges_[i].start && code < ranges_[i].end) return i + 1;
+  }
+  return 0;
+}
+
+// A location's number is its address.
+bool Writer::write_locations(const profile::Stack* last, size_t frames) {
+  AddressSet known(frames);
+  if (!known.is_made()) return false;
+  for (const profile::Stack* stack = nullptr; stack != last;) {
+    stack = profile::next(stack);
+    const Address* code;
+    const unsigned count = profile::frames_of(stack, &code);
+    for (unsigned i = 0; i < count; ++i) {
+      const Address call = call_before(code[i]);
+      if (!known.add(call)) continue;
+      Message<6 * kVarint> message;
+      message.integer(of_location::kId, call);
+      message.integer(of_location::kMapping, mapping_of(call));
+      message.integer(of_location::kAddress, call);
+      to_profile(of_profile::kLocation, message.data(), message.size());
+    }
+  }
+  return true;
+}
+
+uint64_t rounded(double value) { return static_cast<uint64_t>(value + 0.5); }
+
+// The estimates; returns how many there are.
+size_t Writer::values(const profile::StackSums& sums, uint64_t* values) const {
+  if (kind_ == Kind::kPeak) {
+    values[0] = rounded(sums.live_at_peak.estimated_blocks);
+    values[1] = rounded(sums.live_at_peak.estimated_bytes);
+    return 2;
+  }
+  const profile::Sums& all = sums.allocated;
+  values[0] = rounded(all.estimated_blocks);
+  values[1] = rounded(all.estimated_bytes);
+  values[2] = rounded(sums.live.estimated_blocks);
+  values[3] = rounded(sums.live.estimated_bytes);
+  const double each = all.blocks == 0 ? 0 : all.estimated_blocks / static_cast<double>(all.blocks);
+  values[4] = rounded(static_cast<double>(sums.freed_elsewhere) * each);
+  return 5;
+}
+
+void Writer::write_sample(const profile::Stack* stack) {
+  uint64_t value[kMostValues];
+  const size_t columns = values(profile::sums_of(stack), value);
+  bool any = false;
+  Message<kMostValues * kVarint> packed_values;
+  for (size_t i = 0; i < columns; ++i) {
+    packed_values.varint(value[i]);
+    any |= value[i] != 0;
+  }
+  if (!any) return;
+  const Address* code;
+  const unsigned count = profile::frames_of(stack, &code);
+  Message<capture::kMostFrames * kVarint> locations;
+  for (unsigned i = 0; i < count; ++i) locations.varint(call_before(code[i]));
+  Message<locations.kCapacity + packed_values.kCapacity + 10 * kVarint> sample;
+  sample.message(of_sample::kLocations, locations);
+  sample.message(of_sample::kValues, packed_values);
+  if (profile::is_truncated(stack)) {
+    Message<4 * kVarint> label;
+    label.integer(of_label::kKey, truncated_key_);
+    label.integer(of_label::kText, truncated_text_);
+    sample.message(of_sample::kLabel, label);
+  }
+  to_profile(of_profile::kSample, sample.data(), sample.size());
+}
+
+// Stacks that come meanwhile are left out: their locations would lack.
+int Writer::write() {
+  const profile::Stack* last = nullptr;
+  size_t frames = 0;
+  for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr; last = stack) {
+    const Address* unused;
+    frames += profile::frames_of(stack, &unused);
+  }
+  write_head();
+  for_each_mapping(add_mapping, this);
+  if (!write_locations(last, frames)) return EAGAIN;
+  for (const profile::Stack* stack = nullptr; stack != last;) {
+    stack = profile::next(stack);
+    write_sample(stack);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int write_pprof(Gzip& to, Kind kind) {
+  const size_t bytes = align_up(sizeof(Writer), os::page_bytes());  // more than some threads' stacks can take
+  void* memory = os::map(bytes);
+  if (memory == nullptr) return EAGAIN;
+  const int error = (new (memory) Writer(to, kind))->write();
+  os::unmap(memory, bytes);
+  return error;
+}
+
+}  // namespace acre::report

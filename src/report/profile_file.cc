@@ -1,0 +1,102 @@
+#include "report/profile_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "base/text.h"
+#include "os/os.h"
+#include "report/mappings.h"
+#include "report/pprof.h"
+#include "sample/profile.h"
+#include "tables/options.h"
+
+namespace acre::report {
+
+namespace {
+
+constexpr size_t kMostPath = 1024;
+constinit std::atomic<unsigned> g_written{0};
+
+// --- The legacy text ----------------------------------------------------------------------------------------------
+
+void add_sums(Text& text, const profile::Sums& live, const profile::Sums& allocated) {
+  text.right(live.blocks, 6).add(": ").right(live.bytes, 8).add(" [").right(allocated.blocks, 6).add(": ");
+  text.right(allocated.bytes, 8).add("] @");
+}
+
+void write_stack(Output& to, const profile::Stack* stack) {
+  constexpr size_t kMostOfFrame = 20;
+  const profile::StackSums sums = profile::sums_of(stack);
+  if (sums.allocated.blocks == 0) return;
+  Line<120> line;
+  add_sums(line, sums.live, sums.allocated);
+  to.add(line.c_str());
+  const Address* frames;
+  const unsigned count = profile::frames_of(stack, &frames);
+  for (unsigned i = 0; i < count; ++i) {
+    Line<kMostOfFrame> frame;
+    frame.add(' ').hex(frames[i]);
+    to.add(frame.c_str());
+  }
+  to.add("\n");
+}
+
+// Sampled blocks as they are: those who read it scale them by the rate.
+void write_legacy(Output& to, char* buffer, size_t capacity) {
+  const profile::Totals totals = profile::totals();
+  Line<160> head;
+  head.add("heap profile: ");
+  add_sums(head, totals.live, totals.allocated);
+  head.add(" heap_v2/").decimal(larger<uint64_t>(profile::mean(), 1)).add('\n');
+  to.add(head.c_str());
+  for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr;) write_stack(to, stack);
+  to.add("\nMAPPED_LIBRARIES:\n");
+  const long maps = os::open_file("/proc/self/maps");
+  if (maps < 0) return;
+  for (long got; (got = os::read_some(static_cast<int>(maps), buffer, capacity)) > 0;) {
+    to.add(buffer, static_cast<size_t>(got));
+  }
+  os::close_file(static_cast<int>(maps));
+}
+
+struct Buffers {
+  char of_file[64 << 10];
+  char of_block[32 << 10];
+};
+
+}  // namespace
+
+int write_profile(const char* path, Kind kind) {
+  if (!profile::is_prepared()) return ENOENT;
+  const size_t bytes = align_up(sizeof(Buffers), os::page_bytes());
+  void* memory = os::map(bytes);
+  if (memory == nullptr) return EAGAIN;
+  auto& buffers = *new (memory) Buffers;
+  Output to(path, buffers.of_file, sizeof buffers.of_file);
+  int error = 0;
+  if (kind == Kind::kLegacy) {
+    write_legacy(to, buffers.of_block, sizeof buffers.of_block);
+  } else {
+    Gzip gzip(to, buffers.of_block, sizeof buffers.of_block);
+    error = write_pprof(gzip, kind);
+    gzip.finish();
+  }
+  const int of_file = to.finish();
+  os::unmap(memory, bytes);
+  return of_file != 0 ? of_file : error;
+}
+
+int write_profile(Kind kind, Naming naming) {
+  Line<kMostPath> path;
+  const char* folder = text_option(Option::prof_folder);
+  if (folder[0] != '\0') path.add(folder).add('/');
+  path.add(program_invocation_short_name).add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
+  if (naming == Naming::kNumbered) path.decimal(g_written.fetch_add(1, std::memory_order_relaxed)).add('.');
+  path.add(kind == Kind::kLegacy ? "heap" : kind == Kind::kPeak ? "peak.pb.gz" : "live.pb.gz");
+  return write_profile(path.c_str(), kind);
+}
+
+}  // namespace acre::report

@@ -1,0 +1,23 @@
+// The heap profile as a file.
+#pragma once
+
+#include <cstdint>
+
+namespace acre::report {
+
+enum class Kind : uint8_t {
+  kLive,    // what is allocated and not freed, and, beside it, all that was ever allocated
+  kPeak,    // what was live when most was
+  kLegacy,  // as kLive, as the text that gperftools' pprof and jeprof read
+};
+
+// Writes a profile of this kind. All that it says is of about one moment. Returns 0 or an error number.
+// Calls malloc never. Not for signal handlers.
+int write_profile(const char* path, Kind kind);
+
+// The same to a file named after the program, the process and how many were written before, in the folder of the
+// option prof_folder: PROGRAM.PID.live.pb.gz, or, with numbered, PROGRAM.PID.N.live.pb.gz.
+enum class Naming : uint8_t { kFinal, kNumbered };
+int write_profile(Kind kind, Naming naming);
+
+}  // namespace acre::report

@@ -1,0 +1,73 @@
+#include "report/profiler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "heap/watch.h"
+#include "os/os.h"
+#include "report/profile_file.h"
+#include "sample/profile.h"
+#include "tables/options.h"
+
+namespace acre::report {
+
+namespace {
+
+void warn(const char* what, int error) {
+  Line<160> line;
+  line.add("acre: ").add(what).add(": error ").decimal(static_cast<uint64_t>(error)).add('\n');
+  write_all(2, line.c_str(), line.size());
+}
+
+void write_both(Naming naming) {
+  int error = write_profile(Kind::kLive, naming);
+  if (error == 0) error = write_profile(Kind::kPeak, naming);
+  if (error != 0) warn("the heap profile could not be written", error);
+}
+
+// --- On a signal: a handler may do next to nothing, so a thread writes ------------------------------------------
+
+constinit std::atomic<uint32_t> g_asked{0};
+
+void on_signal(int) {
+  g_asked.fetch_add(1);
+  os::wake(g_asked);
+}
+
+void* wait_for_signals(void*) {
+  os::name_this_thread("acre-profile");
+  for (uint32_t done = 0;; ) {
+    os::wait_while(g_asked, done, UINT64_MAX);
+    const uint32_t asked = g_asked.load();
+    if (asked == done) continue;
+    done = asked;
+    write_both(Naming::kNumbered);
+  }
+}
+
+void listen_to(int number) {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  if (sigaction(number, &action, nullptr) != 0) return warn("prof_signal cannot be caught", errno);
+  if (!os::start_thread(wait_for_signals)) warn("no thread to write heap profiles", EAGAIN);
+}
+
+}  // namespace
+
+void start_profiler() {
+  watch::set_new_threads(options().prof_thread_active_init);
+  if (!profile::prepare(static_cast<uint64_t>(options().prof_sample))) return warn("no heap profile", ENOMEM);
+  profile::set_active(options().prof_active);
+  if (options().prof_signal != 0) listen_to(static_cast<int>(options().prof_signal));
+}
+
+void end_profiler() {
+  if (!profile::is_prepared()) return;
+  profile::set_active(false);
+  write_both(Naming::kFinal);
+}
+
+}  // namespace acre::report

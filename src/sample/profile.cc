@@ -1,0 +1,254 @@
+#include "sample/profile.h"
+
+#include "heap/watch.h"
+#include "os/os.h"
+#include "pages/metadata.h"
+#include "sample/chance.h"
+#include "sample/samples.h"
+#include "sample/turn.h"
+
+namespace acre::profile {
+
+namespace {
+
+constexpr size_t kRoomStep = size_t{64} << 10;
+
+constinit std::atomic<uint64_t> g_mean{0};
+constinit std::atomic<bool> g_prepared{false};
+constinit std::atomic<bool> g_active{false};
+
+constinit Mutex g_lock{Rank::kSamples};
+constinit Stacks g_stacks ACRE_GUARDED_BY(g_lock);
+constinit Samples g_samples ACRE_GUARDED_BY(g_lock);
+constinit Totals g_totals ACRE_GUARDED_BY(g_lock);
+constinit uint64_t g_peak ACRE_GUARDED_BY(g_lock) = 0;    // number of peaks so far
+constinit uint32_t g_resets ACRE_GUARDED_BY(g_lock) = 0;
+
+// --- Memory, obtained without the lock ------------------------------------------------------------------------
+
+bool need_room() {
+  Lock lock(g_lock);
+  return !g_stacks.has_room();
+}
+
+bool make_room() {
+  if (!need_room()) return true;
+  void* memory = metadata::allocate(kRoomStep);
+  if (memory == nullptr) return false;
+  Lock lock(g_lock);
+  g_stacks.add_room(memory, kRoomStep);
+  return true;
+}
+
+bool make_places() {
+  unsigned chunk;
+  {
+    Lock lock(g_lock);
+    if (g_samples.has_free()) return true;
+    if (!g_samples.may_grow()) return false;
+    chunk = g_samples.chunks();
+  }
+  void* memory = metadata::allocate(Samples::bytes_of(chunk));
+  if (memory == nullptr) return false;
+  Lock lock(g_lock);
+  g_samples.add_chunk(chunk, memory);  // if another thread was faster, this one is lost
+  return true;
+}
+
+// --- Counting ---------------------------------------------------------------------------------------------------
+
+void add(Sums& sums, const Sample& sample) {
+  ++sums.blocks;
+  sums.bytes += sample.bytes;
+  sums.estimated_blocks += sample.weight;
+  sums.estimated_bytes += sample.weight * static_cast<double>(sample.bytes);
+}
+
+// Nothing is nothing, whatever was rounded on the way.
+void subtract(Sums& sums, const Sample& sample) {
+  if (--sums.blocks == 0) {
+    sums = {};
+    return;
+  }
+  sums.bytes -= sample.bytes;
+  sums.estimated_blocks -= sample.weight;
+  sums.estimated_bytes -= sample.weight * static_cast<double>(sample.bytes);
+}
+
+// Live sums as they were at the last peak are copied only when they are about to change: a peak is a number, and costs
+// nothing.
+void keep_peak(Stack* stack) ACRE_REQUIRES(g_lock) {
+  if (stack->peak == g_peak) return;
+  stack->peak = g_peak;
+  stack->sums.live_at_peak = stack->sums.live;
+}
+
+void count_in(const Sample& sample) ACRE_REQUIRES(g_lock) {
+  keep_peak(sample.stack);
+  add(sample.stack->sums.allocated, sample);
+  add(sample.stack->sums.live, sample);
+  add(g_totals.allocated, sample);
+  add(g_totals.live, sample);
+  if (g_totals.live.estimated_bytes <= g_totals.peak_bytes) return;
+  g_totals.peak_bytes = g_totals.live.estimated_bytes;
+  ++g_peak;
+}
+
+void count_out(const Sample& sample, ThreadToken by, uint64_t now_ms) ACRE_REQUIRES(g_lock) {
+  keep_peak(sample.stack);
+  StackSums& sums = sample.stack->sums;
+  subtract(sums.live, sample);
+  subtract(g_totals.live, sample);
+  ++sums.freed;
+  sums.freed_elsewhere += sample.thread != by;
+  sums.lifetime_ms += now_ms - smaller(now_ms, sample.time_ms);
+}
+
+// The number of equal blocks that one sampled block of this size stands for.
+double weight_of(size_t bytes) {
+  const uint64_t mean = g_mean.load(std::memory_order_relaxed);
+  if (mean == 0) return 1;
+  return 1 / chance::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
+}
+
+Ticket record(Sample& sample, const capture::Frames& frames) {
+  for (;;) {
+    {
+      Lock lock(g_lock);
+      if (g_samples.has_free() && g_stacks.has_room()) {
+        sample.stack = g_stacks.find(frames);
+        sample.reset = g_resets;
+        const Ticket ticket = g_samples.take();
+        g_samples.at(ticket) = sample;
+        count_in(sample);
+        return ticket;
+      }
+    }
+    if (!make_places() || !make_room()) return kNoTicket;
+  }
+}
+
+// --- The watcher ------------------------------------------------------------------------------------------------
+
+// Points strewn at random over bytes: from one to the next it is exponentially far.
+uint64_t gap(size_t block_bytes) {
+  constexpr double kMost = 1e18;
+  const uint64_t mean = g_mean.load(std::memory_order_relaxed);
+  if (mean == 0) return 0;
+  const double blocks = chance::exponential() * static_cast<double>(mean) / static_cast<double>(block_bytes);
+  return static_cast<uint64_t>(blocks < kMost ? blocks : kMost);
+}
+
+Ticket allocated(const void*, size_t bytes) {
+  const Turn turn;
+  if (turn.is_inner()) return kNoTicket;
+  capture::Frames frames;
+  capture::take(frames);
+  Sample sample;
+  sample.bytes = bytes;
+  sample.weight = weight_of(bytes);
+  sample.thread = this_thread();
+  sample.time_ms = os::now_ms();
+  return record(sample, frames);
+}
+
+void freed(Ticket ticket) {
+  const uint64_t now_ms = os::now_ms();
+  Lock lock(g_lock);
+  const Sample& sample = g_samples.at(ticket);
+  if (sample.reset == g_resets) count_out(sample, this_thread(), now_ms);
+  g_samples.drop(ticket);
+}
+
+void at_fork(watch::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  switch (stage) {
+    case watch::ForkStage::kBefore: return g_lock.before_fork();
+    case watch::ForkStage::kInParent: return g_lock.after_fork_in_parent();
+    case watch::ForkStage::kInChild: break;
+  }
+  g_lock.after_fork_in_child();
+  Turn::after_fork_in_child();
+}
+
+constexpr watch::Watcher kWatcher{gap, allocated, freed, at_fork};
+
+}  // namespace
+
+// --- Looking ----------------------------------------------------------------------------------------------------
+
+unsigned frames_of(const Stack* stack, const Address** frames) {
+  *frames = stack->frames();
+  return stack->count;
+}
+
+bool is_truncated(const Stack* stack) { return stack->truncated; }
+
+StackSums sums_of(const Stack* stack) {
+  Lock lock(g_lock);
+  StackSums sums = stack->sums;
+  if (stack->peak != g_peak) sums.live_at_peak = sums.live;
+  return sums;
+}
+
+const Stack* next(const Stack* stack) {
+  Lock lock(g_lock);
+  return stack == nullptr ? g_stacks.first() : stack->next;
+}
+
+Totals totals() {
+  Lock lock(g_lock);
+  Totals totals = g_totals;
+  totals.stacks = g_stacks.count();
+  totals.full = g_stacks.count() >= kMostStacks;
+  return totals;
+}
+
+// --- Control ----------------------------------------------------------------------------------------------------
+
+bool prepare(uint64_t mean) {
+  if (g_prepared.load()) return true;
+  chance::seed(0);
+  capture::prepare();
+  void* buckets = metadata::allocate(Stacks::kBucketBytes);
+  if (buckets == nullptr) return false;
+  {
+    Lock lock(g_lock);
+    g_stacks.set_buckets(buckets);
+  }
+  if (!make_room() || !make_places()) return false;
+  g_mean.store(mean);
+  g_prepared.store(true);
+  return true;
+}
+
+bool is_prepared() { return g_prepared.load(); }
+
+void set_active(bool active) {
+  if (!is_prepared() || g_active.exchange(active) == active) return;
+  if (active) {
+    watch::start(kWatcher);
+  } else {
+    watch::stop();
+  }
+}
+
+bool is_active() { return g_active.load(); }
+
+void reset(uint64_t mean) {
+  {
+    Lock lock(g_lock);
+    for (Stack* stack = g_stacks.first(); stack != nullptr; stack = stack->next) {
+      stack->sums = {};
+      stack->peak = 0;
+    }
+    g_totals = {};
+    g_peak = 0;
+    ++g_resets;
+  }
+  g_mean.store(mean);
+  if (is_active()) watch::start(kWatcher);
+}
+
+uint64_t mean() { return g_mean.load(); }
+
+}  // namespace acre::profile

@@ -1,0 +1,70 @@
+// The heap profile: a sample of the program's blocks, and the stacks that allocated them.
+//
+// Each block is sampled with the probability 1 - exp(-size/mean), independently of all others: as if points were
+// strewn over all allocated bytes at random, on average one in `mean` bytes, and a block with a point in it was taken.
+// So a sample stands for 1 / (1 - exp(-size/mean)) blocks of its size. docs/profiling.md has the mathematics.
+//
+// A stack that was ever sampled is kept, in memory that never goes back, up to a bound; what is sampled beyond it is
+// counted for one stack without frames.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/mutex.h"
+#include "base/units.h"
+
+namespace acre::profile {
+
+inline constexpr unsigned kMostStacks = 1u << 16;
+
+// Blocks and bytes: sampled ones, and how many they stand for.
+struct Sums {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  double estimated_blocks = 0;
+  double estimated_bytes = 0;
+};
+
+// What the profile says about one stack, of one moment.
+struct StackSums {
+  Sums allocated;      // since the start, or the last reset()
+  Sums live;           // of these, not freed yet
+  Sums live_at_peak;   // the same, when the estimate of live bytes was the highest
+  uint64_t freed = 0;  // sampled blocks
+  uint64_t freed_elsewhere = 0;        // of them by another thread than the one that allocated them
+  uint64_t lifetime_ms = 0;            // of all freed ones together
+};
+
+struct Stack;
+unsigned frames_of(const Stack* stack, const Address** frames);  // innermost first
+bool is_truncated(const Stack* stack);
+StackSums sums_of(const Stack* stack);
+
+// All stacks, one after the other: null is before the first and after the last. They stay.
+const Stack* next(const Stack* stack);
+
+// --- Control ----------------------------------------------------------------------------------------------------
+
+// Makes room for the tables and looks for an unwinder. Before the others; again is harmless. False when memory is
+// refused. mean: bytes between samples; 0: every block is sampled.
+bool prepare(uint64_t mean);
+bool is_prepared();
+
+// Begins and ends sampling. Samples stay.
+void set_active(bool active);
+bool is_active();
+
+// Forgets all that was counted. What is live now is no longer followed.
+void reset(uint64_t mean);
+uint64_t mean();
+
+struct Totals {
+  Sums allocated, live;
+  double peak_bytes = 0;  // estimate
+  unsigned stacks = 0;
+  bool full = false;      // the bound on stacks was reached
+};
+Totals totals();
+
+}  // namespace acre::profile

@@ -1,0 +1,49 @@
+#include "sample/turn.h"
+
+#include <atomic>
+
+#include "os/os.h"
+
+namespace acre {
+
+namespace {
+
+constexpr int kPlaces = 64;  // who finds none free waits for one
+constinit std::atomic<ThreadToken> g_at_work[kPlaces];
+
+bool is_at_work(ThreadToken thread) {
+  for (const auto& place : g_at_work) {
+    if (place.load(std::memory_order_relaxed) == thread) return true;
+  }
+  return false;
+}
+
+int take_place(ThreadToken thread) {
+  for (int i = 0; i < kPlaces; ++i) {
+    ThreadToken nobody = kNoThread;
+    if (g_at_work[i].load(std::memory_order_relaxed) == kNoThread &&
+        g_at_work[i].compare_exchange_strong(nobody, thread, std::memory_order_relaxed)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+Turn::Turn() {
+  if (is_at_work(this_thread())) return;
+  while ((place_ = take_place(this_thread())) < 0) os::yield();
+}
+
+Turn::~Turn() {
+  if (place_ >= 0) g_at_work[place_].store(kNoThread, std::memory_order_relaxed);
+}
+
+void Turn::after_fork_in_child() {
+  for (auto& place : g_at_work) {
+    if (place.load(std::memory_order_relaxed) != this_thread()) place.store(kNoThread, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace acre

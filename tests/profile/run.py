@@ -1,0 +1,245 @@
+"""Heap profiles from programs to pprof: what is written says what was allocated, and pprof can read it.
+
+Exit code 0: all well, 1: not. ACRE_LIB names the library.
+"""
+
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "package"))
+
+from checks import Checks, clean_environment, run
+from pprof import Profile
+
+# What programs/sites.c allocates: blocks, bytes a block.
+SMALL, MEDIUM, LARGE = (20000, 112), (30000, 1024), (50, 102400)
+SOURCE = Path(os.environ.get("ACRE_SOURCE", HERE.parents[1]))
+
+
+def library():
+    path = os.environ.get("ACRE_LIB") or SOURCE / "build/release/libacre.so"
+    return str(Path(path).resolve())
+
+
+def build(work, *flags):
+    program = work / ("sites" + "".join(flag.strip("-=,/.") for flag in flags))
+    subprocess.run(["gcc", "-O1", "-g", *flags, HERE / "programs/sites.c", "-o", program], check=True)
+    return program
+
+
+def profiled(program, work, *arguments, conf="", **options):
+    settings = f"prof:true,prof_final:true,prof_folder:{work}" + ("," + conf if conf else "")
+    return run([program, *arguments], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=settings), **options)
+
+
+def only(work, pattern):
+    found = sorted(work.glob(pattern))
+    if len(found) != 1:
+        raise FileNotFoundError(f"{len(found)} files are named {pattern}: {sorted(os.listdir(work))}")
+    return found[0]
+
+
+def addresses(program):
+    """Where the functions of a program lie, from nm: name -> (start, end)."""
+    text = run(["nm", "-S", "--defined-only", program]).stdout
+    return {name: (int(start, 16), int(start, 16) + int(size, 16))
+            for start, size, name in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tT] (\w+)$", text, re.M)}
+
+
+def callers(profile, program):
+    """A function: does the innermost frame of a stack lie in the function of this name?"""
+    places = addresses(program)
+    base = next(m for m in profile.mappings.values() if profile.strings[m[5]] == str(program))
+
+    def is_in(name):
+        start, end = places[name]
+
+        def inside(stack):
+            if not stack:
+                return False
+            address = profile.locations[stack[0]][3] - base[2] + base.get(4, 0)
+            return start <= address < end
+        return inside
+    return is_in
+
+
+def near(estimate, blocks, size, mean):
+    """Within five standard deviations of the estimator: docs/profiling.md."""
+    p = 1 if mean == 0 else -math.expm1(-size / mean)
+    return abs(estimate - blocks) <= 5 * math.sqrt(blocks * (1 - p) / p) + 1
+
+
+def check_estimates(checks, program, folder, conf, mean):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    ended = profiled(program, work, conf=conf)
+    if not checks.that(ended.returncode == 0 and not ended.stderr, f"a profiled program ends well ({conf})", ended):
+        return
+    live, peak = (Profile(only(work, f"sites*.{kind}.pb.gz")) for kind in ("live", "peak"))
+    is_in = callers(live, program)
+    rows = []
+    for name, (blocks, size), lives in (("site_small", SMALL, True), ("site_medium", MEDIUM, False),
+                                        ("site_large", LARGE, False)):
+        got = live.sum("alloc_objects", is_in(name))
+        rows.append((name, got, near(got, blocks, size, mean)))
+        rows.append((name, "live", live.sum("inuse_objects", is_in(name)) == (got if lives else 0)))
+        space = live.sum("alloc_space", is_in(name))
+        rows.append((name, space, abs(space - got * size) <= size))  # each is rounded by itself
+    checks.that(all(holds for *_, holds in rows), f"estimates are near what was allocated ({conf})", rows)
+    is_in = callers(peak, program)
+    at_peak = peak.sum("peak_objects", is_in("site_small")), peak.sum("peak_objects", is_in("site_large"))
+    checks.that(near(at_peak[0], *SMALL, mean) and near(at_peak[1], *LARGE, mean),
+                f"the peak has what was live at the highest moment ({conf})", at_peak)
+    checks.that(live.period == max(mean, 1) and live.types[3] == "inuse_space", "rate and columns are named", live.types)
+
+
+def check_stacks(checks, program, folder):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    profiled(program, work, conf="prof_sample:64K")
+    profile = Profile(only(work, "sites*.live.pb.gz"))
+    places = addresses(program)
+    base = next(m for m in profile.mappings.values() if profile.strings[m[5]] == str(program))
+    chains, whole = set(), True
+    for stack, _, truncated in profile.samples:
+        names = []
+        for location in stack:
+            at = profile.locations[location][3] - base[2] + base.get(4, 0)
+            names += [name for name, (start, end) in places.items() if start <= at < end]
+        chains.add(tuple(names))
+        whole &= not truncated and all(location in profile.locations for location in stack)
+    checks.that(whole, "each stack is whole")
+    wanted = {(site, "fill", "main") for site in ("site_small", "site_medium", "site_large")}
+    checks.that(wanted <= {chain[:3] for chain in chains}, f"stacks lead from the site to main ({program.name})", chains)
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", run(["readelf", "-n", program]).stdout)
+    checks.that(build_id is None or profile.strings[base.get(6, 0)] == build_id.group(1), "the build id is the program's")
+
+
+def check_legacy(checks, program, folder):
+    """google-pprof reads the text that prof.dump writes, and finds what was allocated."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    dumper = work / "dumper"
+    source = (HERE / "programs/sites.c").read_text().replace("int main(", "int site_main(")
+    (work / "dumper.c").write_text(source + '''
+int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t size);
+int main(int argc, char **argv) {
+    site_main(1, argv);
+    const char *path = argv[1];
+    if (mallctl("prof.dump", 0, 0, &path, sizeof path) != 0) return 1;
+    char to[4096];
+    if (mallctl("prof.dump", to, &(size_t){sizeof to}, 0, 0) == 0) return 2;
+    return 0;
+}
+''')
+    subprocess.run(["gcc", "-O1", "-g", work / "dumper.c", "-o", dumper, library(),
+                    f"-Wl,-rpath,{Path(library()).parent}"], check=True)
+    heap = work / "dump.heap"
+    conf = clean_environment(ACRE_CONF="prof:true,prof_sample:0")
+    ended = run([dumper, heap], environment=conf)
+    if not checks.that(ended.returncode == 0 and heap.exists(), "prof.dump writes a file", ended):
+        return
+    text = heap.read_text()
+    checks.that(re.match(r"heap profile: +\d+: +\d+ \[ *\d+: +\d+\] @ heap_v2/1\n", text) is not None
+                and "\nMAPPED_LIBRARIES:\n" in text, "the text has heap_v2's form", text[:200])
+    for name in (work / "dump.pb.gz", work / "dump.peak.pb.gz"):
+        checks.that(run([dumper, name], environment=conf).returncode == 0 and Profile(name).samples,
+                    f"prof.dump goes by the name's end: {name.name}")
+    checks.that(run([dumper, work / "none/dump.heap"], environment=conf).returncode == 1,
+                "a file that cannot be written is an error")
+    reader = shutil.which("google-pprof")
+    if reader is None:
+        checks.that(False, "google-pprof is there (Debian's google-perftools)")
+        return
+    said = run([reader, "--text", "--show_bytes", "--inuse_space", dumper, heap])
+    row = re.search(r"^ *(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% +site_small$", said.stdout, re.M)
+    checks.that(row is not None and abs(int(row.group(1)) - SMALL[0] * SMALL[1]) < 10,
+                "google-pprof finds what lives", said.stdout + said.stderr)
+
+
+def check_go(checks, program, folder):
+    if shutil.which("go") is None:
+        print("      no go: pprof itself is not asked")
+        return
+    work = Path(tempfile.mkdtemp(dir=folder))
+    profiled(program, work, conf="prof_sample:0")
+    said = run(["go", "tool", "pprof", "-raw", only(work, "sites*.live.pb.gz")], timeout=200,
+               environment=clean_environment(PPROF_TMPDIR=work, HOME=work, DEBUGINFOD_URLS=""))
+    checks.that(said.returncode == 0 and "inuse_space/bytes[dflt]" in said.stdout, "go tool pprof reads a profile",
+                said.stdout[:500] + said.stderr)
+
+
+def check_signal(checks, program, folder):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    number = int(signal.SIGUSR2)
+    conf = f"prof:true,prof_sample:0,prof_folder:{work},prof_signal:{number}"
+    process = subprocess.Popen([program, str(number)],
+                               env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+    try:
+        until = time.monotonic() + 60
+        while not list(work.glob("sites*.1.peak.pb.gz")) and process.poll() is None and time.monotonic() < until:
+            if list(work.glob("sites*.0.peak.pb.gz")):
+                process.send_signal(number)  # and again
+            time.sleep(0.05)
+        time.sleep(0.2)
+    finally:
+        process.kill()
+        process.wait()
+    live = Profile(only(work, "sites*.0.live.pb.gz"))
+    checks.that(live.sum("inuse_objects") >= SMALL[0] + LARGE[0], "a signal writes a profile, and again",
+                sorted(os.listdir(work)))
+
+
+def check_fork(checks, program, folder):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    ended = profiled(program, work, "fork", conf="prof_sample:0")
+    files = sorted(work.glob("sites*.live.pb.gz"))
+    checks.that(ended.returncode == 0 and len(files) == 2, "a process and its child write a profile each", files)
+    sums = sorted(Profile(file).sum("inuse_objects", lambda stack: len(stack) > 2) for file in files)
+    checks.that(len(sums) == 2 and SMALL[0] <= sums[1] - sums[0] <= SMALL[0] + 20,
+                "the child's frees are the child's", sums)
+
+
+def check_command(checks, program, folder):
+    work = Path(tempfile.mkdtemp(dir=folder))
+    acre = SOURCE / "acre"
+    for arguments, where in ((["--profile=0"], work), (["--profile", "-o", work / "other"], work / "other")):
+        where.mkdir(exist_ok=True)
+        ended = run([acre, "run", "--lib", library(), *arguments, "--", program], cwd=work)
+        checks.that(ended.returncode == 0 and only(where, "sites*.live.pb.gz") and only(where, "sites*.peak.pb.gz"),
+                    f"acre run {arguments[0]} leaves its files in the folder", ended)
+    for arguments in (["-o", work], ["--profile", "-o", work / "none"]):
+        checks.that(run([acre, "run", "--lib", library(), *arguments, "--", program], cwd=work).returncode != 0,
+                    f"acre run {arguments[0]} …: refused")
+
+
+def main():
+    checks = Checks()
+    folder = Path(tempfile.mkdtemp(prefix="acre-profile-"))
+    try:
+        program = build(folder)
+        for conf, mean in (("prof_sample:0", 0), ("prof_sample:4K", 4096), ("prof_sample:64K", 65536), ("", 524288)):
+            check_estimates(checks, program, folder, conf, mean)
+        check_estimates(checks, program, folder, "prof_sample:0,junk:true", 0)
+        for flags in ((), ("-fno-omit-frame-pointer",)):
+            check_stacks(checks, build(folder, *flags), folder)
+        check_legacy(checks, program, folder)
+        check_signal(checks, program, folder)
+        check_fork(checks, program, folder)
+        check_command(checks, program, folder)
+        check_go(checks, program, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
+    return 1 if checks.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
