@@ -124,7 +124,9 @@ TEST_F(OptionsTest, EveryNamedValue) {
       EXPECT_EQ(option_value(i), value) << info.name;
       EXPECT_LE(value, info.most);
     }
-    EXPECT_STREQ(option_value_name(i, info.most + 1), "");
+    if (info.most != INT64_MAX) {
+      EXPECT_STREQ(option_value_name(i, info.most + 1), "");
+    }
     back_to_defaults();
   }
 }
