@@ -224,6 +224,9 @@ bool is_valid_index(unsigned node, size_t index) {
   return index <= arenas::most() || index == kAllArenas;
 }
 
+// A line of the table that has nothing to say.
+#define ACRE_SKIP(...) ++at;
+
 int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {
   if (node >= kOwnNodes) return read_option(node - kOwnNodes, value);
   const char* name = kTable.node[node].name;
@@ -233,13 +236,9 @@ int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {
 #define ACRE_R(name, type, expression) \
   if (node == at++) type::put(value, expression);
 #define ACRE_W(name, type, expression, change) ACRE_R(name, type, expression)
-#define ACRE_V(name, action) ++at;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_SKIP, ACRE_SKIP)
 #undef ACRE_R
 #undef ACRE_W
-#undef ACRE_V
   return error;
 }
 
@@ -249,54 +248,38 @@ int write(unsigned node, size_t index, Value value) {
     return change_option(option, kOptionTable[option].type == OptionType::kBool ? value.of_bool : value.of_ssize);
   }
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
 #define ACRE_W(name, type, expression, change)            \
   if (node == at++) {                                     \
     [[maybe_unused]] const auto to = type::get(value);    \
     return change;                                        \
   }
-#define ACRE_V(name, action) ++at;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
-#undef ACRE_R
+  ACRE_CTL_NODES(ACRE_SKIP, ACRE_W, ACRE_SKIP, ACRE_SKIP)
 #undef ACRE_W
-#undef ACRE_V
   return EPERM;
 }
 
 int act(unsigned node, size_t index) {
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
-#define ACRE_W(name, type, expression, change) ++at;
 #define ACRE_V(name, action) \
   if (node == at++) return action;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_R
-#undef ACRE_W
+  ACRE_CTL_NODES(ACRE_SKIP, ACRE_SKIP, ACRE_V, ACRE_SKIP)
 #undef ACRE_V
-#undef ACRE_T
   return EPERM;
 }
 
 int tell(unsigned node, [[maybe_unused]] size_t index, const Value* told) {
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
-#define ACRE_W(name, type, expression, change) ++at;
-#define ACRE_V(name, action) ++at;
 #define ACRE_T(name, type, action)                                             \
   if (node == at++) {                                                          \
     const auto value = told == nullptr ? decltype(type::get(*told)){} : type::get(*told); \
     const auto* to = told == nullptr ? nullptr : &value;                       \
     return action;                                                             \
   }
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_R
-#undef ACRE_W
-#undef ACRE_V
+  ACRE_CTL_NODES(ACRE_SKIP, ACRE_SKIP, ACRE_SKIP, ACRE_T)
 #undef ACRE_T
   return EPERM;
 }
+
+#undef ACRE_SKIP
 
 }  // namespace acre::ctl

@@ -17,13 +17,6 @@ namespace acre {
 
 namespace {
 
-void* pop(Slot& slot) {
-  Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
-  slot.head = block->next;
-  block->mark = 0;
-  return block;
-}
-
 void* allocate_in(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {

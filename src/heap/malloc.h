@@ -31,6 +31,14 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n) {
 // the program (xmalloc).
 void* out_of_memory(size_t n);
 
+// Takes the first block off a private list that is not empty.
+inline void* pop(Slot& slot) {
+  Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
+  slot.head = block->next;
+  block->mark = 0;
+  return block;
+}
+
 // n zeroed bytes.
 void* allocate_zeroed(size_t n);
 

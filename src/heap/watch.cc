@@ -67,13 +67,6 @@ uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
   return count;
 }
 
-void* pop(Slot& slot) {
-  Link* block = reinterpret_cast<Link*>(slot.high | slot.head);
-  slot.head = block->next;
-  block->mark = 0;
-  return block;
-}
-
 }  // namespace
 
 void start(const Watcher& watcher) {

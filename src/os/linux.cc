@@ -222,10 +222,7 @@ uint64_t wall_clock_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 
 size_t resident_bytes() {
   char text[128];
-  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long("/proc/self/statm"), O_RDONLY | O_CLOEXEC);
-  if (failed(fd)) return 0;
-  long size = raw_syscall(SYS_read, fd, as_long(text), sizeof text - 1);
-  raw_syscall(SYS_close, fd);
+  const long size = read_file("/proc/self/statm", text, sizeof text - 1);
   if (size <= 0) return 0;
   text[size] = '\0';
   const char* at = text;
@@ -237,17 +234,17 @@ size_t resident_bytes() {
 }
 
 long read_file(const char* path, char* buffer, size_t capacity) {
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (failed(fd)) return fd;
+  const long file = open_file(path);
+  if (failed(file)) return file;
   size_t size = 0;
   long got;
   char beyond;
   do {
-    char* to = size < capacity ? buffer + size : &beyond;
-    got = raw_syscall(SYS_read, fd, as_long(to), size < capacity ? static_cast<long>(capacity - size) : 1);
+    got = size < capacity ? read_some(static_cast<int>(file), buffer + size, capacity - size)
+                          : read_some(static_cast<int>(file), &beyond, 1);
     if (got > 0) size += static_cast<size_t>(got);
-  } while ((got > 0 && size <= capacity) || got == -EINTR);
-  raw_syscall(SYS_close, fd);
+  } while (got > 0 && size <= capacity);
+  close_file(static_cast<int>(file));
   if (got < 0) return got;
   return size > capacity ? kTooLong : static_cast<long>(size);
 }

@@ -69,6 +69,12 @@ size_t used_pages() {
   return pages;
 }
 
+size_t dirty_pages() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
+  return pages;
+}
+
 size_t purge_all(size_t keep) {
   size_t purged = 0;
   for (unsigned i = 0; i < count(); ++i) {

@@ -33,6 +33,7 @@ unsigned most();               // how many there may be, at least count(); the f
 void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
 
 size_t used_pages();           // in all of them, more or less
+size_t dirty_pages();          // the same, muzzy ones included
 
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);

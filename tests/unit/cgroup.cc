@@ -3,35 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "files.h"
 #include "os/os.h"
 
 namespace acre {
 namespace {
 
-class Cgroup : public testing::Test {
+class Cgroup : public testing::Test, protected test::MadeUpFiles {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/acre-cgroup-XXXXXX";
-    folder_ = mkdtemp(name);
-    os::testing::use_files_below(folder_.c_str());
-  }
-  void TearDown() override {
-    os::testing::use_files_below(nullptr);
-    std::filesystem::remove_all(folder_);
-  }
-  void write(const std::string& path, const std::string& text) {
-    const std::filesystem::path whole = folder_ + path;
-    std::filesystem::create_directories(whole.parent_path());
-    std::ofstream(whole) << text;
-  }
   void group(const std::string& path) { write(path + "/cgroup.procs", "1\n"); }
-
-  std::string folder_;
 };
 
 constexpr char kNone1[] = "9223372036854771712\n";

@@ -6,12 +6,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "acre/acre.h"
+#include "files.h"
 #include "heap/registry.h"
 #include "os/cgroup.h"
 #include "support.h"
@@ -33,12 +32,9 @@ void note_call(size_t held, size_t limit, void* argument) {
   g_calls.push_back({held, limit});
 }
 
-class Pressure : public testing::Test {
+class Pressure : public testing::Test, protected test::MadeUpFiles {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/acre-pressure-XXXXXX";
-    folder_ = mkdtemp(name);
-    os::testing::use_files_below(folder_.c_str());
     write("/proc/self/cgroup", "0::/\n");
     write("/sys/fs/cgroup/cgroup.procs", "1\n");
     set_stall(0);
@@ -53,13 +49,6 @@ class Pressure : public testing::Test {
     acre_on_soft_limit(nullptr, nullptr);
     set("soft_limit", 0);
     set("hard_limit", 0);
-    os::testing::use_files_below(nullptr);
-    std::filesystem::remove_all(folder_);
-  }
-  void write(const std::string& path, const std::string& text) {
-    const std::filesystem::path whole = folder_ + path;
-    std::filesystem::create_directories(whole.parent_path());
-    std::ofstream(whole) << text;
   }
   void set_stall(uint64_t us) {
     write("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=" + std::to_string(us) + "\n");
@@ -94,7 +83,6 @@ class Pressure : public testing::Test {
     acre_free(block);
   }
 
-  std::string folder_;
 };
 
 TEST_F(Pressure, WithoutAnyDirtyPagesStay) {

@@ -1,5 +1,5 @@
-/* gperftools' heap profiler. acre has none yet: it cannot be started, and the functions do what they are documented to
- * do while no profiler runs. MallocExtension::GetHeapSample is where profiles will come from.
+/* gperftools' heap profiler. These functions do not start acre's own, which is an option (docs/profiling.md): they do
+ * what they are documented to do while no profiler runs.
  */
 #ifndef ACRE_GPERFTOOLS_HEAP_PROFILER_H
 #define ACRE_GPERFTOOLS_HEAP_PROFILER_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Says on stderr that there is none. */
+/* Says on stderr that it starts none. */
 PERFTOOLS_DLL_DECL void HeapProfilerStart(const char *prefix);
 /* 0. */
 PERFTOOLS_DLL_DECL int IsHeapProfilerRunning(void);
