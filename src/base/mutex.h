@@ -20,12 +20,14 @@ namespace acre {
 enum class Rank : uint8_t {
   kControl = 1,    // what ctl reports from
   kRegistry = 2,   // list of heaps, arena assignment
-  kBin = 3,
-  kPages = 4,      // an arena's page runs
-  kHuge = 5,
-  kWindow = 6,     // the address window and the page map's limit
-  kUnits = 7,      // spare headers of slab runs
-  kMetadata = 8,
+  kExplicit = 3,   // explicit arenas: which there are, and the numbers that some have
+  kHeaps = 4,      // an explicit arena's heaps
+  kBin = 5,
+  kPages = 6,      // an arena's page runs
+  kHuge = 7,
+  kWindow = 8,     // the address window and the page map's limit
+  kUnits = 9,      // spare headers of slab runs
+  kMetadata = 10,
 };
 
 class ACRE_CAPABILITY("mutex") Mutex {

@@ -4,6 +4,7 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/registry.h"
 #include "os/os.h"
@@ -38,8 +39,9 @@ void add_slab(const Gathered& to, const Run* run) {
   s.free_blocks += free;
   s.free_block_bytes += free * block_bytes;
   s.live_blocks += capacity - free;
-  if (to.each == nullptr) return;
-  ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
+  const unsigned index = racy_load(arena_of(run)->index);
+  if (to.each == nullptr || index == arenas::kNoNumber) return;
+  ArenaStatistics& arena = to.each[index];
   arena.slab_pages += racy_load(slab->pages);
   arena.small_bytes += (capacity - free) * block_bytes;
 }
@@ -71,8 +73,9 @@ void add_arena(const Gathered& to, Arena& arena) {
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
-  if (to.each == nullptr) return;
-  ArenaStatistics& own = to.each[arena.index];
+  const unsigned index = relaxed_load(arena.index);
+  if (to.each == nullptr || index == arenas::kNoNumber) return;
+  ArenaStatistics& own = to.each[index];
   own.used_pages = counts.used;
   own.dirty_pages = counts.dirty;
   own.muzzy_pages = counts.muzzy;
@@ -94,6 +97,7 @@ Statistics gather_statistics(ArenaStatistics* each) {
   s.arenas = arenas::count();
   s.background_thread = background::state();
   for (unsigned i = 0; i < s.arenas; ++i) add_arena(to, *arenas::at(i));
+  for (Arena* arena = arenas::first_explicit(); arena != nullptr; arena = arena->next_explicit) add_arena(to, *arena);
   add_slabs(to);
   registry::for_each(add_heap, &to);
   s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;

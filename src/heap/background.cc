@@ -34,6 +34,10 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
     pages.decay(now);
     due = smaller(due, pages.next_decay(now));
   }
+  for (Arena* arena = arenas::first_explicit(); arena != nullptr; arena = arena->next_explicit) {
+    arena->pages.decay(now);
+    due = smaller(due, arena->pages.next_decay(now));
+  }
   return due;
 }
 

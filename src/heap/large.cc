@@ -86,6 +86,8 @@ void free_emptied(Run* run) {
 }
 
 Run* move_to_other_run(Run* run, size_t n) {
+  const Arena* home = arena_of(run);
+  if (home != nullptr && home->is_explicit) return nullptr;
   if (run->bytes() < kMoveFrom || g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
@@ -118,11 +120,7 @@ Run* find_run(size_t n, size_t alignment) {
   return run_of_pages(arena, pages, align_pages);
 }
 
-}  // namespace
-
-void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
-  if (run == nullptr) return out_of_memory(n);
+ACRE_ALWAYS_INLINE void* finish(Run* run, size_t n, bool zeroed) {
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
@@ -132,6 +130,21 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   }
   return block;
 }
+
+}  // namespace
+
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  return run == nullptr ? out_of_memory(n) : finish(run, n, zeroed);
+}
+
+Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX) return nullptr;
+  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
+  return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
+void* hand_out(Run* run, size_t n, bool zeroed) { return finish(run, n, zeroed); }
 
 void free(Run* run) {
   Heap* heap = heap_if_any();

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "heap/background.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
@@ -252,6 +253,7 @@ bool has_threads() {
 void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
   g_lock.before_fork();
+  arenas::explicit_before_fork();
   arenas::before_fork();
   huge::before_fork();
   window::before_fork();
@@ -267,6 +269,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_parent();
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
+  arenas::explicit_after_fork_in_parent();
   g_lock.after_fork_in_parent();
   control_lock.after_fork_in_parent();
 }
@@ -279,6 +282,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::after_fork_in_child();
   huge::after_fork_in_child();
   arenas::after_fork_in_child();
+  arenas::explicit_after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
   Heap* mine = heap_if_any();
   Heap* heap = g_live;

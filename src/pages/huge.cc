@@ -5,6 +5,7 @@
 #include "base/mutex.h"
 #include "os/os.h"
 #include "pages/metadata.h"
+#include "pages/page_heap.h"
 #include "pages/page_map.h"
 
 namespace acre::huge {
@@ -34,6 +35,14 @@ void drop_header(Run* run) {
   g_headers = run;
 }
 
+bool charge(PageHeap* home, size_t pages) { return home == nullptr || home->charge_huge(pages); }
+void discharge(PageHeap* home, size_t pages) {
+  if (home != nullptr) home->discharge_huge(pages);
+}
+
+// Whatever the limit is.
+void recharge(PageHeap* home, size_t pages) { discharge(home, ~pages + 1); }
+
 void count(size_t blocks, size_t bytes) {  // differences, modulo 2^64
   Lock lock(g_lock);
   g_counts.blocks += blocks;
@@ -53,21 +62,39 @@ Address map_aligned(size_t bytes, size_t alignment) {
   return base;
 }
 
+// The block is gone: its mapping is another's, or no more.
+void forget(Run* run) {
+  count(~size_t{0}, ~run->bytes() + 1);
+  if (run->home != nullptr) {
+    run->home->remove_huge(run);
+    run->home->discharge_huge(run->pages);
+    run->home = nullptr;
+  }
+  drop_header(run);
+}
+
 }  // namespace
 
-Run* allocate(size_t bytes, size_t alignment) {
+Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
   bytes = align_up(bytes, os::page_bytes());
   Run* run = take_header();
   if (run == nullptr) return nullptr;
+  if (!charge(home, bytes >> kPageShift)) {
+    drop_header(run);
+    return nullptr;
+  }
   Address base = map_aligned(bytes, alignment);
   if (base != 0 && !g_page_map.prepare(base, bytes)) {
     os::unmap(pointer_to(base), bytes);
     base = 0;
   }
   if (base == 0) {
+    discharge(home, bytes >> kPageShift);
     drop_header(run);
     return nullptr;
   }
+  run->home = home;
+  if (home != nullptr) home->add_huge(run);
   run->base = base;
   run->pages = bytes >> kPageShift;
   run->kind = RunKind::kHuge;
@@ -80,16 +107,14 @@ Run* allocate(size_t bytes, size_t alignment) {
 void free(Run* run) {
   g_page_map.set_ends(run, nullptr);
   os::unmap(pointer_to(run->base), run->bytes());
-  count(~size_t{0}, ~run->bytes() + 1);
-  drop_header(run);
+  forget(run);
 }
 
 void free_after_move(Run* run, size_t bytes, os::Move move) {
   if (move == os::Move::kRefused || os::map_at(run->base, bytes) != nullptr) return free(run);
   g_page_map.set_ends(run, nullptr);
   if (run->bytes() > bytes) os::unmap(pointer_to(run->base + bytes), run->bytes() - bytes);
-  count(~size_t{0}, ~run->bytes() + 1);
-  drop_header(run);
+  forget(run);
 }
 
 bool resize_in_place(Run* run, size_t bytes) {
@@ -97,6 +122,8 @@ bool resize_in_place(Run* run, size_t bytes) {
   size_t old_bytes = run->bytes();
   void* start = pointer_to(run->base);
   if (bytes == old_bytes) return true;
+  const size_t more = bytes > old_bytes ? (bytes - old_bytes) >> kPageShift : 0;
+  if (more != 0 && !charge(run->home, more)) return false;
   g_page_map.set_ends(run, nullptr);
   bool done = os::resize_in_place(start, old_bytes, bytes);
   if (done && !g_page_map.prepare(run->base, bytes)) {
@@ -107,12 +134,16 @@ bool resize_in_place(Run* run, size_t bytes) {
     run->pages = bytes >> kPageShift;
     count(0, bytes - old_bytes);
   }
+  if (done && bytes < old_bytes) discharge(run->home, (old_bytes - bytes) >> kPageShift);
+  if (!done) discharge(run->home, more);
   g_page_map.set_ends(run, run);
   return done;
 }
 
 Run* grow_elsewhere(Run* run, size_t bytes) {
-  Run* bigger = allocate(bytes, kPageBytes);
+  discharge(run->home, run->pages);  // only what it grows by counts
+  Run* bigger = allocate(bytes, kPageBytes, run->home);
+  recharge(run->home, run->pages);
   if (bigger == nullptr) return nullptr;
   // Out of the map first: once the mapping has moved, its old addresses may be anyone's.
   g_page_map.set_ends(run, nullptr);
@@ -123,8 +154,7 @@ Run* grow_elsewhere(Run* run, size_t bytes) {
     free_after_move(bigger, bigger->bytes(), move);
     return nullptr;
   }
-  count(~size_t{0}, ~run->bytes() + 1);
-  drop_header(run);
+  forget(run);
   return bigger;
 }
 

@@ -32,7 +32,7 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
-  PageHeap* home = nullptr;    // fixed for ever; null for huge blocks
+  PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of an explicit arena
   Slab* slab = nullptr;        // slab run: the header of its blocks
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
   Run* older = nullptr;        // in a RunAges (free_runs.h)

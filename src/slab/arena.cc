@@ -14,13 +14,19 @@ constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
+constinit std::atomic<Arena*> g_explicit{nullptr};
+constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 
 template <class Action>
 void for_each_lock(Action action) {
   for (unsigned i = 0; i < count(); ++i) {
     for (Bin& bin : at(i)->bins) action(bin);
   }
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) {
+    for (Bin& bin : arena->bins) action(bin);
+  }
   for (unsigned i = 0; i < count(); ++i) action(at(i)->pages);
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(arena->pages);
 }
 
 }  // namespace
@@ -59,6 +65,21 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
+Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
+
+void add_explicit(Arena* arena) {
+  arena->next_explicit = g_explicit.load(std::memory_order_relaxed);
+  g_explicit.store(arena, std::memory_order_release);
+}
+
+void decay_an_explicit(uint64_t now_ms) {
+  Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
+  if (arena == nullptr) arena = first_explicit();
+  if (arena == nullptr) return;
+  g_next_to_decay.store(arena->next_explicit, std::memory_order_release);
+  arena->pages.decay(now_ms);
+}
+
 size_t used_pages() {
   size_t pages = 0;
   for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.used_pages();
@@ -71,6 +92,10 @@ size_t purge_all(size_t keep) {
     PageHeap& pages = at(i)->pages;
     purged += pages.purge_to(keep);
     keep -= smaller(keep, pages.dirty_pages() + pages.muzzy_pages());
+  }
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) {
+    purged += arena->pages.purge_to(keep);
+    keep -= smaller(keep, arena->pages.dirty_pages() + arena->pages.muzzy_pages());
   }
   return purged;
 }

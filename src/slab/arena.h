@@ -15,9 +15,13 @@ struct Arena {
   Bin bins[kSmallClasses];
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; under the registry's lock (heap/registry.cc)
+  // Made by the program (heap/explicit.h): no thread is bound to it, and no other arena takes runs from it.
+  bool is_explicit = false;
+  Arena* next_explicit = nullptr;
 };
 
 inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }
+inline Arena* arena_of(const Run* run) { return reinterpret_cast<Arena*>(run->home); }
 inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bins[slab->size_class]; }
 
 namespace arenas {
@@ -27,11 +31,18 @@ Arena* make();
 // Counts it among the arenas. One caller at a time.
 void install(Arena* arena);
 
-unsigned count();              // made so far
+unsigned count();              // made so far, without explicit ones
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be
 
 size_t used_pages();           // in all of them, more or less
+
+// Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
+Arena* first_explicit();
+void add_explicit(Arena* arena);  // one caller at a time
+
+// Lets dirty pages of the explicit arenas decay, of one of them at each call, by turns.
+void decay_an_explicit(uint64_t now_ms);
 
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);
