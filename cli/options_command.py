@@ -24,6 +24,7 @@ class Option(ctypes.Structure):
         ("source", ctypes.c_char_p),
         ("changeable", ctypes.c_int),
         ("help", ctypes.c_char_p),
+        ("text", ctypes.c_char_p),
     ]
 
 
@@ -43,13 +44,15 @@ def row(option):
     kind = option.type.decode()
 
     def shown(value):
+        if kind == "path":
+            return (option.text.decode() if value else "") or "none"
         return choices[value] if choices else in_units(value) if kind == "bytes" else str(value)
 
     return {
         "name": option.name.decode(),
         "type": kind,
         "default": shown(option.default),
-        "range": ", ".join(choices) if choices else f"{shown(option.least)} … {shown(option.most)}",
+        "range": "a path" if kind == "path" else ", ".join(choices) if choices else f"{shown(option.least)} … {shown(option.most)}",
         "help": option.help.decode(),
         "value": shown(option.value),
         "set_by": option.source.decode(),

@@ -25,9 +25,11 @@ enum class Rank : uint8_t {
   kBin = 5,
   kPages = 6,      // an arena's page runs
   kHuge = 7,
-  kWindow = 8,     // the address window and the page map's limit
-  kUnits = 9,      // spare headers of slab runs
-  kMetadata = 10,
+  kFile = 8,       // which parts of a file are in use
+  kSegment = 9,    // the end of the data segment
+  kWindow = 10,    // the address window and the page map's limit
+  kUnits = 11,     // spare headers of slab runs
+  kMetadata = 12,
 };
 
 class ACRE_CAPABILITY("mutex") Mutex {

@@ -39,9 +39,8 @@ void add_slab(const Gathered& to, const Run* run) {
   s.free_blocks += free;
   s.free_block_bytes += free * block_bytes;
   s.live_blocks += capacity - free;
-  const unsigned index = racy_load(arena_of(run)->index);
-  if (to.each == nullptr || index == arenas::kNoNumber) return;
-  ArenaStatistics& arena = to.each[index];
+  if (to.each == nullptr) return;
+  ArenaStatistics& arena = to.each[arenas::figures_of(racy_load(arena_of(run)->index))];
   arena.slab_pages += racy_load(slab->pages);
   arena.small_bytes += (capacity - free) * block_bytes;
 }
@@ -73,15 +72,14 @@ void add_arena(const Gathered& to, Arena& arena) {
   s.clean_bytes += counts.clean * kPageBytes;
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
-  const unsigned index = relaxed_load(arena.index);
-  if (to.each == nullptr || index == arenas::kNoNumber) return;
-  ArenaStatistics& own = to.each[index];
-  own.used_pages = counts.used;
-  own.dirty_pages = counts.dirty;
-  own.muzzy_pages = counts.muzzy;
-  own.clean_pages = counts.clean;
-  own.purges = counts.purges;
-  own.purged_pages = counts.purged;
+  if (to.each == nullptr) return;
+  ArenaStatistics& own = to.each[arenas::figures_of(relaxed_load(arena.index))];
+  own.used_pages += counts.used;
+  own.dirty_pages += counts.dirty;
+  own.muzzy_pages += counts.muzzy;
+  own.clean_pages += counts.clean;
+  own.purges += counts.purges;
+  own.purged_pages += counts.purged;
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct ArenaStatistics {
   uint64_t purged_pages = 0;
 };
 
-// each: room for arenas::kMostNumbers, all as just made, or null.
+// each: room for arenas::kFigures, all as just made, or null.
 Statistics gather_statistics(ArenaStatistics* each = nullptr);
 
 // A summary for people, of a few lines.

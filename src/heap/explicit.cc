@@ -157,6 +157,31 @@ void forget_all_lists(ExplicitArena& arena) {
   }
 }
 
+void put_away(ExplicitArena& arena) {
+  Lock lock(g_lock);
+  arena.next_spare = g_spare;
+  g_spare = &arena;
+}
+
+int64_t chosen(int64_t setting, const int64_t& option) {
+  return setting == ArenaSettings::kAsOptions ? relaxed_load(option) : setting;
+}
+
+// What an arena that is used again has from before is anonymous memory, which has to go first.
+bool set_source(ExplicitArena& arena, const ArenaSettings& settings) {
+  if (settings.hooks == nullptr && settings.file == nullptr) return true;
+  PageHeap& pages = arena.arena.pages;
+  pages.release_chunks();
+  pages.set_source(&arena.source);
+  if (settings.hooks != nullptr) {
+    arena.source.use_hooks(settings.hooks);
+  } else if (!arena.source.use_file(*settings.file, settings.on_failure)) {
+    pages.set_source(nullptr);
+    return false;
+  }
+  return true;
+}
+
 void take_number(ExplicitArena& arena) {
   Lock lock(g_lock);
   if (arena.arena.index == kNoNumber) return;
@@ -173,10 +198,22 @@ ExplicitArena* create(const ArenaSettings& settings) {
   PageHeap& pages = arena->arena.pages;
   pages.set_limit(settings.limit == SIZE_MAX ? SIZE_MAX : settings.limit / kPageBytes);
   pages.set_most_growth(0);
-  set_decay_times(pages, relaxed_load(options().dirty_decay_ms), relaxed_load(options().muzzy_decay_ms));
+  set_decay_times(pages, chosen(settings.dirty_decay_ms, options().dirty_decay_ms),
+                  chosen(settings.muzzy_decay_ms, options().muzzy_decay_ms));
   set_name(*arena, settings.name);
+  if (!set_source(*arena, settings)) {
+    put_away(*arena);
+    return nullptr;
+  }
   arena->in_use.store(true, std::memory_order_release);
   return arena;
+}
+
+void set_hooks(ExplicitArena& arena, extent_hooks_t* hooks) {
+  if (hooks == default_hooks()) hooks = nullptr;
+  if (bytes_in_use(arena) == 0) arena.arena.pages.release_chunks();  // so that all that is to come is the new hooks'
+  arena.source.use_hooks(hooks);
+  arena.arena.pages.set_source(hooks == nullptr ? nullptr : &arena.source);
 }
 
 void set_name(ExplicitArena& arena, const char* name) {
@@ -198,10 +235,13 @@ void reset(ExplicitArena& arena) {
 void destroy(ExplicitArena& arena) {
   reset(arena);
   take_number(arena);
+  if (!arena.source.is_none()) {
+    arena.arena.pages.release_chunks();
+    arena.arena.pages.set_source(nullptr);
+    arena.source.use_none();
+  }
   arena.in_use.store(false, std::memory_order_release);
-  Lock lock(g_lock);
-  arena.next_spare = g_spare;
-  g_spare = &arena;
+  put_away(arena);
 }
 
 void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed) {
@@ -233,6 +273,7 @@ unsigned give_number(ExplicitArena& arena) {
   for (unsigned i = 0; i < kMostNumbered; ++i) {
     if (g_numbered[i].load(std::memory_order_relaxed) != nullptr) continue;
     arena.arena.index = most() + i;
+    arena.source.set_number(arena.arena.index);
     g_numbered[i].store(&arena, std::memory_order_release);
     if (i == g_numbers.load(std::memory_order_relaxed)) g_numbers.store(i + 1, std::memory_order_release);
     return arena.arena.index;
@@ -267,12 +308,21 @@ void explicit_before_fork() {
   g_lock.before_fork();
   for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->lock.before_fork();
 }
+void explicit_sources_before_fork() {
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->source.before_fork();
+}
 void explicit_after_fork_in_parent() {
-  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->lock.after_fork_in_parent();
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    arena->source.after_fork_in_parent();
+    arena->lock.after_fork_in_parent();
+  }
   g_lock.after_fork_in_parent();
 }
 void explicit_after_fork_in_child() {
-  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->lock.after_fork_in_child();
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    arena->source.after_fork_in_child();
+    arena->lock.after_fork_in_child();
+  }
   g_lock.after_fork_in_child();
 }
 

@@ -26,6 +26,7 @@ struct ExplicitArena {
   std::atomic<bool> in_use{false};
   ExplicitArena* next_spare = nullptr;
   char name[32] = {};
+  Source source;                           // arena.pages has it unless it is none
 };
 
 inline ExplicitArena* explicit_arena_of(Arena* arena) {
@@ -40,11 +41,18 @@ inline ExplicitArena* explicit_arena_of(const Found& found) {
 namespace arenas {
 
 struct ArenaSettings {
-  size_t limit = SIZE_MAX;  // bytes in runs in use and huge blocks
+  static constexpr int64_t kAsOptions = -2;
+
   const char* name = "";
+  size_t limit = SIZE_MAX;               // bytes in runs in use and huge blocks
+  int64_t dirty_decay_ms = kAsOptions;
+  int64_t muzzy_decay_ms = kAsOptions;
+  extent_hooks_t* hooks = nullptr;       // where its memory comes from; they have to live as long as the arena
+  const FileSettings* file = nullptr;    // or this
+  OnFailure on_failure = OnFailure::kRefuse;
 };
 
-// Null when memory is refused.
+// Null when memory is refused, or the file.
 ExplicitArena* create(const ArenaSettings& settings);
 
 // Frees all blocks of the arena. Nobody may use it, or blocks of it, at the same time; afterwards pointers to them are
@@ -61,6 +69,9 @@ void* reallocate_in(ExplicitArena& arena, void* p, size_t n);
 // Bytes in its runs in use, free blocks in them included, and in its huge blocks.
 size_t bytes_in_use(const ExplicitArena& arena);
 
+// Whoever changes the hooks has to see to it that the new ones can take back what the old ones gave. null: none.
+void set_hooks(ExplicitArena& arena, extent_hooks_t* hooks);
+
 // At most 31 characters of it.
 void set_name(ExplicitArena& arena, const char* name);
 
@@ -69,6 +80,10 @@ void set_name(ExplicitArena& arena, const char* name);
 inline constexpr unsigned kMostNumbered = 1024;                    // explicit arenas with a number at the same time
 inline constexpr unsigned kMostNumbers = kMostArenas + kMostNumbered;
 inline constexpr unsigned kNoNumber = UINT32_MAX;
+
+// Places for figures of arenas: one a number, and one for all that have none.
+inline constexpr unsigned kFigures = kMostNumbers + 1;
+constexpr unsigned figures_of(unsigned number) { return number == kNoNumber ? kMostNumbers : number; }
 
 // Numbers below this may be those of arenas; it is no arena's.
 unsigned numbers();
@@ -83,6 +98,7 @@ ExplicitArena* explicit_at(size_t number);
 void* allocate_in(unsigned number, size_t n, size_t alignment, bool zeroed);
 
 void explicit_before_fork();
+void explicit_sources_before_fork();  // later, by the order of locks
 void explicit_after_fork_in_parent();
 void explicit_after_fork_in_child();
 

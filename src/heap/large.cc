@@ -8,6 +8,7 @@
 #include "heap/scarcity.h"
 #include "os/os.h"
 #include "pages/huge.h"
+#include "tables/options.h"
 
 namespace acre::large {
 
@@ -112,7 +113,10 @@ Run* move_to_other_run(Run* run, size_t n) {
 Run* find_run(size_t n, size_t alignment) {
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
-  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes));
+  if (is_huge(n, alignment)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes));
+    if (run != nullptr || !options().sbrk) return run;  // sbrk serves arenas alone
+  }
   const size_t pages = pages_for(larger<size_t>(n, 1));
   const size_t align_pages = larger<size_t>(1, alignment / kPageBytes);
   if (Run* run = run_of_pages(arena, pages, align_pages)) return run;
@@ -140,7 +144,10 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
 
 Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   if (n > PTRDIFF_MAX) return nullptr;
-  if (is_huge(n, alignment)) return huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
+  if (is_huge(n, alignment)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
+    if (run != nullptr || !options().sbrk || !arena.pages.is_plain()) return run;
+  }
   return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
 }
 

@@ -12,6 +12,7 @@
 #include "pages/metadata.h"
 #include "pages/page_map.h"
 #include "pages/release_rate.h"
+#include "pages/source.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
@@ -55,6 +56,7 @@ void start_once() {
     fill::start();
     release_rate::set(options().release_rate);
     unit_table::initialise();
+    Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     g_stage.store(kStarted, std::memory_order_release);
@@ -256,6 +258,8 @@ void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   arenas::explicit_before_fork();
   arenas::before_fork();
   huge::before_fork();
+  arenas::explicit_sources_before_fork();
+  if (Source* source = Source::automatic()) source->before_fork();
   window::before_fork();
   unit_table::before_fork();
   metadata::before_fork();
@@ -267,6 +271,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_parent();
   unit_table::after_fork_in_parent();
   window::after_fork_in_parent();
+  if (Source* source = Source::automatic()) source->after_fork_in_parent();
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
   arenas::explicit_after_fork_in_parent();
@@ -280,6 +285,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();
   window::after_fork_in_child();
+  if (Source* source = Source::automatic()) source->after_fork_in_child();
   huge::after_fork_in_child();
   arenas::after_fork_in_child();
   arenas::explicit_after_fork_in_child();

@@ -7,6 +7,7 @@
 #include "pages/metadata.h"
 #include "pages/page_heap.h"
 #include "pages/page_map.h"
+#include "pages/source.h"
 
 namespace acre::huge {
 
@@ -49,17 +50,15 @@ void count(size_t blocks, size_t bytes) {  // differences, modulo 2^64
   g_counts.bytes += bytes;
 }
 
-// Maps with room for the alignment and trims.
-Address map_aligned(size_t bytes, size_t alignment) {
-  if (alignment <= os::page_bytes()) return address_of(os::map(bytes));
-  size_t room = bytes + alignment - kPageBytes;
-  if (room < bytes) return 0;
-  Address start = address_of(os::map(room));
-  if (start == 0) return 0;
-  Address base = align_up(start, alignment);
-  if (base > start) os::unmap(pointer_to(start), base - start);
-  if (base + bytes < start + room) os::unmap(pointer_to(base + bytes), start + room - base - bytes);
-  return base;
+Source* source_of(const PageHeap* home) { return home == nullptr ? Source::automatic() : home->source(); }
+
+// A mapping that no block is in.
+void unmap(Source* source, const window::Chunk& memory, bool in_source) {
+  if (in_source) {
+    source->release_huge(memory.start, memory.bytes);
+  } else {
+    os::unmap(pointer_to(memory.start), memory.bytes);
+  }
 }
 
 // The block is gone: its mapping is another's, or no more.
@@ -83,29 +82,48 @@ Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
     drop_header(run);
     return nullptr;
   }
-  Address base = map_aligned(bytes, alignment);
-  if (base != 0 && !g_page_map.prepare(base, bytes)) {
-    os::unmap(pointer_to(base), bytes);
-    base = 0;
+  Source* source = source_of(home);
+  bool in_source = false;
+  window::Chunk memory;
+  if (ACRE_LIKELY(source == nullptr)) {
+    memory = {map_anonymous(bytes, alignment), bytes};
+  } else {
+    memory = source->huge(bytes, alignment, &in_source);
   }
-  if (base == 0) {
+  if (memory.start != 0 && !g_page_map.prepare(memory.start, memory.bytes)) {
+    unmap(source, memory, in_source);
+    memory.start = 0;
+  }
+  if (memory.start == 0) {
     discharge(home, bytes >> kPageShift);
     drop_header(run);
     return nullptr;
   }
+  recharge(home, (memory.bytes - bytes) >> kPageShift);
   run->home = home;
-  if (home != nullptr) home->add_huge(run);
-  run->base = base;
-  run->pages = bytes >> kPageShift;
+  run->base = memory.start;
+  run->pages = memory.bytes >> kPageShift;
   run->kind = RunKind::kHuge;
-  run->fresh = true;
+  run->fresh = memory.zeroed;
+  run->backing = in_source ? Backing::kSource : Backing::kAnonymous;
+  if (home != nullptr) home->add_huge(run);
   g_page_map.set_ends(run, run);
-  count(1, bytes);
+  count(1, memory.bytes);
   return run;
+}
+
+// What the source does not take stays with the arena.
+ACRE_COLD static void free_into_source(Run* run) {
+  PageHeap* home = run->home;
+  const Address start = run->base;
+  const size_t bytes = run->bytes();
+  forget(run);
+  if (!source_of(home)->release_huge(start, bytes)) home->add_chunk(start, bytes);
 }
 
 void free(Run* run) {
   g_page_map.set_ends(run, nullptr);
+  if (ACRE_UNLIKELY(run->backing == Backing::kSource)) return free_into_source(run);
   os::unmap(pointer_to(run->base), run->bytes());
   forget(run);
 }
@@ -122,6 +140,7 @@ bool resize_in_place(Run* run, size_t bytes) {
   size_t old_bytes = run->bytes();
   void* start = pointer_to(run->base);
   if (bytes == old_bytes) return true;
+  if (run->backing == Backing::kSource) return false;
   const size_t more = bytes > old_bytes ? (bytes - old_bytes) >> kPageShift : 0;
   if (more != 0 && !charge(run->home, more)) return false;
   g_page_map.set_ends(run, nullptr);
@@ -141,6 +160,7 @@ bool resize_in_place(Run* run, size_t bytes) {
 }
 
 Run* grow_elsewhere(Run* run, size_t bytes) {
+  if (run->backing == Backing::kSource) return nullptr;
   discharge(run->home, run->pages);  // only what it grows by counts
   Run* bigger = allocate(bytes, kPageBytes, run->home);
   recharge(run->home, run->pages);

@@ -19,7 +19,7 @@ void free(Run* run);
 // somebody else's by now.
 void free_after_move(Run* run, size_t bytes, os::Move move);
 
-// Changes the block's length where it is. False: nothing has changed. To shrink never fails.
+// Changes the block's length where it is. False: nothing has changed. To shrink never fails, but for memory of a source.
 bool resize_in_place(Run* run, size_t bytes);
 
 // The block, grown, at another address: moves its pages, not their contents one by one. The old run is gone

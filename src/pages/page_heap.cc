@@ -160,7 +160,7 @@ Run* PageHeap::allocate_free(size_t pages, size_t align_pages, bool dirty_only) 
 }
 
 Run* PageHeap::allocate(size_t pages, size_t align_pages) {
-  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages())) {
+  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages()) && source() == nullptr) {
     add_huge_page_for(pages, align_pages);
   }
   for (;;) {
@@ -202,6 +202,24 @@ size_t PageHeap::step(size_t had) const {
   return most == 0 ? growth(had) : smaller(growth(had), most);
 }
 
+window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
+  Source* from = source();
+  const auto get = [&](size_t bytes) {
+    return ACRE_LIKELY(from == nullptr) ? window::allocate(bytes) : from->chunk(bytes, bytes == needed);
+  };
+  window::Chunk chunk = get(larger(needed, wanted));
+  if (chunk.start == 0 && wanted > needed) chunk = get(needed);
+  return chunk;
+}
+
+void PageHeap::insert_chunk(Run* run, Run* record, const window::Chunk& chunk) {
+  if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+  run->base = chunk.start;
+  run->pages = chunk.bytes >> kPageShift;
+  counts_.obtained += run->pages;
+  insert_free(run, chunk.zeroed ? Holds::kClean : Holds::kDirty);
+}
+
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
   size_t needed = (pages + align_pages - 1) << kPageShift;
   if (needed > window::kMostChunk) return false;
@@ -215,19 +233,14 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     run = take_header();
     if (keeps_chunks_) record = take_header();
   }
-  window::Chunk chunk = window::allocate(larger(needed, wanted));
-  if (chunk.start == 0 && wanted > needed) chunk = window::allocate(needed);
+  const window::Chunk chunk = get_chunk(needed, wanted);
   Lock lock(lock_);
   if (chunk.start == 0) {
     drop_header(run);
     if (record != nullptr) drop_header(record);
     return false;
   }
-  if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
-  run->base = chunk.start;
-  run->pages = chunk.bytes >> kPageShift;
-  counts_.obtained += run->pages;
-  insert_free(run, Holds::kClean);
+  insert_chunk(run, record, chunk);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "pages/free_runs.h"
 #include "pages/page_map.h"
 #include "pages/run.h"
+#include "pages/source.h"
 
 namespace acre {
 
@@ -48,6 +49,17 @@ class PageHeap {
   void free(Run* run, bool touched);
 
   // --- For explicit arenas (heap/explicit.h): reset.cc -----------------------------------------------------
+
+  // Where its chunks and huge blocks come from; null: anonymous memory.
+  Source* source() const { return source_ != nullptr ? source_ : Source::automatic(); }
+  void set_source(Source* source) { source_ = source; }
+  bool is_plain() const { return source_ == nullptr; }
+
+  // Memory that has become the arena's for good.
+  void add_chunk(Address start, size_t bytes);
+
+  // Gives all chunks back to the source. No run may be in use.
+  void release_chunks();
 
   // Remembers its chunks from now on, so that the arena can be reset. Before the first of them.
   void keep_chunks();
@@ -168,6 +180,10 @@ class PageHeap {
   void count_huge(size_t pages) ACRE_REQUIRES(lock_);
   void keep_chunk(Run* record, Address start, size_t bytes) ACRE_REQUIRES(lock_);
 
+  void insert_chunk(Run* run, Run* record, const window::Chunk& chunk) ACRE_REQUIRES(lock_);
+  window::Chunk get_chunk(size_t needed, size_t wanted);
+
+  Source* source_ = nullptr;
   bool keeps_chunks_ = false;
   Run* chunks_ ACRE_GUARDED_BY(lock_) = nullptr;  // headers that stand for chunks, lowest first, through node.next
   RunAges huge_ ACRE_GUARDED_BY(lock_);

@@ -1,6 +1,7 @@
 // What only explicit arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
 // to a limit.
 #include "os/os.h"
+#include "pages/huge_pages.h"
 #include "pages/page_heap.h"
 
 namespace acre {
@@ -73,6 +74,49 @@ Run* PageHeap::used_runs() {
       }
     }
     return used;
+  }
+}
+
+// A run crosses no multiple of kLinkReach, and so what is longer becomes several.
+void PageHeap::add_chunk(Address start, size_t bytes) {
+  for (size_t part; bytes != 0; start += part, bytes -= part) {
+    part = smaller(bytes, align_down(start, window::kLinkReach) + window::kLinkReach - start);
+    if (!reserve_headers()) return;  // lost: address space
+    Lock lock(lock_);
+    if (header_count_ < kHeadersPerOperation) return;
+    Run* run = take_header();
+    insert_chunk(run, take_header(), {start, part, false});
+  }
+}
+
+void PageHeap::release_chunks() {
+  Run* chunks = nullptr;
+  for (;; os::yield()) {
+    Lock lock(lock_);
+    if (purging_.oldest() != nullptr) continue;
+    Address at = 0;
+    for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
+      at = larger(at, chunk->base);
+      huge_pages::forget({chunk->base, chunk->end()});
+      while (at < chunk->end()) {
+        Run* run = g_page_map.find(pointer_to(at));
+        at = run->end();
+        counts_.obtained -= run->pages;
+        remove_free(run);
+        drop_header(run);
+      }
+    }
+    chunks = chunks_;
+    chunks_ = nullptr;
+    break;
+  }
+  while (chunks != nullptr) {
+    Run* record = chunks;
+    chunks = record->node.next;
+    const window::Chunk chunk{record->base, record->bytes()};
+    source() == nullptr ? window::release(chunk) : source()->release_chunk(chunk);
+    Lock lock(lock_);
+    drop_header(record);
   }
 }
 

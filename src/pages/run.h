@@ -25,6 +25,9 @@ enum class Holds : uint8_t {
   kClean,  // nothing: they read as zeroes
 };
 
+// What a huge block's memory is: with anonymous memory the kernel can do more.
+enum class Backing : uint8_t { kAnonymous, kSource };
+
 // All fields change only under the arena's page lock, or while the run has one holder.
 struct Run {
   Address base = 0;
@@ -32,6 +35,7 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
+  Backing backing = Backing::kAnonymous;  // huge block
   PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of an explicit arena
   Slab* slab = nullptr;        // slab run: the header of its blocks
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers

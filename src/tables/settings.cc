@@ -74,8 +74,27 @@ bool parse_number(OptionType type, Slice text, int64_t* value) {
   return parse_digits(text, value) && !__builtin_mul_overflow(*value, scale, value);
 }
 
+constexpr unsigned path_options_before(unsigned option) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < option; ++i) count += kOptionTable[i].type == OptionType::kPath;
+  return count;
+}
+
+// Each has one place for its text: of several settings the last counts.
+constinit char g_paths[path_options_before(kOptionCount)][kMostPath];
+
+bool keep_path(unsigned option, Slice text, int64_t* value) {
+  char* place = g_paths[path_options_before(option)];
+  if (text.size >= kMostPath) return false;
+  memcpy(place, text.start, text.size);
+  place[text.size] = '\0';
+  *value = text.size == 0 ? 0 : reinterpret_cast<int64_t>(place);
+  return true;
+}
+
 bool parse_value(unsigned option, Slice text, int64_t* value) {
   const OptionInfo& info = kOptionTable[option];
+  if (info.type == OptionType::kPath) return keep_path(option, text, value);
   for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
     if (!text.is(option_value_name(option, i))) continue;
     *value = i;
@@ -98,6 +117,10 @@ void add_value(Text& text, const OptionInfo& info, int64_t value) {
 void add_expected(Text& text, unsigned option) {
   const OptionInfo& info = kOptionTable[option];
   text.add(info.name).add(" is ");
+  if (info.type == OptionType::kPath) {
+    text.add("a path of at most ").decimal(kMostPath - 1).add(" characters");
+    return;
+  }
   for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
     text.add(i == 0 ? "" : " or ").add(option_value_name(option, i));
   }

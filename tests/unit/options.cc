@@ -101,7 +101,7 @@ TEST_F(OptionsTest, EveryRange) {
   for (unsigned i = 0; i < kOptionCount; ++i) {
     const OptionInfo& info = kOptionTable[i];
     const auto setting = [&](int64_t value) { return std::string(info.name) + ":" + std::to_string(value); };
-    if (info.type == OptionType::kChoice) continue;
+    if (info.type == OptionType::kChoice || info.type == OptionType::kPath) continue;
     EXPECT_EQ(conf(setting(info.least)), "");
     EXPECT_EQ(option_value(i), info.least);
     EXPECT_EQ(conf(setting(info.most)), "");
@@ -127,6 +127,19 @@ TEST_F(OptionsTest, EveryNamedValue) {
     EXPECT_STREQ(option_value_name(i, info.most + 1), "");
     back_to_defaults();
   }
+}
+
+TEST_F(OptionsTest, APathIsKept) {
+  EXPECT_STREQ(path_of(options().file), "");
+  EXPECT_EQ(conf("file: /mnt/some where ,device:/dev/other"), "");
+  EXPECT_STREQ(path_of(options().file), "/mnt/some where");
+  EXPECT_STREQ(path_of(options().device), "/dev/other");
+  EXPECT_EQ(conf("file:"), "");
+  EXPECT_STREQ(path_of(options().file), "");
+  EXPECT_EQ(conf("file:" + std::string(kMostPath - 1, 'x')), "");
+  EXPECT_EQ(strlen(path_of(options().file)), kMostPath - 1);
+  EXPECT_NE(conf("file:" + std::string(kMostPath, 'y')).find("a path of at most 1023 characters"), std::string::npos);
+  EXPECT_EQ(path_of(options().file)[0], 'x');
 }
 
 TEST_F(OptionsTest, BytesTakeSuffixes) {
