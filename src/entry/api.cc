@@ -22,11 +22,7 @@ ACRE_COLD size_t nallocx(size_t size, int flags) {
 }
 
 ACRE_COLD size_t release_memory(size_t bytes) {
-  size_t pages = 0;
-  for (unsigned i = 0; i < arenas::count(); ++i) {
-    const PageHeap& of = arenas::at(i)->pages;
-    pages += of.dirty_pages() + of.muzzy_pages();
-  }
+  const size_t pages = arenas::dirty_pages();
   const size_t wanted = bytes / kPageBytes + (bytes % kPageBytes != 0);
   return arenas::purge_all(pages - smaller(pages, wanted)) * kPageBytes;
 }

@@ -78,15 +78,6 @@ ACRE_COLD void look(uint64_t now) {
 
 // --- Returning ------------------------------------------------------------------------------------------------
 
-size_t dirty_pages() {
-  size_t pages = 0;
-  for (unsigned i = 0; i < arenas::count(); ++i) {
-    const PageHeap& heap = arenas::at(i)->pages;
-    pages += heap.dirty_pages() + heap.muzzy_pages();
-  }
-  return pages;
-}
-
 // Pages that should go now.
 size_t excess_pages() {
   const size_t alarm = limit::alarm();
@@ -98,7 +89,7 @@ size_t excess_pages() {
 ACRE_COLD void return_excess(uint64_t now) {
   const size_t excess = excess_pages();
   if (excess == 0 || now < g_retry_at_ms.load(std::memory_order_relaxed)) return;
-  const size_t dirty = dirty_pages();
+  const size_t dirty = arenas::dirty_pages();
   if (dirty == 0 || arenas::purge_all(dirty - smaller(dirty, excess)) != 0) return;
   g_retry_at_ms.store(now + kRetryMs, std::memory_order_relaxed);
 }
@@ -159,7 +150,7 @@ ACRE_COLD void attend(Heap& heap, uint64_t now_ms) {
 ACRE_COLD uint64_t look_after(uint64_t now_ms) {
   look(now_ms);
   return_excess(now_ms);
-  return limit::held() < limit::kWatchedFrom || dirty_pages() == 0 ? kNever : now_ms + kLookMs;
+  return limit::held() < limit::kWatchedFrom || arenas::dirty_pages() == 0 ? kNever : now_ms + kLookMs;
 }
 
 ACRE_COLD void before_refusal() { call_program(When::kInAnyCase); }
