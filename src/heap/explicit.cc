@@ -24,7 +24,7 @@ namespace {
 constinit Mutex g_lock{Rank::kExplicit};
 constinit ExplicitArena* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 
-// By number less numbers_end(). Written under the lock.
+// By number less explicit_numbers_begin(). Written under the lock.
 constinit std::atomic<ExplicitArena*> g_numbered[kMostNumbered];
 constinit std::atomic<unsigned> g_numbers{0};  // of which so many were ever given
 
@@ -203,7 +203,7 @@ bool set_source(ExplicitArena& arena, const ArenaSettings& settings) {
 void take_number(ExplicitArena& arena) {
   Lock lock(g_lock);
   if (arena.arena.index == kNoNumber) return;
-  g_numbered[arena.arena.index - numbers_end()].store(nullptr, std::memory_order_release);
+  g_numbered[arena.arena.index - explicit_numbers_begin()].store(nullptr, std::memory_order_release);
   arena.arena.index = kNoNumber;
 }
 
@@ -288,13 +288,14 @@ size_t bytes_in_use(const ExplicitArena& arena) {
 
 // --- Numbers --------------------------------------------------------------------------------------------------
 
-unsigned numbers() { return numbers_end() + g_numbers.load(std::memory_order_acquire); }
+unsigned numbers() { return explicit_numbers_begin() + g_numbers.load(std::memory_order_acquire); }
 
 unsigned give_number(ExplicitArena& arena) {
+  const unsigned begin = explicit_numbers_begin();
   Lock lock(g_lock);
   for (unsigned i = 0; i < kMostNumbered; ++i) {
     if (g_numbered[i].load(std::memory_order_relaxed) != nullptr) continue;
-    arena.arena.index = numbers_end() + i;
+    arena.arena.index = begin + i;
     arena.source.set_number(arena.arena.index);
     g_numbered[i].store(&arena, std::memory_order_release);
     if (i == g_numbers.load(std::memory_order_relaxed)) g_numbers.store(i + 1, std::memory_order_release);
@@ -304,13 +305,13 @@ unsigned give_number(ExplicitArena& arena) {
 }
 
 ExplicitArena* explicit_at(size_t number) {
-  if (number < numbers_end() || number >= numbers()) return nullptr;
-  return g_numbered[number - numbers_end()].load(std::memory_order_acquire);
+  if (number < explicit_numbers_begin() || number >= numbers()) return nullptr;
+  return g_numbered[number - explicit_numbers_begin()].load(std::memory_order_acquire);
 }
 
 void* allocate_in(unsigned number, size_t n, size_t alignment, bool zeroed) {
   if (ExplicitArena* arena = explicit_at(number)) return allocate_in(*arena, n, alignment, zeroed);
-  if (number >= numbers_end()) return out_of_memory(n);
+  if (number >= explicit_numbers_begin()) return out_of_memory(n);
   if (class_for_aligned(n, alignment) == kSmallClasses) return large::allocate(n, alignment, zeroed);
   void* block = allocate_aligned(n, alignment);
   if (block != nullptr && zeroed) memset(block, 0, n);

@@ -17,8 +17,8 @@ constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_explicit{nullptr};
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
-constinit std::atomic<unsigned> g_most{0};         // 0: not worked out yet
-constinit std::atomic<unsigned> g_numbers_end{0};  // 0: the same
+constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
+constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
 
 // On one processor an arena will do.
 unsigned wanted(unsigned processors) {
@@ -54,13 +54,15 @@ unsigned most() {
   return larger(g_most.load(std::memory_order_relaxed), count());
 }
 
-void look_at_quota() { g_most.store(smaller(wanted_under_quota(), numbers_end()), std::memory_order_relaxed); }
+void look_at_quota() {
+  g_most.store(smaller(wanted_under_quota(), explicit_numbers_begin()), std::memory_order_relaxed);
+}
 
-unsigned numbers_end() {
-  unsigned end = g_numbers_end.load(std::memory_order_relaxed);
-  if (end != 0) return end;
+unsigned explicit_numbers_begin() {
+  unsigned begin = g_explicit_numbers_begin.load(std::memory_order_relaxed);
+  if (begin != 0) return begin;
   const unsigned worked_out = larger(wanted(os::processors()), count());
-  return g_numbers_end.compare_exchange_strong(end, worked_out) ? worked_out : end;
+  return g_explicit_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
 }
 
 Arena* make() {

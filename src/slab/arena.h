@@ -38,8 +38,9 @@ void look_at_quota();          // reads the cgroup's processor quota again, on w
 
 size_t used_pages();           // in all of them but explicit ones, more or less
 
-// No arena that threads are bound to ever has this number or a higher one; it stays the same while the program runs.
-unsigned numbers_end();
+// No arena that threads are bound to ever has this number or a higher one. The first call asks the system; it stays the
+// same from then on.
+unsigned explicit_numbers_begin();
 
 // Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
 Arena* first_explicit();

@@ -241,6 +241,11 @@ TEST_F(UnderHardLimit, BothLimitsHoldAndWhatIsRefusedIsNotCounted) {
   set(0);
   EXPECT_EQ(allocate_in(*arena, 200 * kMiB, 1, false), nullptr) << "the arena's";
   EXPECT_EQ(acre_realloc(p, 301 * kMiB), nullptr);
+  os::testing::refuse_requests(0, 1000);
+  EXPECT_EQ(allocate_in(*arena, 100 * kMiB, 1, false), nullptr) << "the system";
+  EXPECT_EQ(acre_realloc(p, 200 * kMiB), nullptr);
+  os::testing::refuse_nothing();
+  EXPECT_EQ(arenas::bytes_in_use(*arena), 150 * kMiB);
   EXPECT_LE(limit::held(), before + 150 * kMiB + kSlack);
   p = acre_realloc(p, 290 * kMiB);  // at no moment are both in use
   ASSERT_NE(p, nullptr);
@@ -350,13 +355,13 @@ TEST(ExplicitArenas, NumbersComeAfterTheAutomaticArenas) {
 
 // Whatever becomes of a cgroup's quota, with which the most arenas change.
 TEST(ExplicitArenas, NumbersBeginWhereNoOtherArenasGetTo) {
-  const unsigned end = arenas::numbers_end();
-  EXPECT_GE(end, arenas::most());
+  const unsigned begin = arenas::explicit_numbers_begin();
+  EXPECT_GE(begin, arenas::most());
   ExplicitArena* arena = arenas::create({});
-  EXPECT_GE(arenas::give_number(*arena), end);
+  EXPECT_GE(arenas::give_number(*arena), begin);
   arenas::look_at_quota();
-  EXPECT_LE(arenas::most(), end);
-  EXPECT_EQ(arenas::numbers_end(), end);
+  EXPECT_LE(arenas::most(), begin);
+  EXPECT_EQ(arenas::explicit_numbers_begin(), begin);
   arenas::destroy(*arena);
 }
 
