@@ -24,6 +24,7 @@ class Option(ctypes.Structure):
         ("source", ctypes.c_char_p),
         ("changeable", ctypes.c_int),
         ("help", ctypes.c_char_p),
+        ("text", ctypes.c_char_p),
     ]
 
 
@@ -43,15 +44,15 @@ def row(option):
     kind = option.type.decode()
 
     def shown(value):
-        if kind == "text":
-            return ctypes.string_at(value).decode(errors="replace") if value else ""
+        if kind == "path":
+            return (option.text.decode() if value else "") or "none"
         return choices[value] if choices else in_units(value) if kind == "bytes" else str(value)
 
     return {
         "name": option.name.decode(),
         "type": kind,
         "default": shown(option.default),
-        "range": ("" if kind == "text" else ", ".join(choices) if choices
+        "range": ("a path" if kind == "path" else ", ".join(choices) if choices
                   else f"{shown(option.least)} … {shown(option.most)}"),
         "help": option.help.decode(),
         "value": shown(option.value),

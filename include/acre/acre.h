@@ -86,16 +86,17 @@ int acre_size_class_info(unsigned index, struct acre_size_class *out);
 /* An option: what docs/options.md lists. */
 struct acre_option {
   const char *name;
-  const char *type;           /* "bool", "number", "bytes", "choice" or "text" */
+  const char *type;           /* "bool", "number", "bytes", "choice" or "path" */
   const char *choices;        /* the names of the values 0, 1 ... of a bool or a choice, each with a 0 at its end,
                                  then an empty one */
   long long default_value;
   long long least, most;      /* the range of values */
-  long long value;            /* the one in force; a text's is its address, 0 if it is empty */
+  long long value;            /* the one in force; of a path: 0 if there is none */
   const char *source;         /* where it is from: "default", "/etc/acre.conf", "TCMALLOC_*", "ACRE_CONF", "acre_conf",
                                  "run time" */
   int changeable;             /* 1: mallctl may change it while the program runs, else 0 */
   const char *help;
+  const char *text;           /* the value of a path, "" if it has none; of other types "" */
 };
 
 /* Describes option `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */

@@ -5,6 +5,7 @@
 #define ACRE_JEMALLOC_H
 
 #include <acre/acre.h>
+#include <acre/extent_hooks.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -21,13 +21,17 @@ enum class Rank : uint8_t {
   kControl = 1,    // what ctl reports from
   kSamples = 2,    // the heap profiler's tables
   kRegistry = 3,   // list of heaps, arena assignment
-  kWatched = 4,    // runs of watched blocks
-  kBin = 5,
-  kPages = 6,      // an arena's page runs
-  kHuge = 7,
-  kWindow = 8,     // the address window and the page map's limit
-  kUnits = 9,      // spare headers of slab runs
-  kMetadata = 10,
+  kExplicit = 4,   // explicit arenas: which there are, and the numbers that some have
+  kHeaps = 5,      // an explicit arena's heaps
+  kWatched = 6,    // runs of watched blocks
+  kBin = 7,
+  kPages = 8,      // an arena's page runs
+  kHuge = 9,
+  kFile = 10,      // which parts of a file are in use
+  kSegment = 11,   // the end of the data segment
+  kWindow = 12,    // the address window and the page map's limit
+  kUnits = 13,     // spare headers of slab runs
+  kMetadata = 14,
 };
 
 class ACRE_CAPABILITY("mutex") Mutex {

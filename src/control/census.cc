@@ -25,7 +25,7 @@ void add_run(FreeLists& lists, const Run* run) {
     const size_t pages = racy_load(run->pages);
     const unsigned unmapped = racy_load(run->holds) == Holds::kClean ? 1 : 0;
     lists.runs[unmapped][smaller(pages, kListedPages)] += pages * kPageBytes;
-  } else if (kind == RunKind::kSlab) {
+  } else if (has_blocks_of_a_class(run)) {
     const SlabUse use = use_of(run);
     lists.at_threads[use.size_class] += use.at_owner * use.block_bytes;
     lists.returned[use.size_class] += use.returned * use.block_bytes;
@@ -76,7 +76,8 @@ BlockSizes block_sizes() {
   g_page_map.for_each_run([&](const Run* run) {
     size_t blocks = 0, bytes = 0;
     switch (racy_load(run->kind)) {
-      case RunKind::kSlab: {
+      case RunKind::kSlab:
+      case RunKind::kWatched: {
         const SlabUse use = use_of(run);
         blocks = use.live;
         bytes = use.block_bytes;
@@ -114,7 +115,8 @@ void ranges(VisitRange* visit, void* opaque) {
     const size_t bytes = racy_load(run->pages) * kPageBytes;
     if (bytes == 0) return;
     switch (racy_load(run->kind)) {
-      case RunKind::kSlab: {
+      case RunKind::kSlab:
+      case RunKind::kWatched: {
         const SlabUse use = use_of(run);
         const double live = static_cast<double>(use.live * use.block_bytes);
         return visit(opaque, start, bytes, Kind::kInUse, live / static_cast<double>(bytes));

@@ -129,6 +129,8 @@ size_t size_of(Type type) {
     case Type::kSize: return sizeof(size_t);
     case Type::kSsize: return sizeof(ssize_t);
     case Type::kString: return sizeof(const char*);
+    case Type::kHooks: return sizeof(extent_hooks_t*);
+    case Type::kCreation: return sizeof(unsigned);
   }
   return 0;
 }
@@ -158,6 +160,15 @@ int tell_it(const Place& place, const void* newp) {
   return tell(place.node, place.index, &value);
 }
 
+// What is read is the new arena's number; what is written, and need not be, the hooks that it gets its memory from.
+int create(void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
+  if (oldp == nullptr || oldlenp == nullptr || *oldlenp != sizeof(unsigned)) return EINVAL;
+  extent_hooks_t* hooks = nullptr;
+  if (newp != nullptr && newlen != sizeof hooks) return EINVAL;
+  if (newp != nullptr) memcpy(&hooks, newp, sizeof hooks);
+  return create_arena(hooks, static_cast<unsigned*>(oldp));
+}
+
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
   if (place.node == kNoNode) return ENOENT;
   const Node& what = node(place.node);
@@ -165,6 +176,7 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
     const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
     return nothing ? act(place.node, place.index) : EPERM;
   }
+  if (what.type == Type::kCreation) return create(oldp, oldlenp, newp, newlen);
   if (!what.readable && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
@@ -204,8 +216,8 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
 }
 
 bool node_info(unsigned index, NodeInfo* out) {
-  static constexpr char kTypes[][16] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *"};
+  static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
+                                           "const char *", "extent_hooks_t *", "unsigned"};
   if (index >= kNodes) return false;
   const Node& what = node(index);
   *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.readable, what.writable};

@@ -6,6 +6,7 @@
 #include "acre/acre.h"
 #include "control/ctl.h"
 #include "control/snapshot.h"
+#include "heap/explicit.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/watch.h"
@@ -34,7 +35,8 @@ struct Table {
 #undef ACRE_V
     for (const OptionInfo& info : kOptionTable) {
       const Type type = info.type == OptionType::kBool     ? Type::kBool
-                        : info.type == OptionType::kChoice || info.type == OptionType::kText ? Type::kString
+                        : info.type == OptionType::kChoice ? Type::kString
+                        : info.type == OptionType::kPath   ? Type::kString
                                                            : Type::kSsize;
       node[at++] = Node("opt.", info.name, type, true, info.change == Change::kAnyTime && type != Type::kString);
     }
@@ -88,13 +90,19 @@ int flush_thread() {
   return 0;
 }
 
+// The arena with this number, if it was made yet.
+PageHeap* pages_of(size_t index) {
+  if (index < arenas::count()) return &arenas::at(static_cast<unsigned>(index))->pages;
+  ExplicitArena* arena = arenas::explicit_at(index);
+  return arena == nullptr ? nullptr : &arena->arena.pages;
+}
+
 // Before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still ask so.
 template <class Action>
 int for_arenas(size_t index, Action action) {
-  const unsigned count = arenas::count();
-  const bool all = index == kAllArenas || index == arenas::most();
-  if (index < count) action(arenas::at(static_cast<unsigned>(index))->pages);
-  for (unsigned i = 0; all && i < count; ++i) action(arenas::at(i)->pages);
+  if (PageHeap* pages = pages_of(index)) action(*pages);
+  if (index != kAllArenas && index != arenas::numbers()) return 0;
+  arenas::for_each([&](Arena& arena) { action(arena.pages); });
   return 0;
 }
 void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
@@ -102,21 +110,75 @@ void purge(PageHeap& pages) { pages.purge_to(0); }
 
 // of: which of the two times, by the option that it begins with.
 int64_t decay_time(Option of, size_t index, int* error) {
-  if (index >= arenas::count()) {
+  PageHeap* pages = pages_of(index);
+  if (pages == nullptr) {
     *error = EFAULT;
     return 0;
   }
-  PageHeap& pages = arenas::at(static_cast<unsigned>(index))->pages;
-  return of == Option::muzzy_decay_ms ? pages.muzzy_decay_ms() : pages.dirty_decay_ms();
+  return of == Option::muzzy_decay_ms ? pages->muzzy_decay_ms() : pages->dirty_decay_ms();
 }
 
 int set_decay_time(Option of, size_t index, int64_t ms) {
   const OptionInfo& info = kOptionTable[index_of(of)];
-  if (ms < info.least || ms > info.most || (index >= arenas::count() && index != kAllArenas)) return EFAULT;
+  if (ms < info.least || ms > info.most || (pages_of(index) == nullptr && index != kAllArenas)) return EFAULT;
   return for_arenas(index, [of, ms](PageHeap& pages) {
     of == Option::muzzy_decay_ms ? pages.set_muzzy_decay_ms(ms) : pages.set_dirty_decay_ms(ms);
     decay(pages);
   });
+}
+
+// --- Explicit arenas. EFAULT: there is none with this number.
+
+int reset_arena(size_t index) {
+  ExplicitArena* arena = arenas::explicit_at(index);
+  if (arena == nullptr) return EFAULT;
+  arenas::reset(*arena);
+  return 0;
+}
+int destroy_arena(size_t index) {
+  ExplicitArena* arena = arenas::explicit_at(index);
+  if (arena == nullptr) return EFAULT;
+  arenas::destroy(*arena);
+  return 0;
+}
+
+// Those of arenas that have none are the ones over the system's memory.
+extent_hooks_t* hooks_of(size_t index, int* error) {
+  if (pages_of(index) == nullptr) *error = EFAULT;
+  ExplicitArena* arena = arenas::explicit_at(index);
+  return arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
+}
+int set_hooks_of(size_t index, extent_hooks_t* hooks) {
+  ExplicitArena* arena = arenas::explicit_at(index);
+  if (arena == nullptr || hooks == nullptr) return EFAULT;
+  arenas::set_hooks(*arena, hooks);
+  return 0;
+}
+
+const char* name_of_arena(size_t index, int* error) {
+  ExplicitArena* arena = arenas::explicit_at(index);
+  if (arena != nullptr) return arena->name;
+  if (pages_of(index) == nullptr) *error = EFAULT;
+  return "auto";
+}
+int set_name_of(size_t index, const char* name) {
+  ExplicitArena* arena = arenas::explicit_at(index);
+  if (arena == nullptr || name == nullptr) return EFAULT;
+  arenas::set_name(*arena, name);
+  return 0;
+}
+
+// The most that is got at a time; SIZE_MAX: no limit.
+size_t grow_limit_of(size_t index, int* error) {
+  const PageHeap* pages = pages_of(index);
+  if (pages == nullptr) *error = EFAULT;
+  return pages == nullptr || pages->most_growth() == 0 ? SIZE_MAX : pages->most_growth();
+}
+int set_grow_limit_of(size_t index, size_t bytes) {
+  PageHeap* pages = pages_of(index);
+  if (pages == nullptr || bytes < kPageBytes) return EFAULT;
+  pages->set_most_growth(bytes == SIZE_MAX ? 0 : bytes);
+  return 0;
 }
 
 // For arenas that are made from now on.
@@ -197,6 +259,8 @@ ACRE_TYPE(U64, uint64_t, of_u64);
 ACRE_TYPE(Size, size_t, of_size);
 ACRE_TYPE(Ssize, ssize_t, of_ssize);
 ACRE_TYPE(String, const char*, of_string);
+ACRE_TYPE(Hooks, extent_hooks_t*, of_hooks);
+ACRE_TYPE(Creation, unsigned, of_unsigned);
 #undef ACRE_TYPE
 
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
@@ -205,8 +269,8 @@ int read_option(unsigned option, Value* value) {
   const int64_t now = option_value(option);
   switch (kOptionTable[option].type) {
     case OptionType::kBool: Bool::put(value, now != 0); break;
-    case OptionType::kText: String::put(value, text_option(static_cast<Option>(option))); break;
     case OptionType::kChoice: String::put(value, option_value_name(option, now)); break;
+    case OptionType::kPath: String::put(value, path_of(now)); break;
     default: Ssize::put(value, now); break;
   }
   return 0;
@@ -220,8 +284,8 @@ bool is_valid_index(unsigned node, size_t index) {
   const char* name = kTable.node[node].name;
   if (begins_with(name, "arenas.bin.")) return index < kSmallClasses;
   if (begins_with(name, "arenas.lextent.")) return index < kLargeSizes;
-  if (begins_with(name, "stats.")) return index < arenas::count() || index == kAllArenas;
-  return index <= arenas::most() || index == kAllArenas;
+  if (begins_with(name, "stats.")) return pages_of(index) != nullptr || index == kAllArenas;
+  return index <= arenas::numbers() || index == kAllArenas;
 }
 
 // A line of the table that has nothing to say.
@@ -256,6 +320,17 @@ int write(unsigned node, size_t index, Value value) {
   ACRE_CTL_NODES(ACRE_SKIP, ACRE_W, ACRE_SKIP, ACRE_SKIP)
 #undef ACRE_W
   return EPERM;
+}
+
+int create_arena(extent_hooks_t* hooks, unsigned* number) {
+  arenas::ArenaSettings settings;
+  settings.hooks = hooks;
+  ExplicitArena* arena = arenas::create(settings);
+  if (arena == nullptr) return EAGAIN;
+  *number = arenas::give_number(*arena);
+  if (*number != arenas::kNoNumber) return 0;
+  arenas::destroy(*arena);
+  return EAGAIN;
 }
 
 int act(unsigned node, size_t index) {

@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "acre/extent_hooks.h"
 #include "tables/options.h"
 
 namespace acre::ctl {
 
-enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString };
+enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kHooks, kCreation };
 
 union Value {
   bool of_bool;
@@ -20,6 +21,7 @@ union Value {
   size_t of_size;
   ssize_t of_ssize;
   const char* of_string;
+  extent_hooks_t* of_hooks;
 };
 
 // R(name, type, value): a node that is read.
@@ -46,14 +48,20 @@ union Value {
   R("opt.narenas", Unsigned, arenas::most())                                       \
   R("thread.arena", Unsigned, arena_of_thread(&error))                             \
   V("thread.tcache.flush", flush_thread())                                         \
-  R("arena.#.initialized", Bool, index < arenas::count())                          \
+  R("arena.#.initialized", Bool, pages_of(index) != nullptr)                        \
   V("arena.#.decay", for_arenas(index, decay))                                     \
   V("arena.#.purge", for_arenas(index, purge))                                     \
   W("arena.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error), \
     set_decay_time(Option::dirty_decay_ms, index, to))                             \
   W("arena.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error), \
     set_decay_time(Option::muzzy_decay_ms, index, to))                             \
-  R("arenas.narenas", Unsigned, arenas::most())                                    \
+  V("arena.#.reset", reset_arena(index))                                           \
+  V("arena.#.destroy", destroy_arena(index))                                       \
+  W("arena.#.extent_hooks", Hooks, hooks_of(index, &error), set_hooks_of(index, to)) \
+  W("arena.#.name", String, name_of_arena(index, &error), set_name_of(index, to))  \
+  W("arena.#.retain_grow_limit", Size, grow_limit_of(index, &error), set_grow_limit_of(index, to)) \
+  W("arenas.create", Creation, 0u, EPERM)                                          \
+  R("arenas.narenas", Unsigned, arenas::numbers())                                 \
   W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::dirty_decay_ms)), \
     set_default_decay_time(Option::dirty_decay_ms, to))                            \
   W("arenas.muzzy_decay_ms", Ssize, option_value(index_of(Option::muzzy_decay_ms)), \
@@ -130,5 +138,8 @@ int read(unsigned node, size_t index, Value* value);
 int write(unsigned node, size_t index, Value to);
 int act(unsigned node, size_t index);
 int tell(unsigned node, size_t index, const Value* to);  // to: null if nothing was said
+
+// arenas.create, for which reading and writing have different types: a new arena's number.
+int create_arena(extent_hooks_t* hooks, unsigned* number);
 
 }  // namespace acre::ctl

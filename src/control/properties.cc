@@ -53,6 +53,11 @@ bool set_thread_cache_max(size_t bytes) {
   return bytes <= kMostBytes && set_option("opt.thread_cache_max", static_cast<int64_t>(bytes));
 }
 
+size_t heap_limit_mb() { return static_cast<size_t>(relaxed_load(options().hard_limit)) >> 20; }
+bool set_heap_limit_mb(size_t mb) {
+  return mb <= kMostBytes >> 20 && set_option("opt.hard_limit", static_cast<int64_t>(mb << 20));
+}
+
 }  // namespace
 
 // R(name, value): s() are the figures. W(name, value, change): change is given the new value as `to`, and is false if
@@ -75,6 +80,7 @@ bool set_thread_cache_max(size_t bytes) {
   R("tcmalloc.pageheap_decommit_count", s().purges)                                       \
   R("tcmalloc.pageheap_total_decommit_bytes", s().purged_bytes)                           \
   R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(s()) + s().purged_bytes)      \
+  W("tcmalloc.heap_limit_mb", heap_limit_mb(), set_heap_limit_mb(to))                     \
   W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to))           \
   R("tcmalloc.impl.thread_cache_count", s().threads)
 

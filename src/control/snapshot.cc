@@ -1,6 +1,7 @@
 #include "control/snapshot.h"
 
 #include "control/ctl.h"
+#include "heap/explicit.h"
 #include "heap/registry.h"
 #include "pages/metadata.h"
 
@@ -8,7 +9,7 @@ namespace acre::ctl {
 
 namespace {
 
-constinit ArenaStatistics* g_arenas ACRE_GUARDED_BY(registry::control_lock) = nullptr;  // kMostArenas of them
+constinit ArenaStatistics* g_arenas ACRE_GUARDED_BY(registry::control_lock) = nullptr;  // arenas::kFigures of them
 constinit ArenaStatistics g_all ACRE_GUARDED_BY(registry::control_lock);
 constinit size_t g_metadata ACRE_GUARDED_BY(registry::control_lock) = 0;
 constinit bool g_background_thread ACRE_GUARDED_BY(registry::control_lock) = false;
@@ -16,10 +17,10 @@ constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
 
 // Huge blocks count as used pages: the sums are over all that the program has.
 void take() ACRE_REQUIRES(registry::control_lock) {
-  for (unsigned i = 0; i < kMostArenas; ++i) g_arenas[i] = {};
+  for (unsigned i = 0; i < arenas::kFigures; ++i) g_arenas[i] = {};
   const Statistics s = gather_statistics(g_arenas);
   g_all = {};
-  for (unsigned i = 0; i < kMostArenas; ++i) {
+  for (unsigned i = 0; i < arenas::kFigures; ++i) {
     const ArenaStatistics& arena = g_arenas[i];
     g_all.threads += arena.threads;
     g_all.used_pages += arena.used_pages;
@@ -43,7 +44,7 @@ bool have_room() {
     Lock lock(registry::control_lock);
     if (g_arenas != nullptr) return true;
   }
-  void* room = metadata::allocate(kMostArenas * sizeof(ArenaStatistics));
+  void* room = metadata::allocate(arenas::kFigures * sizeof(ArenaStatistics));
   if (room == nullptr) return false;
   Lock lock(registry::control_lock);
   if (g_arenas == nullptr) g_arenas = static_cast<ArenaStatistics*>(room);  // else another thread was faster

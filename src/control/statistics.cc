@@ -5,6 +5,8 @@
 #include "acre/acre.h"
 #include "base/text.h"
 #include "control/constraints.h"
+#include "heap/explicit.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/registry.h"
 #include "heap/watched_run.h"
@@ -37,31 +39,15 @@ void add_slab(const Gathered& to, const Run* run) {
   s.returned_bytes += use.returned * use.block_bytes;
   s.live_blocks += use.live;
   if (to.each == nullptr) return;
-  ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
+  ArenaStatistics& arena = to.each[arenas::figures_of(racy_load(arena_of(run)->index))];
   arena.slab_pages += use.pages;
   arena.small_bytes += use.live * use.block_bytes;
-}
-
-void add_watched(const Gathered& to, const Run* run) {
-  const WatchedRun* watched = racy_load(run->watched);
-  if (watched == nullptr) return;
-  const size_t block_bytes = watched->block_bytes;
-  const uint32_t free = smaller(racy_load(watched->free), watched->capacity);
-  const uint32_t live = watched->capacity - free;
-  to.sums.free_blocks += free;
-  to.sums.free_block_bytes += free * block_bytes;
-  to.sums.live_blocks += live;
-  if (to.each == nullptr) return;
-  ArenaStatistics& arena = to.each[reinterpret_cast<const Arena*>(run->home)->index];
-  arena.slab_pages += racy_load(run->pages);
-  arena.small_bytes += live * block_bytes;
 }
 
 // In no moment's state: their owners go on changing them.
 void add_slabs(const Gathered& to) {
   g_page_map.for_each_run([&to](const Run* run) {
-    if (racy_load(run->kind) == RunKind::kSlab) add_slab(to, run);
-    if (racy_load(run->kind) == RunKind::kWatched) add_watched(to, run);
+    if (has_blocks_of_a_class(run)) add_slab(to, run);
   });
 }
 
@@ -86,18 +72,31 @@ void add_arena(const Gathered& to, Arena& arena) {
   s.purges += counts.purges;
   s.purged_bytes += counts.purged * kPageBytes;
   if (to.each == nullptr) return;
-  ArenaStatistics& own = to.each[arena.index];
-  own.used_pages = counts.used;
-  own.dirty_pages = counts.dirty;
-  own.muzzy_pages = counts.muzzy;
-  own.clean_pages = counts.clean;
-  own.purges = counts.purges;
-  own.purged_pages = counts.purged;
+  ArenaStatistics& own = to.each[arenas::figures_of(relaxed_load(arena.index))];
+  own.used_pages += counts.used;
+  own.dirty_pages += counts.dirty;
+  own.muzzy_pages += counts.muzzy;
+  own.clean_pages += counts.clean;
+  own.purges += counts.purges;
+  own.purged_pages += counts.purged;
 }
 
 }  // namespace
 
+static SlabUse use_of_watched(const Run* run) {
+  SlabUse use;
+  const WatchedRun* watched = racy_load(run->watched);
+  if (watched == nullptr) return use;
+  use.block_bytes = watched->block_bytes;
+  use.size_class = watched->size_class;
+  use.pages = racy_load(run->pages);
+  use.unowned = smaller(racy_load(watched->free), watched->capacity);
+  use.live = watched->capacity - use.unowned;
+  return use;
+}
+
 SlabUse use_of(const Run* run) {
+  if (racy_load(run->kind) == RunKind::kWatched) return use_of_watched(run);
   SlabUse use;
   const Slab* slab = racy_load(run->slab);
   use.block_bytes = slab == nullptr ? 0 : racy_load(slab->block_bytes);
@@ -128,7 +127,7 @@ Statistics gather_statistics(ArenaStatistics* each) {
   s.mapped = window::mapped_bytes() + huge.bytes + metadata::mapped_bytes() + unit_table::used_bytes();
   s.arenas = arenas::count();
   s.background_thread = background::state();
-  for (unsigned i = 0; i < s.arenas; ++i) add_arena(to, *arenas::at(i));
+  arenas::for_each([&](Arena& arena) { add_arena(to, arena); });
   add_slabs(to);
   registry::for_each(add_heap, &to);
   s.live_bytes = s.used_runs - smaller(s.used_runs, s.free_block_bytes) + s.huge_bytes;

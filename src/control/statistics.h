@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/atomics.h"
 #include "base/text.h"
 #include "base/thread_token.h"
 #include "heap/background.h"
@@ -53,9 +54,9 @@ struct ArenaStatistics {
   uint64_t purged_pages = 0;
 };
 
-// The blocks of a slab run, of some moment: others go on changing it.
+// The blocks of a slab run, or of one of watched blocks, of some moment: others go on changing it.
 struct SlabUse {
-  size_t block_bytes = 0;  // 0: it is no slab run any more
+  size_t block_bytes = 0;  // 0: it is no such run any more
   SizeClass size_class = 0;
   size_t pages = 0;        // of the run
   ThreadToken owner = kNoThread;
@@ -66,8 +67,12 @@ struct SlabUse {
   uint32_t free() const { return at_owner + returned + unowned; }
 };
 SlabUse use_of(const Run* run);
+inline bool has_blocks_of_a_class(const Run* run) {
+  const RunKind kind = racy_load(run->kind);
+  return kind == RunKind::kSlab || kind == RunKind::kWatched;
+}
 
-// each: room for kMostArenas, all as just made, or null.
+// each: room for arenas::kFigures, all as just made, or null.
 Statistics gather_statistics(ArenaStatistics* each = nullptr);
 
 // A summary for people, of a few lines.

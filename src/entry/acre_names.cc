@@ -49,7 +49,7 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
 }
 
 ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
-  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice", "text"};
+  static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice", "path"};
   if (index >= kOptionCount) return -1;
   registry::start();  // the options are read then, if nothing was allocated before
   const OptionInfo& info = kOptionTable[index];
@@ -63,6 +63,7 @@ ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
   out->source = name_of(option_source(index));
   out->changeable = info.change == Change::kAnyTime;
   out->help = option_help(index);
+  out->text = info.type == OptionType::kPath ? path_of(out->value) : "";
   return 0;
 }
 

@@ -30,11 +30,10 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
   if (look == idle::Look::kBusy) quiet = 0;
   if (look == idle::Look::kQuiet) ++quiet;
   uint64_t due = smaller(quiet < kQuietLooks ? now + idle::kIntervalMs : kNever, pressure::look_after(now));
-  for (unsigned i = 0; i < arenas::count(); ++i) {
-    PageHeap& pages = arenas::at(i)->pages;
-    pages.decay(now);
-    due = smaller(due, pages.next_decay(now));
-  }
+  arenas::for_each([&](Arena& arena) {
+    arena.pages.decay(now);
+    due = smaller(due, arena.pages.next_decay(now));
+  });
   return due;
 }
 

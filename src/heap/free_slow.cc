@@ -50,7 +50,7 @@ ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
   return true;
 }
 
-// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
+// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled; or a block of an explicit arena.
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   write_link(slab, p, kEndOfList);
@@ -76,6 +76,7 @@ ACRE_ALWAYS_INLINE Heap* heap_for_release() {
 }
 
 ACRE_ALWAYS_INLINE void release_of_others(Slab* slab, void* p) {
+  if (ACRE_UNLIKELY(slab->is_explicit)) return release_without_heap(slab, p);  // heap/explicit.h
   Heap* heap = heap_for_release();
   if (heap == nullptr) return release_without_heap(slab, p);
   if (relaxed_load(slab->last_owner) == heap->token) {

@@ -10,6 +10,7 @@
 #include "heap/watch.h"
 #include "os/os.h"
 #include "pages/huge.h"
+#include "tables/options.h"
 
 namespace acre::large {
 
@@ -87,6 +88,12 @@ bool may_come_from_chunk(size_t bytes, size_t alignment) {
   return bytes <= kMostInChunk && alignment <= kHugePageBytes;
 }
 
+// The longest are tried there where a mapping is refused: free runs may be long enough, and the data segment (sbrk)
+// serves chunks alone.
+bool fits_in_chunk(size_t bytes, size_t alignment) {
+  return bytes <= window::kMostChunk && alignment <= window::kMostChunk;
+}
+
 // Its pages are part of another run now.
 void free_emptied(Run* run) {
   run->fresh = true;
@@ -94,7 +101,7 @@ void free_emptied(Run* run) {
 }
 
 Run* move_to_other_run(Run* run, size_t n) {
-  if (run->bytes() < kMoveFrom) return nullptr;
+  if (run->bytes() < kMoveFrom || arena_of(run)->is_explicit || run->home->source() != nullptr) return nullptr;
   const bool to_huge = is_huge(n, kPageBytes);  // then it becomes no more mappings than a huge block is
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
@@ -116,12 +123,10 @@ Run* move_to_other_run(Run* run, size_t n) {
   return bigger;
 }
 
-// Where the system refuses a mapping, free runs may be long enough: chunks keep their addresses.
 Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
-  const bool from_chunk = may_come_from_chunk(n, alignment);
-  if (is_huge(n, alignment) && !(from_chunk && huge::counts().blocks >= kManyHugeBlocks)) {
+  if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes));
-    if (run != nullptr || !from_chunk) return run;
+    if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
   }
   return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
 }
@@ -134,11 +139,7 @@ Run* find_run(size_t n, size_t alignment) {
   return try_to_find_run(arena, n, alignment);
 }
 
-}  // namespace
-
-void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
-  if (run == nullptr) return out_of_memory(n);
+ACRE_ALWAYS_INLINE void* finish(Run* run, size_t n, bool zeroed) {
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
@@ -150,6 +151,24 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   if (ACRE_UNLIKELY(watch::is_on())) watch::allocated_run(run);
   return block;
 }
+
+}  // namespace
+
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  return run == nullptr ? out_of_memory(n) : finish(run, n, zeroed);
+}
+
+Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX) return nullptr;
+  if (is_huge(n, alignment)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
+    if (run != nullptr || !arena.pages.is_plain() || !fits_in_chunk(n, alignment)) return run;
+  }
+  return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
+void* hand_out(Run* run, size_t n, bool zeroed) { return finish(run, n, zeroed); }
 
 void free(Run* run) {
   Heap* heap = heap_if_any();

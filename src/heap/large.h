@@ -1,7 +1,7 @@
 // Large blocks: a run each, in whole pages; from kHugeFrom on a mapping each.
 #pragma once
 
-#include "pages/run.h"
+#include "slab/arena.h"
 
 namespace acre::large {
 
@@ -12,6 +12,13 @@ inline bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom |
 void* allocate(size_t n, size_t alignment, bool zeroed);
 
 void free(Run* run);
+
+// For explicit arenas. A run of such an arena, or a huge block of it, for n bytes; null when memory is refused or the
+// limit is reached.
+Run* find_run_in(Arena& arena, size_t n, size_t alignment);
+
+// The last steps of an allocation: the block that this run is, zeroed if so asked.
+void* hand_out(Run* run, size_t n, bool zeroed);
 
 // Makes the block n bytes long (more than kSmallMax) without copying. Returns where it is now; null if that
 // can't be done, with nothing changed.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/large.h"
@@ -45,7 +46,14 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
-// What a live block is; ends the program if p is the start of none.
+// A block that moves stays in an arena that the program has chosen for it.
+void* allocate_beside(const Found& found, size_t n) {
+  ExplicitArena* home = explicit_arena_of(found);
+  return ACRE_LIKELY(home == nullptr) ? allocate(n) : arenas::allocate_in(*home, n, 1, false);
+}
+
+}  // namespace
+
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
@@ -61,7 +69,14 @@ Found find_live_block(const void* p, const char* caller) {
   return found;
 }
 
-}  // namespace
+void* take_block(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  if (is_end(slot.head)) {
+    tick(heap);
+    if (!refill(heap, c)) return nullptr;
+  }
+  return pop(slot);
+}
 
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
@@ -107,7 +122,7 @@ void* reallocate(void* p, size_t n) {
   } else if (n > kSmallMax) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }
-  void* moved = allocate(n);
+  void* moved = allocate_beside(found, n);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(n, block_bytes(found)));
   release(p);

@@ -27,6 +27,10 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n) {
   return block;
 }
 
+// A block of this class from a heap that the calling thread has to itself. Null when memory is refused; errno is as it
+// was.
+void* take_block(Heap& heap, SizeClass c);
+
 // An allocation of n bytes has failed, or of a small block (kSmallMax): sets errno to ENOMEM and returns null, or ends
 // the program (xmalloc).
 void* out_of_memory(size_t n);

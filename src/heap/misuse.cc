@@ -1,6 +1,7 @@
 #include "heap/misuse.h"
 
 #include "base/text.h"
+#include "heap/explicit.h"
 #include "heap/lookup.h"
 #include "heap/registry.h"
 #include "heap/watched_run.h"
@@ -59,6 +60,15 @@ void search_heap(Heap& heap, void* argument) {
   search.found |= private_list_holds(heap, c, search.block) || heap.outbox.holds(search.slab, search.block);
 }
 
+bool list_of_explicit_holds(const Slab* slab, const void* block) {
+  ExplicitArena* arena = explicit_arena_of(arena_of(slab));
+  Lock lock(arena->lock);
+  for (const Heap* heap = arena->heaps; heap != nullptr; heap = heap->next) {
+    if (private_list_holds(*heap, slab->size_class, block)) return true;
+  }
+  return false;
+}
+
 Text& begin(Text& text, const char* caller, const void* p) {
   return text.add(caller).add('(').hex(address_of(p)).add("): ");
 }
@@ -68,6 +78,7 @@ Text& begin(Text& text, const char* caller, const void* p) {
 bool is_free(Slab* slab, const void* block) {
   if (list_holds(slab, slab->deferred, block)) return true;
   if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
+  if (slab->is_explicit) return list_of_explicit_holds(slab, block);
   Search search{slab, block, false};
   registry::for_each(search_heap, &search);
   return search.found;

@@ -67,6 +67,7 @@ uint32_t fill_from_current(Slot& slot, Slab* slab) {
 }
 
 Slab* from_other_bins(Heap& heap, SizeClass c) {
+  if (heap.arena->is_explicit) return nullptr;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
   for (unsigned i = 1; i < arenas; ++i) {
     Arena* arena = arenas::at((heap.arena->index + i) % arenas::count());
@@ -77,6 +78,7 @@ Slab* from_other_bins(Heap& heap, SizeClass c) {
 
 // Pages from other arenas' free runs.
 Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
+  if (heap.arena->is_explicit) return nullptr;
   unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
   for (unsigned i = 1; i < arenas; ++i) {
     PageHeap& other = arenas::at((heap.arena->index + i) % arenas::count())->pages;

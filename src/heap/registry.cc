@@ -6,6 +6,7 @@
 #include <new>
 
 #include "heap/background.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/pressure.h"
 #include "heap/watch.h"
@@ -14,6 +15,7 @@
 #include "pages/metadata.h"
 #include "pages/page_map.h"
 #include "pages/release_rate.h"
+#include "pages/source.h"
 #include "pages/window.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
@@ -58,6 +60,7 @@ void start_once() {
     release_rate::set(options().release_rate);
     pressure::set_limits();
     unit_table::initialise();
+    Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     g_stage.store(kStarted, std::memory_order_release);
@@ -259,9 +262,12 @@ void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
   watch::at_fork(watch::ForkStage::kBefore);
   g_lock.before_fork();
+  arenas::explicit_before_fork();
   watched_runs::before_fork();
   arenas::before_fork();
   huge::before_fork();
+  arenas::explicit_sources_before_fork();
+  if (Source* source = Source::automatic()) source->before_fork();
   window::before_fork();
   unit_table::before_fork();
   metadata::before_fork();
@@ -273,9 +279,11 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_parent();
   unit_table::after_fork_in_parent();
   window::after_fork_in_parent();
+  if (Source* source = Source::automatic()) source->after_fork_in_parent();
   huge::after_fork_in_parent();
   arenas::after_fork_in_parent();
   watched_runs::after_fork_in_parent();
+  arenas::explicit_after_fork_in_parent();
   g_lock.after_fork_in_parent();
   watch::at_fork(watch::ForkStage::kInParent);
   control_lock.after_fork_in_parent();
@@ -287,9 +295,11 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();
   window::after_fork_in_child();
+  if (Source* source = Source::automatic()) source->after_fork_in_child();
   huge::after_fork_in_child();
   arenas::after_fork_in_child();
   watched_runs::after_fork_in_child();
+  arenas::explicit_after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
   Heap* mine = heap_if_any();
   Heap* heap = g_live;

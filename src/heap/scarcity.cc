@@ -9,7 +9,9 @@ void gather_memory() {
   pressure::before_refusal();
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
   pressure::return_for_hard_limit();
-  for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->pages.wait_for_purge();
+  arenas::for_each([](Arena& arena) {
+    if (arena.pages.is_plain()) arena.pages.wait_for_purge();  // else this thread may be the one, in a hook
+  });
 }
 
 }  // namespace acre

@@ -226,6 +226,7 @@ void tick_slow(Heap& heap) {
   heap.arena->pages.decay(now);
   Arena* other = arenas::at(tick % arenas::count());
   if (other != heap.arena) other->pages.decay(now);
+  arenas::decay_an_explicit(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);

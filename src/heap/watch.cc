@@ -105,11 +105,17 @@ bool may_keep(Heap& heap, SizeClass c) {
   return true;
 }
 
-void allocated_run(Run* run) {
-  if (!acquire_load(g_on)) return;
+bool sees(size_t bytes) {
+  if (!acquire_load(g_on)) return false;
   Heap* heap = heap_if_any();
-  if (heap != nullptr ? heap->unwatched : !new_threads()) return;
-  if (g_watcher.gap(run->bytes()) == 0) run->ticket = g_watcher.allocated(pointer_to(run->base), run->bytes());
+  if (heap != nullptr ? heap->unwatched : !new_threads()) return false;
+  return g_watcher.gap(bytes) == 0;
+}
+
+void seen_run(Run* run, size_t bytes) { run->ticket = g_watcher.allocated(pointer_to(run->base), bytes); }
+
+void allocated_run(Run* run) {
+  if (sees(run->bytes())) seen_run(run, run->bytes());
 }
 
 void freeing_run(Run* run) {

@@ -63,6 +63,11 @@ bool may_keep(Heap& heap, SizeClass c);
 // The program is given this large or huge block.
 void allocated_run(Run* run);
 
+// Is a block of so many bytes to be seen that the calling thread is about to get, and not from a private list? If so, it
+// has to have a run of its own, and seen_run() is told.
+bool sees(size_t bytes);
+void seen_run(Run* run, size_t bytes);
+
 // It is about to be freed, and has a ticket.
 void freeing_run(Run* run);
 

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -39,10 +40,7 @@ Move move_result(long result) {
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};
 std::atomic<long> g_refuse_from{-1}, g_refuse_to{-1};
-bool granted() {
-  long number = g_requests.fetch_add(1);
-  return number < g_refuse_from.load() || number >= g_refuse_to.load() || g_refuse_from.load() < 0;
-}
+bool granted() { return testing::granted(); }
 #else
 constexpr bool granted() { return true; }
 #endif
@@ -135,6 +133,17 @@ bool purge_lazily(void* start, size_t bytes) {
   const Address end = align_down(address_of(start) + bytes, page_bytes());
   return first >= end || raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
                                      MADV_FREE) == 0;
+}
+
+// sbrk and not the system call, since the C library remembers where the segment ends.
+void* extend_data_segment(size_t bytes, size_t alignment) {
+  if (!granted()) return nullptr;
+  const int saved_errno = errno;
+  const size_t room = bytes + alignment - 1;
+  void* start = room <= PTRDIFF_MAX ? sbrk(static_cast<intptr_t>(room)) : reinterpret_cast<void*>(-1);
+  errno = saved_errno;
+  if (start == reinterpret_cast<void*>(-1)) return nullptr;
+  return pointer_to(align_up(address_of(start), alignment));
 }
 
 void avoid_huge_pages(void* start, size_t bytes) {
@@ -294,6 +303,10 @@ long read_link(const char* path, char* buffer, size_t capacity) {
 
 #if ACRE_TESTING
 namespace testing {
+bool granted() {
+  long number = g_requests.fetch_add(1);
+  return number < g_refuse_from.load() || number >= g_refuse_to.load() || g_refuse_from.load() < 0;
+}
 void refuse_requests(long allowed, long refused) {
   g_refuse_from.store(g_requests.load() + allowed);
   g_refuse_to.store(g_requests.load() + allowed + refused);

@@ -58,6 +58,11 @@ bool purge(void* start, size_t bytes);
 // kernels before 4.5 do and any kernel does for locked memory: nothing has changed.
 bool purge_lazily(void* start, size_t bytes);
 
+// More memory at the end of the data segment, zeroed, at a multiple of alignment; null when refused. The C library's own
+// record of that end is kept right, which is why one thread at a time may call this, and why a call of sbrk() elsewhere
+// in the program at the same moment is as dangerous as two such calls always are.
+void* extend_data_segment(size_t bytes, size_t alignment);
+
 // Asks that transparent huge pages be made here, or that none be, so that sparse memory stays small. May do nothing.
 void prefer_huge_pages(void* start, size_t bytes);
 void avoid_huge_pages(void* start, size_t bytes);
@@ -114,6 +119,43 @@ long read_some(int file, char* buffer, size_t capacity);                     // 
 long read_at(int file, uint64_t offset, void* buffer, size_t bytes);         // bytes
 int write_file(int file, const char* data, size_t bytes);                    // all of it; 0 or a positive error number
 void close_file(int file);
+// --- Files to map: files.cc ---------------------------------------------------------------------------------
+
+// What is known of an open file; it is the same file as long as these two numbers are.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t number = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+struct OpenFile {
+  int descriptor = -1;  // a high number, closed on exec
+  FileIdentity identity;
+  bool is_empty = false;
+  bool has_huge_pages = false;   // hugetlbfs
+};
+
+enum class FileKind : uint8_t {
+  kMemory,  // a file of its own in a folder, without a name; or, if there is no such folder, a file, made if need be
+  kDevice,  // what exists
+};
+// Opens to read, write and map. descriptor -1: refused.
+OpenFile open_to_map(const char* path, FileKind kind);
+void close_file(const OpenFile& file);
+
+// Is the descriptor still this file? A program may close what it did not open.
+bool is_still(const OpenFile& file);
+
+// Space in the file system for this part of the file, which then reads as zeroes if it did not hold anything before.
+bool allocate_in_file(const OpenFile& file, uint64_t offset, size_t bytes);
+// The file reaches to this offset at least; no space is taken.
+bool extend_file(const OpenFile& file, uint64_t end);
+// Gives the space back; the part reads as zeroes. False where the file system can't.
+bool punch_hole(const OpenFile& file, uint64_t offset, size_t bytes);
+
+// Replaces what is mapped at [start, start + bytes) by a part of the file. False when refused: what is mapped there then
+// is nothing one may rely on.
+enum class Sharing : uint8_t { kShared, kPrivate };
+bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offset, Sharing sharing);
 
 // --- Threads ------------------------------------------------------------------------------------------------
 
@@ -136,6 +178,8 @@ namespace testing {
 void refuse_requests(long allowed, long refused);
 void refuse_nothing();
 long requests_made();
+// Counts a request for memory; false: it is to be refused.
+bool granted();
 }  // namespace testing
 #endif
 

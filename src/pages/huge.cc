@@ -6,7 +6,9 @@
 #include "os/os.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/page_heap.h"
 #include "pages/page_map.h"
+#include "pages/source.h"
 
 namespace acre::huge {
 
@@ -35,91 +37,124 @@ void drop_header(Run* run) {
   g_headers = run;
 }
 
-// False: the hard limit would be passed, and nothing is counted.
-bool count(size_t blocks, size_t bytes) {
-  Lock lock(g_lock);
-  if (!limit::take(bytes)) return false;
-  g_counts.blocks += blocks;
-  g_counts.bytes += bytes;
-  return true;
+// Counts against the process's limit and then the arena's. False: one would be passed, and nothing is counted.
+void uncount(PageHeap* home, size_t blocks, size_t bytes);
+bool count(PageHeap* home, size_t blocks, size_t bytes) {
+  {
+    Lock lock(g_lock);
+    if (!limit::take(bytes)) return false;
+    g_counts.blocks += blocks;
+    g_counts.bytes += bytes;
+  }
+  if (home == nullptr || home->charge_huge(bytes >> kPageShift)) return true;
+  uncount(nullptr, blocks, bytes);
+  return false;
 }
 
-void uncount(size_t blocks, size_t bytes) {
+void uncount(PageHeap* home, size_t blocks, size_t bytes) {
+  if (home != nullptr) home->discharge_huge(bytes >> kPageShift);
   Lock lock(g_lock);
   limit::give_back(bytes);
   g_counts.blocks -= blocks;
   g_counts.bytes -= bytes;
 }
 
-// Maps with room for the alignment and trims.
-Address map_aligned(size_t bytes, size_t alignment) {
-  if (alignment <= os::page_bytes()) return address_of(os::map(bytes));
-  size_t room = bytes + alignment - kPageBytes;
-  if (room < bytes) return 0;
-  Address start = address_of(os::map(room));
-  if (start == 0) return 0;
-  Address base = align_up(start, alignment);
-  if (base > start) os::unmap(pointer_to(start), base - start);
-  if (base + bytes < start + room) os::unmap(pointer_to(base + bytes), start + room - base - bytes);
-  return base;
+Source* source_of(const PageHeap* home) { return home == nullptr ? Source::automatic() : home->source(); }
+
+// False: the source does not take it, and the arena has to keep it. An arena's source may be another one than when the
+// block was made.
+bool unmap(Source* source, Address start, size_t bytes, Backing backing) {
+  if (ACRE_UNLIKELY(backing == Backing::kSource && source != nullptr)) return source->release_huge(start, bytes);
+  os::unmap(pointer_to(start), bytes);
+  return true;
 }
 
-// Counted already. Rounded up to whole pages.
-Run* obtain(size_t bytes, size_t alignment) {
+// Counted already. bytes: what the source gives.
+Run* obtain(size_t bytes, size_t alignment, PageHeap* home) {
   Run* run = take_header();
   if (run == nullptr) return nullptr;
-  Address base = map_aligned(bytes, alignment);
-  if (base != 0 && !g_page_map.prepare(base, bytes)) {
-    os::unmap(pointer_to(base), bytes);
-    base = 0;
+  Source* source = source_of(home);
+  bool in_source = false;
+  window::Chunk memory;
+  if (ACRE_LIKELY(source == nullptr)) {
+    memory = {map_anonymous(bytes, alignment), bytes};
+  } else {
+    memory = source->huge(bytes, alignment, &in_source);
   }
-  if (base == 0) {
+  const Backing backing = in_source ? Backing::kSource : Backing::kAnonymous;
+  if (memory.start != 0 && !g_page_map.prepare(memory.start, bytes)) {
+    unmap(source, memory.start, bytes, backing);
+    memory.start = 0;
+  }
+  if (memory.start == 0) {
     drop_header(run);
     return nullptr;
   }
-  run->base = base;
+  run->home = home;
+  run->base = memory.start;
   run->pages = bytes >> kPageShift;
   run->kind = RunKind::kHuge;
-  run->fresh = true;
+  run->fresh = memory.zeroed;
+  run->backing = backing;
+  if (home != nullptr) home->add_huge(run);
   g_page_map.set_ends(run, run);
   return run;
 }
 
-// Goes on being counted.
-void drop(Run* run) {
-  g_page_map.set_ends(run, nullptr);
-  os::unmap(pointer_to(run->base), run->bytes());
+// No block is in this memory any more; it is not in the page map. What is counted goes on being counted.
+void forget(Run* run) {
+  if (run->home != nullptr) run->home->remove_huge(run);
+  run->home = nullptr;
   drop_header(run);
+}
+
+// False: as unmap(). What is counted goes on being counted.
+bool drop(Run* run) {
+  Source* source = source_of(run->home);
+  const Address start = run->base;
+  const size_t bytes = run->bytes();
+  const Backing backing = run->backing;
+  g_page_map.set_ends(run, nullptr);
+  forget(run);
+  return unmap(source, start, bytes, backing);
 }
 
 // As free_after_move.
 void drop_after_move(Run* run, size_t bytes, os::Move move) {
-  if (move == os::Move::kRefused || os::map_at(run->base, bytes) != nullptr) return drop(run);
+  if (move == os::Move::kRefused || os::map_at(run->base, bytes) != nullptr) {
+    drop(run);
+    return;
+  }
   g_page_map.set_ends(run, nullptr);
   if (run->bytes() > bytes) os::unmap(pointer_to(run->base + bytes), run->bytes() - bytes);
-  drop_header(run);
+  forget(run);
 }
 
 }  // namespace
 
-Run* allocate(size_t bytes, size_t alignment) {
-  bytes = align_up(bytes, os::page_bytes());
-  if (!count(1, bytes)) return nullptr;
-  Run* run = obtain(bytes, alignment);
-  if (run == nullptr) uncount(1, bytes);
+Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
+  const Source* source = source_of(home);
+  bytes = align_up(bytes, ACRE_LIKELY(source == nullptr) ? os::page_bytes() : source->granularity());
+  if (!count(home, 1, bytes)) return nullptr;
+  Run* run = obtain(bytes, alignment, home);
+  if (run == nullptr) uncount(home, 1, bytes);
   return run;
 }
 
 void free(Run* run) {
+  PageHeap* home = run->home;
+  const Address start = run->base;
   const size_t bytes = run->bytes();
-  drop(run);
-  uncount(1, bytes);
+  const bool gone = drop(run);
+  uncount(home, 1, bytes);
+  if (ACRE_UNLIKELY(!gone)) home->add_chunk(start, bytes);
 }
 
 void free_after_move(Run* run, size_t bytes, os::Move move) {
+  PageHeap* home = run->home;
   const size_t counted = run->bytes();
   drop_after_move(run, bytes, move);
-  uncount(1, counted);
+  uncount(home, 1, counted);
 }
 
 bool resize_in_place(Run* run, size_t bytes) {
@@ -127,7 +162,8 @@ bool resize_in_place(Run* run, size_t bytes) {
   size_t old_bytes = run->bytes();
   void* start = pointer_to(run->base);
   if (bytes == old_bytes) return true;
-  if (bytes > old_bytes && !count(0, bytes - old_bytes)) return false;
+  if (run->backing == Backing::kSource) return false;
+  if (bytes > old_bytes && !count(run->home, 0, bytes - old_bytes)) return false;
   g_page_map.set_ends(run, nullptr);
   bool done = os::resize_in_place(start, old_bytes, bytes);
   if (done && !g_page_map.prepare(run->base, bytes)) {
@@ -135,19 +171,22 @@ bool resize_in_place(Run* run, size_t bytes) {
     done = false;
   }
   if (done) run->pages = bytes >> kPageShift;
-  if (!done && bytes > old_bytes) uncount(0, bytes - old_bytes);
-  if (done && bytes < old_bytes) uncount(0, old_bytes - bytes);
+  if (!done && bytes > old_bytes) uncount(run->home, 0, bytes - old_bytes);
+  if (done && bytes < old_bytes) uncount(run->home, 0, old_bytes - bytes);
   g_page_map.set_ends(run, run);
   return done;
 }
 
+// Not onto what may be a file's, which at a fork is the file's in the child again.
 Run* grow_elsewhere(Run* run, size_t bytes) {
+  PageHeap* home = run->home;
+  if (run->backing == Backing::kSource || source_of(home) != nullptr) return nullptr;
   bytes = align_up(bytes, os::page_bytes());
   const size_t old_bytes = run->bytes();
-  if (!count(1, bytes - old_bytes)) return nullptr;  // what moves is counted once
-  Run* bigger = obtain(bytes, kPageBytes);
+  if (!count(home, 1, bytes - old_bytes)) return nullptr;  // what moves is counted once
+  Run* bigger = obtain(bytes, kPageBytes, home);
   if (bigger == nullptr) {
-    uncount(1, bytes - old_bytes);
+    uncount(home, 1, bytes - old_bytes);
     return nullptr;
   }
   // Out of the map first: once the mapping has moved, its old addresses may be anyone's.
@@ -157,11 +196,11 @@ Run* grow_elsewhere(Run* run, size_t bytes) {
   if (move != os::Move::kDone) {
     g_page_map.set_ends(run, run);
     drop_after_move(bigger, bytes, move);
-    uncount(1, bytes - old_bytes);
+    uncount(home, 1, bytes - old_bytes);
     return nullptr;
   }
-  uncount(1, 0);
-  drop_header(run);
+  uncount(home, 1, 0);
+  forget(run);
   return bigger;
 }
 

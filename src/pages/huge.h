@@ -9,8 +9,9 @@
 namespace acre::huge {
 
 // A block of at least `bytes` zeroed bytes whose address is a multiple of alignment (a power of two, at
-// least a page). Null when the OS refuses.
-Run* allocate(size_t bytes, size_t alignment);
+// least a page). Null when the OS refuses. home: the explicit arena that the block belongs to, if any, whose limit may
+// refuse too.
+Run* allocate(size_t bytes, size_t alignment, PageHeap* home = nullptr);
 
 void free(Run* run);
 
@@ -18,7 +19,7 @@ void free(Run* run);
 // somebody else's by now.
 void free_after_move(Run* run, size_t bytes, os::Move move);
 
-// Changes the block's length where it is. False: nothing has changed. To shrink never fails.
+// Changes the block's length where it is. False: nothing has changed. To shrink never fails, but for memory of a source.
 bool resize_in_place(Run* run, size_t bytes);
 
 // The block, grown, at another address: moves its pages, not their contents one by one. The old run is gone

@@ -138,7 +138,7 @@ Run* PageHeap::take_fit(size_t pages, size_t align_pages, bool dirty_only) {
 
 // Takes [lead, lead + pages) out of a free run; what is before and behind stays free.
 Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
-  if (header_count_ < kHeadersPerOperation) return nullptr;
+  if (header_count_ < kHeadersPerOperation || over_limit(pages)) return nullptr;
   const Holds holds = found->holds;
   if (holds == Holds::kClean && !limit::take(pages << kPageShift)) return nullptr;
   remove_free(found);
@@ -162,7 +162,7 @@ Run* PageHeap::allocate_free(size_t pages, size_t align_pages, bool dirty_only) 
 }
 
 Run* PageHeap::allocate(size_t pages, size_t align_pages) {
-  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages())) {
+  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages()) && source() == nullptr) {
     add_huge_page_for(pages, align_pages);
   }
   for (;;) {
@@ -170,6 +170,7 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
     {
       Lock lock(lock_);
       if (Run* run = take_fit(pages, align_pages, false)) return run;
+      if (over_limit(pages)) return nullptr;
     }
     if (limit::refuses(pages << kPageShift) || !obtain_chunk(pages, align_pages)) return nullptr;
   }
@@ -199,29 +200,55 @@ void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   free(run, true);
 }
 
+size_t PageHeap::step(size_t had) const {
+  if (keeps_chunks_ && had == 0 && options().chunk == 0) return kHugePageBytes;  // there may be many such arenas
+  const size_t most = most_growth();
+  return most == 0 ? growth(had) : smaller(growth(had), most);
+}
+
+window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
+  Source* from = source();
+  const auto get = [&](size_t bytes) {
+    if (ACRE_LIKELY(from == nullptr)) return window::allocate(bytes);
+    window::Chunk chunk = from->chunk(bytes, bytes == needed);
+    if (chunk.start == 0 || chunk.zeroed || limit::take(chunk.bytes)) return chunk;
+    from->release_chunk(chunk);  // dirty pages are held from now on
+    return window::Chunk{};
+  };
+  window::Chunk chunk = get(larger(needed, wanted));
+  if (chunk.start == 0 && wanted > needed) chunk = get(needed);
+  return chunk;
+}
+
+void PageHeap::insert_chunk(Run* run, Run* record, const window::Chunk& chunk) {
+  if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+  run->base = chunk.start;
+  run->pages = chunk.bytes >> kPageShift;
+  counts_.obtained += run->pages;
+  insert_free(run, chunk.zeroed ? Holds::kClean : Holds::kDirty);
+}
+
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
   size_t needed = (pages + align_pages - 1) << kPageShift;
   if (needed > window::kMostChunk) return false;
   Run* run;  // taken first, so that a chunk that was obtained cannot be lost
-  size_t had;
+  Run* record = nullptr;
+  size_t wanted;
   {
     Lock lock(lock_);
-    had = counts_.obtained << kPageShift;
+    if (header_count_ < kHeadersPerOperation) return true;  // others were faster: once more
+    wanted = step(counts_.obtained << kPageShift);
     run = take_header();
+    if (keeps_chunks_) record = take_header();
   }
-  if (run == nullptr) return reserve_headers();
-  const size_t wanted = growth(had);
-  window::Chunk chunk = window::allocate(larger(needed, wanted));
-  if (chunk.start == 0 && wanted > needed) chunk = window::allocate(needed);
+  const window::Chunk chunk = get_chunk(needed, wanted);
   Lock lock(lock_);
   if (chunk.start == 0) {
     drop_header(run);
+    if (record != nullptr) drop_header(record);
     return false;
   }
-  run->base = chunk.start;
-  run->pages = chunk.bytes >> kPageShift;
-  counts_.obtained += run->pages;
-  insert_free(run, Holds::kClean);
+  insert_chunk(run, record, chunk);
   return true;
 }
 
@@ -265,6 +292,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   Lock lock(lock_);
   if (header_count_ < kHeadersPerOperation || is_aligned(run->end(), window::kLinkReach)) return false;
   size_t more = pages - run->pages;
+  if (over_limit(more)) return false;
   Run* after = nullptr;
   for (Holds holds : {Holds::kDirty, Holds::kMuzzy, Holds::kClean}) {
     if (after == nullptr) after = free_neighbour(run->end(), holds);

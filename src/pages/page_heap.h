@@ -10,6 +10,7 @@
 #include "pages/free_runs.h"
 #include "pages/page_map.h"
 #include "pages/run.h"
+#include "pages/source.h"
 
 namespace acre {
 
@@ -47,6 +48,42 @@ class PageHeap {
 
   // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made.
   void free(Run* run, bool touched);
+
+  // --- For explicit arenas (heap/explicit.h): reset.cc -----------------------------------------------------
+
+  // Where its chunks and huge blocks come from; null: anonymous memory.
+  Source* source() const { return source_ != nullptr ? source_ : Source::automatic(); }
+  void set_source(Source* source) { source_ = source; }
+  bool is_plain() const { return source_ == nullptr; }
+
+  // Memory that has become the arena's for good. It counts as held, whatever the hard limit is.
+  void add_chunk(Address start, size_t bytes);
+
+  // Gives all chunks back to the source. No run may be in use.
+  void release_chunks();
+
+  // Remembers its chunks from now on, so that the arena can be reset. Before the first of them.
+  void keep_chunks();
+
+  // At most so many pages in use, in runs and huge blocks; SIZE_MAX: no limit.
+  void set_limit(size_t pages);
+
+  // Counts a huge block of this many pages, or a difference, into the limit; false if it would be passed.
+  bool charge_huge(size_t pages);
+  void discharge_huge(size_t pages);
+  size_t huge_pages() const { return __atomic_load_n(&huge_hint_, __ATOMIC_RELAXED); }
+
+  // The arena's huge blocks, as a list through `younger`, which begins with the oldest.
+  void add_huge(Run* run);
+  void remove_huge(Run* run);
+  Run* oldest_huge();
+
+  // All runs in use, linked through node.next. Nobody else may allocate, free or resize in the arena at that time.
+  Run* used_runs();
+
+  // The most bytes of address space that are asked for at a time, unless one run needs more; 0: no such limit.
+  void set_most_growth(size_t bytes) { __atomic_store_n(&most_growth_, bytes, __ATOMIC_RELAXED); }
+  size_t most_growth() const { return __atomic_load_n(&most_growth_, __ATOMIC_RELAXED); }
 
   // Grows a large run in place if the pages behind it are free. False: nothing has changed.
   bool grow_in_place(Run* run, size_t pages);
@@ -137,6 +174,24 @@ class PageHeap {
   uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
   size_t used_hint_ = 0;                           // counts_.used, readable without the lock
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
+
+  // Explicit arenas.
+  bool over_limit(size_t more) const ACRE_REQUIRES(lock_) { return counts_.used + more > most_used_; }
+  size_t step(size_t had) const ACRE_REQUIRES(lock_);
+  void count_huge(size_t pages) ACRE_REQUIRES(lock_);
+  void keep_chunk(Run* record, Address start, size_t bytes) ACRE_REQUIRES(lock_);
+
+  void insert_chunk(Run* run, Run* record, const window::Chunk& chunk) ACRE_REQUIRES(lock_);
+  window::Chunk get_chunk(size_t needed, size_t wanted);
+
+  Source* source_ = nullptr;
+  bool keeps_chunks_ = false;
+  Run* chunks_ ACRE_GUARDED_BY(lock_) = nullptr;  // headers that stand for chunks, lowest first, through node.next
+  RunAges huge_ ACRE_GUARDED_BY(lock_);
+  size_t huge_hint_ = 0;                          // pages in huge blocks; changes under the lock
+  size_t limit_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;
+  size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // what huge blocks leave of the limit to runs
+  size_t most_growth_ = 0;
 };
 
 }  // namespace acre

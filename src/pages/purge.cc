@@ -19,7 +19,11 @@ constexpr size_t kPurgeBatch = (size_t{32} << 20) / kPageBytes;
 constexpr uint64_t kRetryMs = 1000;
 
 // What the run's pages hold after the system calls, of which it returns the number.
-unsigned purge_run(Run* run, Holds to) {
+unsigned purge_run(Run* run, Holds to, Source* source) {
+  if (ACRE_UNLIKELY(source != nullptr)) {
+    run->holds = source->purge(run, to);
+    return 1;
+  }
   void* start = pointer_to(run->base);
   unsigned calls = 1;
   if (to == Holds::kMuzzy) {
@@ -107,7 +111,7 @@ size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
     uint64_t calls = 0;
     bool refused = false;
     for (Run* run = taken; run != nullptr; run = run->node.next) {
-      calls += purge_run(run, to);
+      calls += purge_run(run, to, source());
       refused |= run->holds == from;
     }
     Lock lock(lock_);

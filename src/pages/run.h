@@ -31,6 +31,9 @@ enum class Holds : uint8_t {
   kClean,  // nothing: they read as zeroes
 };
 
+// What a huge block's memory is: with anonymous memory the kernel can do more.
+enum class Backing : uint8_t { kAnonymous, kSource };
+
 // All fields change only under the arena's page lock, or while the run has one holder.
 struct Run {
   Address base = 0;
@@ -38,8 +41,9 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
+  Backing backing = Backing::kAnonymous;  // huge block
   Ticket ticket = kNoTicket;   // large or huge block in use: its watcher's
-  PageHeap* home = nullptr;    // fixed for ever; null for huge blocks
+  PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of an explicit arena
   union {
     Slab* slab = nullptr;      // slab run: the header of its blocks
     WatchedRun* watched;       // run of watched blocks: the same

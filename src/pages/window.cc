@@ -80,6 +80,23 @@ Chunk from_anywhere(size_t bytes) {
   return {};
 }
 
+constinit Mutex g_segment_lock{Rank::kSegment};
+
+// The lock is held over the system call: the C library's sbrk, which keeps account of where the segment ends, is for
+// one thread at a time.
+Chunk from_data_segment(size_t bytes) {
+  void* memory;
+  {
+    Lock lock(g_segment_lock);
+    memory = os::extend_data_segment(bytes, kHugePageBytes);
+    if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
+      memory = os::extend_data_segment(bytes, kLinkReach);  // what lies below is lost: address space
+    }
+  }
+  if (memory == nullptr || !g_page_map.prepare(address_of(memory), bytes)) return {};
+  return {address_of(memory), bytes};
+}
+
 }  // namespace
 
 void place(Address below, size_t bytes) {
@@ -93,8 +110,10 @@ size_t used_bytes() { return g_used.load(std::memory_order_relaxed); }
 
 Chunk allocate(size_t bytes) {
   bytes = align_up(bytes, kHugePageBytes);
-  Chunk chunk = from_window(bytes);
-  if (chunk.start == 0) chunk = from_anywhere(bytes);
+  Chunk chunk;
+  if (options().mmap) chunk = from_window(bytes);
+  if (chunk.start == 0 && options().mmap) chunk = from_anywhere(bytes);
+  if (chunk.start == 0 && options().sbrk) chunk = from_data_segment(bytes);
   if (chunk.start != 0) {
     if (options().huge_pages == HugePages::kAll) {
       os::prefer_huge_pages(pointer_to(chunk.start), bytes);
@@ -106,10 +125,25 @@ Chunk allocate(size_t bytes) {
   return chunk;
 }
 
+void release(const Chunk& chunk) {
+  os::unmap(pointer_to(chunk.start), chunk.bytes);
+  if (contains(chunk.start)) give_back_addresses(chunk.start, chunk.bytes);
+  g_mapped.fetch_sub(chunk.bytes, std::memory_order_relaxed);
+}
+
 size_t mapped_bytes() { return g_mapped.load(std::memory_order_relaxed); }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void before_fork() {
+  g_segment_lock.before_fork();
+  g_lock.before_fork();
+}
+void after_fork_in_parent() {
+  g_lock.after_fork_in_parent();
+  g_segment_lock.after_fork_in_parent();
+}
+void after_fork_in_child() {
+  g_lock.after_fork_in_child();
+  g_segment_lock.after_fork_in_child();
+}
 
 }  // namespace acre::window

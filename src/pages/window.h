@@ -14,6 +14,7 @@ namespace acre::window {
 struct Chunk {
   Address start = 0;  // 0: refused
   size_t bytes = 0;
+  bool zeroed = true;
 };
 
 // Slab runs hold links of 32 bits, so no run crosses a multiple of this; nor does a chunk.
@@ -33,7 +34,10 @@ inline bool contains(Address a) { return a - start() < bytes(); }
 // huge pages. Chunks are never unmapped: they stay with the arena, and their memory is purged.
 Chunk allocate(size_t bytes);
 
-size_t mapped_bytes();  // of all chunks so far
+// Unmaps a chunk that is no arena's (any more).
+void release(const Chunk& chunk);
+
+size_t mapped_bytes();  // of all chunks there are
 
 void before_fork();
 void after_fork_in_parent();

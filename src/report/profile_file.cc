@@ -17,7 +17,7 @@ namespace acre::report {
 
 namespace {
 
-constexpr size_t kMostPath = 1024;
+constexpr size_t kMostBytesOfPath = kMostPath + 300;  // a folder, and a name with the program's in it
 constinit std::atomic<unsigned> g_written{0};
 
 // --- The legacy text ----------------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ int write_profile(const char* path, Kind kind) {
 }
 
 int write_profile(Kind kind, Naming naming) {
-  Line<kMostPath> path;
-  const char* folder = text_option(Option::prof_folder);
+  Line<kMostBytesOfPath> path;
+  const char* folder = path_of(options().prof_folder);
   if (folder[0] != '\0') path.add(folder).add('/');
   path.add(program_invocation_short_name).add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
   if (naming == Naming::kNumbered) path.decimal(g_written.fetch_add(1, std::memory_order_relaxed)).add('.');

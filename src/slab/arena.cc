@@ -15,23 +15,32 @@ constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
-constinit std::atomic<unsigned> g_most{0};  // 0: not worked out yet
+constinit std::atomic<Arena*> g_explicit{nullptr};
+constinit std::atomic<Arena*> g_next_to_decay{nullptr};
+constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
+constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
 
-// On one processor an arena will do. A quota bounds how much work is done, not how many threads are at it.
-unsigned wanted() {
+// On one processor an arena will do.
+unsigned wanted(unsigned processors) {
   if (options().arenas != 0) return static_cast<unsigned>(options().arenas);
+  return processors == 1 ? 1 : smaller(kPerProcessor * processors, kMostArenas);
+}
+
+// A quota bounds how much work is done, not how many threads are at it.
+unsigned wanted_under_quota() {
   const unsigned processors = os::processors();
-  if (processors == 1) return 1;
-  const unsigned quota = relaxed_load(options().cgroup) ? os::cgroup_processors() : 0;
-  return smaller(kPerProcessor * (quota == 0 ? processors : smaller(quota, processors)), kMostArenas);
+  if (processors == 1 || options().arenas != 0 || !relaxed_load(options().cgroup)) return wanted(processors);
+  const unsigned quota = os::cgroup_processors();
+  if (quota == 0 || quota >= processors) return wanted(processors);
+  return smaller(kPerProcessor * quota, kMostArenas);
 }
 
 template <class Action>
 void for_each_lock(Action action) {
-  for (unsigned i = 0; i < count(); ++i) {
-    for (Bin& bin : at(i)->bins) action(bin);
-  }
-  for (unsigned i = 0; i < count(); ++i) action(at(i)->pages);
+  for_each([&](Arena& arena) {
+    for (Bin& bin : arena.bins) action(bin);
+  });
+  for_each([&](Arena& arena) { action(arena.pages); });
 }
 
 }  // namespace
@@ -45,7 +54,16 @@ unsigned most() {
   return larger(g_most.load(std::memory_order_relaxed), count());
 }
 
-void look_at_quota() { g_most.store(wanted(), std::memory_order_relaxed); }
+void look_at_quota() {
+  g_most.store(smaller(wanted_under_quota(), explicit_numbers_begin()), std::memory_order_relaxed);
+}
+
+unsigned explicit_numbers_begin() {
+  unsigned begin = g_explicit_numbers_begin.load(std::memory_order_relaxed);
+  if (begin != 0) return begin;
+  const unsigned worked_out = larger(wanted(os::processors()), count());
+  return g_explicit_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
+}
 
 Arena* make() {
   void* memory = metadata::allocate(sizeof(Arena));
@@ -63,6 +81,21 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
+Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
+
+void add_explicit(Arena* arena) {
+  arena->next_explicit = g_explicit.load(std::memory_order_relaxed);
+  g_explicit.store(arena, std::memory_order_release);
+}
+
+void decay_an_explicit(uint64_t now_ms) {
+  Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
+  if (arena == nullptr) arena = first_explicit();
+  if (arena == nullptr) return;
+  g_next_to_decay.store(arena->next_explicit, std::memory_order_release);
+  arena->pages.decay(now_ms);
+}
+
 size_t used_pages() {
   size_t pages = 0;
   for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.used_pages();
@@ -71,17 +104,16 @@ size_t used_pages() {
 
 size_t dirty_pages() {
   size_t pages = 0;
-  for (unsigned i = 0; i < count(); ++i) pages += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
+  for_each([&](const Arena& arena) { pages += arena.pages.dirty_pages() + arena.pages.muzzy_pages(); });
   return pages;
 }
 
 size_t purge_all(size_t keep) {
   size_t purged = 0;
-  for (unsigned i = 0; i < count(); ++i) {
-    PageHeap& pages = at(i)->pages;
-    purged += pages.purge_to(keep);
-    keep -= smaller(keep, pages.dirty_pages() + pages.muzzy_pages());
-  }
+  for_each([&](Arena& arena) {
+    purged += arena.pages.purge_to(keep);
+    keep -= smaller(keep, arena.pages.dirty_pages() + arena.pages.muzzy_pages());
+  });
   return purged;
 }
 

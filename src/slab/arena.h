@@ -15,9 +15,13 @@ struct Arena {
   Bin bins[kSmallClasses];
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; under the registry's lock (heap/registry.cc)
+  // Made by the program (heap/explicit.h): no thread is bound to it, and no other arena takes runs from it.
+  bool is_explicit = false;
+  Arena* next_explicit = nullptr;
 };
 
 inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }
+inline Arena* arena_of(const Run* run) { return reinterpret_cast<Arena*>(run->home); }
 inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bins[slab->size_class]; }
 
 namespace arenas {
@@ -27,13 +31,33 @@ Arena* make();
 // Counts it among the arenas. One caller at a time.
 void install(Arena* arena);
 
-unsigned count();              // made so far
+unsigned count();              // made so far, without explicit ones
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be, at least count(); the first call asks the system
 void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
 
-size_t used_pages();           // in all of them, more or less
-size_t dirty_pages();          // the same, muzzy ones included
+size_t used_pages();           // in all of them but explicit ones, more or less
+
+// No arena that threads are bound to ever has this number or a higher one. The first call asks the system; it stays the
+// same from then on.
+unsigned explicit_numbers_begin();
+
+// Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
+Arena* first_explicit();
+void add_explicit(Arena* arena);  // one caller at a time
+
+// All arenas, explicit ones included.
+template <class Action>
+void for_each(Action action) {
+  for (unsigned i = 0; i < count(); ++i) action(*at(i));
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
+}
+
+// Lets dirty pages of the explicit arenas decay, of one of them at each call, by turns.
+void decay_an_explicit(uint64_t now_ms);
+
+// Dirty and muzzy pages of all arenas, more or less.
+size_t dirty_pages();
 
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);

@@ -43,6 +43,13 @@ bool Bin::reclaim(Slab* slab) {
   return true;
 }
 
+void Bin::clear() {
+  if (seems_empty()) return;
+  Lock lock(lock_);
+  runs_ = {};
+  relaxed_store(count_, uint32_t{0});
+}
+
 Slab* Bin::take(ThreadToken owner) {
   if (seems_empty()) return nullptr;
   Lock lock(lock_);

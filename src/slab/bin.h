@@ -23,6 +23,9 @@ class Bin {
   // bin is empty.
   Slab* take(ThreadToken owner);
 
+  // Forgets all runs. For an arena that is reset (heap/explicit.h).
+  void clear();
+
   bool seems_empty() const { return relaxed_load(count_) == 0; }
   uint32_t count() const { return relaxed_load(count_); }
 

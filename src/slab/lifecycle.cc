@@ -35,6 +35,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   slab->enough = shape.enough;
   slab->pages = shape.pages;
   slab->size_class = static_cast<uint8_t>(c);
+  slab->is_explicit = arena_of(run)->is_explicit;
   slab->deferred = kEndOfList;
   slab->shelf = Shelf::kNone;
   set_carved(slab, 0);
@@ -100,6 +101,15 @@ void free_pages(Slab* slab) {
   Run* run = slab->run;
   unit_table::drop_header(slab);
   run->home->free(run, touched);
+}
+
+// In the child of a fork another thread may have been about to do this in the parent: then the header is no longer the
+// run's.
+void discard(Run* run) {
+  Slab* slab = run->slab;
+  if (slab->run != run || relaxed_load(slab->base) != run->base) return run->home->free(run, true);
+  relaxed_store(slab->binned_in, static_cast<Bin*>(nullptr));
+  free_pages(slab);
 }
 
 ACRE_ALWAYS_INLINE static void give_up_inlined(Slab* slab, uint32_t local) {

@@ -70,6 +70,10 @@ void give_up(Slab* slab, uint32_t local);
 // Returns the pages of a run whose blocks are all free. Exclusive holder only.
 void free_pages(Slab* slab);
 
+// Returns the pages of a slab run of an arena that is reset, whatever its blocks are and wherever it lies: no thread
+// may have to do with it, and the bins are empty.
+void discard(Run* run);
+
 // --- For everyone -----------------------------------------------------------------------------------------
 
 // Makes the calling thread, which was the last owner, the owner again, if the run is full. The caller has a

@@ -11,10 +11,6 @@ namespace {
 constinit Options g_options;
 constinit OptionSource g_sources[kOptionCount] = {};
 
-// The texts that were kept, one after the other.
-constinit char g_texts[kMostText + 1] = {};
-constinit size_t g_texts_size = 0;
-
 constexpr bool defaults_are_in_range() {
   for (const OptionInfo& info : kOptionTable) {
     if (info.initial < info.least || info.initial > info.most) return false;
@@ -45,19 +41,6 @@ const char* option_help(unsigned index) {
   ACRE_OPTIONS(ACRE_X)
 #undef ACRE_X
   return "";
-}
-
-const char* text_option(Option option) {
-  const int64_t value = option_value(index_of(option));
-  return value == 0 ? "" : reinterpret_cast<const char*>(value);
-}
-
-int64_t keep_text(const char* text, size_t size) {
-  if (size == 0 || size >= sizeof g_texts - g_texts_size) return 0;
-  char* kept = g_texts + g_texts_size;
-  memcpy(kept, text, size);  // a 0 follows: the next text goes behind it
-  g_texts_size += size + 1;
-  return reinterpret_cast<int64_t>(kept);
 }
 
 const char* option_value_name(unsigned index, int64_t value) {

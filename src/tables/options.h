@@ -18,7 +18,7 @@ enum class HugePages : uint8_t { kNone, kAuto, kAll };
 
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
-enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kText };
+enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kPath };
 struct Bool {
   using Value = bool;
   static constexpr OptionType kType = OptionType::kBool;
@@ -34,10 +34,10 @@ struct Bytes {
   static constexpr OptionType kType = OptionType::kBytes;
   static constexpr const char kNames[] = "";
 };
-// The value is the text's address, 0 for an empty text.
-struct FileName {
+// The value is the address of a text that stays, or 0 for none: path_of().
+struct Path {
   using Value = int64_t;
-  static constexpr OptionType kType = OptionType::kText;
+  static constexpr OptionType kType = OptionType::kPath;
   static constexpr const char kNames[] = "";
 };
 struct JunkChoice {
@@ -57,6 +57,7 @@ enum class Change : uint8_t { kAtStart, kAnyTime };
 inline constexpr int64_t kMostMs = INT64_MAX / 1000000;
 inline constexpr int64_t kMostBytes = int64_t{1} << 47;
 inline constexpr int64_t kMostRate = int64_t{1} << 50;  // pages/release_rate.h
+inline constexpr int64_t kMostPathValue = INT64_MAX - 1;      // an address
 inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h: kMostChunk
 
 // X(name, what it may be, default, least, most, change, help): a line an option.
@@ -76,6 +77,16 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(soft_limit, Bytes, 0, 0, kMostBytes, kAnyTime, "memory beyond which unused memory is returned at once, and the program is called; 0: none") \
   X(cgroup, Bool, 1, 0, 1, kAnyTime, "look at the cgroup's memory limit and processor quota, once a second") \
   X(pressure, Bool, 1, 0, 1, kAnyTime, "look at the system's memory pressure, once a second, and return unused memory at once while there is some") \
+  X(mmap, Bool, 1, 0, 1, kAtStart, "memory for the program comes from anonymous mappings") \
+  X(sbrk, Bool, 1, 0, 1, kAtStart, "memory for the program comes from sbrk where mappings are refused or switched off") \
+  X(file, Path, 0, 0, kMostPathValue, kAtStart, "memory for the program comes from a file in this folder, or from this file, which must be empty") \
+  X(file_limit, Bytes, 0, 0, kMostBytes, kAtStart, "so much at most comes from the file; 0: no limit") \
+  X(file_private, Bool, 0, 0, 1, kAtStart, "the file is mapped privately: what is written goes to memory and not to the file") \
+  X(file_abort, Bool, 0, 0, 1, kAtStart, "the program ends when the file gives no memory; otherwise it gets other memory") \
+  X(file_retry, Bool, 0, 0, 1, kAtStart, "after the file gave no memory it is asked again the next time; otherwise a line on stderr says so and it is not") \
+  X(device, Path, 0, 0, kMostPathValue, kAtStart, "the device for device_start; /dev/mem if none is named") \
+  X(device_start, Bytes, 0, 0, kMostBytes, kAtStart, "memory for the program comes from a device, from this offset on; 0: it does not") \
+  X(device_limit, Bytes, 0, 0, kMostBytes, kAtStart, "the offset in the device where that memory ends; 0: no limit") \
   X(junk, JunkChoice, 0, 0, 3, kAtStart, "fill blocks: new ones with 0xa5 (alloc), freed ones with 0x5a (free), or both (true)") \
   X(zero, Bool, 0, 0, 1, kAtStart, "fill new blocks with zeroes") \
   X(prof, Bool, 0, 0, 1, kAtStart, "sample allocations for the heap profile from the start") \
@@ -83,7 +94,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_sample, Bytes, int64_t{512} << 10, 0, kMostBytes, kAtStart, "bytes from sample to sample, on average; 0: every block is sampled") \
   X(prof_thread_active_init, Bool, 1, 0, 1, kAtStart, "whether threads are sampled from their start, or wait for thread.prof.active") \
   X(prof_final, Bool, 0, 0, 1, kAnyTime, "write the heap profile to a file when the program ends") \
-  X(prof_folder, FileName, 0, 0, INT64_MAX, kAtStart, "where heap profiles are written; empty: in the current folder") \
+  X(prof_folder, Path, 0, 0, kMostPathValue, kAtStart, "where heap profiles are written; none: in the current folder") \
   X(prof_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which the heap profile is written; 0: none") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
@@ -129,12 +140,9 @@ constexpr unsigned index_of(Option option) { return static_cast<unsigned>(option
 
 const char* option_help(unsigned index);
 
-// The value of an option that is a text.
-const char* text_option(Option option);
-
-// Keeps a text for ever, as the value of such an option; 0: it is empty, or there is no room for it.
-inline constexpr size_t kMostText = 1000;  // characters
-int64_t keep_text(const char* text, size_t size);
+// A path option's text, from its value; empty if there is none.
+inline const char* path_of(int64_t value) { return value == 0 ? "" : reinterpret_cast<const char*>(value); }
+inline constexpr size_t kMostPath = 1024;  // with the 0 at its end
 
 // What value `value` of the option is called; an empty text if it has no name.
 const char* option_value_name(unsigned index, int64_t value);

@@ -76,12 +76,27 @@ bool parse_number(OptionType type, Slice text, int64_t* value) {
   return parse_digits(text, value) && !__builtin_mul_overflow(*value, scale, value);
 }
 
+constexpr unsigned path_options_before(unsigned option) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < option; ++i) count += kOptionTable[i].type == OptionType::kPath;
+  return count;
+}
+
+// Each has one place for its text: of several settings the last counts.
+constinit char g_paths[path_options_before(kOptionCount)][kMostPath];
+
+bool keep_path(unsigned option, Slice text, int64_t* value) {
+  char* place = g_paths[path_options_before(option)];
+  if (text.size >= kMostPath) return false;
+  memcpy(place, text.start, text.size);
+  place[text.size] = '\0';
+  *value = text.size == 0 ? 0 : reinterpret_cast<int64_t>(place);
+  return true;
+}
+
 bool parse_value(unsigned option, Slice text, int64_t* value) {
   const OptionInfo& info = kOptionTable[option];
-  if (info.type == OptionType::kText) {
-    *value = keep_text(text.start, text.size);
-    return *value != 0 || text.size == 0;
-  }
+  if (info.type == OptionType::kPath) return keep_path(option, text, value);
   for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
     if (!text.is(option_value_name(option, i))) continue;
     *value = i;
@@ -123,6 +138,12 @@ bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value) {
   bool truth = false;
   switch (synonym.how) {
     case SynonymValue::kSame: return parse_value(index_of(synonym.option), text, value);
+    case SynonymValue::kTruth:
+      if (!parse_truth(text, &truth)) return false;
+      *value = truth ? 1 : 0;
+      return true;
+    case SynonymValue::kMegabytes:
+      return parse_digits(text, value) && !__builtin_mul_overflow(*value, int64_t{1} << 20, value);
     case SynonymValue::kReleaseRate:
       if (!parse_millionths(text, value)) return false;
       *value = release_speed::to_ms(static_cast<double>(*value) / kMillion);
@@ -135,11 +156,20 @@ bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value) {
       if (!parse_truth(text, &truth)) return false;
       *value = truth ? -1 : kUnset;
       return true;
+    case SynonymValue::kUnlessZero:
+      if (!parse_digits(text, value)) return false;
+      if (*value == 0) *value = kUnset;
+      return true;
+    case SynonymValue::kTrueUnlessZero:  // what is wrong was said before
+      *value = parse_digits(text, value) && *value != 0 ? 1 : kUnset;
+      return true;
   }
   return false;
 }
 
 const char* expected_of(SynonymValue how) {
+  if (how == SynonymValue::kMegabytes) return "it is a number of MiB";
+  if (how == SynonymValue::kUnlessZero) return "it is a number of bytes";
   return how == SynonymValue::kReleaseRate ? "it is a number from 0 on, 1 is the default" : "it is true or false";
 }
 
@@ -157,14 +187,14 @@ void add_value(Text& text, const OptionInfo& info, int64_t value) {
 void add_expected(Text& text, unsigned option) {
   const OptionInfo& info = kOptionTable[option];
   text.add(info.name).add(" is ");
+  if (info.type == OptionType::kPath) {
+    text.add("a path of at most ").decimal(kMostPath - 1).add(" characters");
+    return;
+  }
   for (int64_t i = 0; *option_value_name(option, i) != '\0'; ++i) {
     text.add(i == 0 ? "" : " or ").add(option_value_name(option, i));
   }
   if (*option_value_name(option, 0) != '\0') return;
-  if (info.type == OptionType::kText) {
-    text.add("a text; all texts together have room for ").decimal(kMostText).add(" characters");
-    return;
-  }
   text.add(info.type == OptionType::kBytes ? "a number of bytes (K, M, G and T may follow) from " : "a number from ");
   add_value(text, info, info.least);
   text.add(" to ");

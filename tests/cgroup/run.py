@@ -128,7 +128,7 @@ def check(program, limit, lib):
         problems.append(f"the summary does not name the limit:\n{output}")
 
     ask = ("import ctypes; n = ctypes.c_uint(); s = ctypes.c_size_t(4); ctypes.CDLL(None).mallctl("
-           "b'arenas.narenas', ctypes.byref(n), ctypes.byref(s), None, 0); print(n.value)")
+           "b'opt.narenas', ctypes.byref(n), ctypes.byref(s), None, 0); print(n.value)")
     quota = ({"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "100000"}, {"cpu.max": "100000 100000"})
     processors = len(os.sched_getaffinity(0))
     try:

@@ -1,11 +1,15 @@
 #include "scripts.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <thread>
 #include <vector>
 
 #include "../unit/support.h"
+#include "acre/acre.h"
+#include "acre/heap.h"
 
 namespace acre::fake_os {
 
@@ -123,6 +127,59 @@ void threads_at_once(Blocks& blocks) {
   for (Blocks& each : theirs) blocks.take(each);
 }
 
+// A heap of its own: what it gives keeps its contents, what it refuses is out of memory, and it can be reset.
+void use_heap(acre_heap_t* heap) {
+  struct Block {
+    unsigned char* start;
+    size_t size;
+  };
+  std::vector<Block> blocks;
+  FAKE_OS_CHECK(acre_heap_malloc(heap, 70 * kKiB * kKiB) != nullptr || errno == ENOMEM);
+  for (size_t size = 16; size < 600 * kKiB; size = size * 3 + 8) {
+    auto* start = static_cast<unsigned char*>(acre_heap_malloc(heap, size));
+    FAKE_OS_CHECK(start != nullptr || errno == ENOMEM);
+    if (start == nullptr) continue;
+    memset(start, static_cast<int>(blocks.size() + 1), size);
+    blocks.push_back({start, size});
+  }
+  for (size_t i = 0; i < blocks.size(); i += 3) {
+    auto* start = static_cast<unsigned char*>(acre_realloc(blocks[i].start, blocks[i].size + 70 * kKiB));
+    if (start == nullptr) continue;
+    FAKE_OS_CHECK(acre_heap_of(start) == heap);
+    blocks[i].start = start;
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    for (size_t at = 0; at < blocks[i].size; at += 99) FAKE_OS_CHECK(blocks[i].start[at] == i + 1);
+    if (i % 2 == 0) acre_free(blocks[i].start);
+  }
+}
+
+void use_heaps(const acre_heap_settings& settings) {
+  for (int i = 0; i < 2; ++i) {
+    acre_heap_t* heap = acre_heap_create(&settings);
+    if (heap == nullptr) continue;
+    use_heap(heap);
+    acre_heap_reset(heap);
+    use_heap(heap);
+    acre_heap_destroy(heap);
+  }
+}
+
+void heaps(Blocks& blocks) {
+  blocks.allocate(100);
+  use_heaps({});
+}
+
+void heaps_in_files(Blocks& blocks) {
+  blocks.allocate(100);
+  for (int failure : {ACRE_HEAP_REFUSE, ACRE_HEAP_FALL_BACK}) {
+    acre_heap_settings settings = {};
+    settings.file = "/tmp";
+    settings.failure = failure;
+    use_heaps(settings);
+  }
+}
+
 }  // namespace
 
 const Script kScripts[] = {
@@ -138,6 +195,8 @@ const Script kScripts[] = {
     {"many_runs", many_runs, false},
     {"threads_one_by_one", threads_one_by_one, true},
     {"threads_at_once", threads_at_once, true},
+    {"heaps", heaps, false},
+    {"heaps_in_files", heaps_in_files, false},
 };
 const size_t kScriptCount = std::size(kScripts);
 

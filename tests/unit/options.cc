@@ -101,7 +101,7 @@ TEST_F(OptionsTest, EveryRange) {
   for (unsigned i = 0; i < kOptionCount; ++i) {
     const OptionInfo& info = kOptionTable[i];
     const auto setting = [&](int64_t value) { return std::string(info.name) + ":" + std::to_string(value); };
-    if (info.type == OptionType::kChoice || info.type == OptionType::kText) continue;
+    if (info.type == OptionType::kChoice || info.type == OptionType::kPath) continue;
     EXPECT_EQ(conf(setting(info.least)), "");
     EXPECT_EQ(option_value(i), info.least);
     EXPECT_EQ(conf(setting(info.most)), "");
@@ -129,6 +129,19 @@ TEST_F(OptionsTest, EveryNamedValue) {
     }
     back_to_defaults();
   }
+}
+
+TEST_F(OptionsTest, APathIsKept) {
+  EXPECT_STREQ(path_of(options().file), "");
+  EXPECT_EQ(conf("file: /mnt/some where ,device:/dev/other"), "");
+  EXPECT_STREQ(path_of(options().file), "/mnt/some where");
+  EXPECT_STREQ(path_of(options().device), "/dev/other");
+  EXPECT_EQ(conf("file:"), "");
+  EXPECT_STREQ(path_of(options().file), "");
+  EXPECT_EQ(conf("file:" + std::string(kMostPath - 1, 'x')), "");
+  EXPECT_EQ(strlen(path_of(options().file)), kMostPath - 1);
+  EXPECT_NE(conf("file:" + std::string(kMostPath, 'y')).find("a path of at most 1023 characters"), std::string::npos);
+  EXPECT_EQ(path_of(options().file)[0], 'x');
 }
 
 TEST_F(OptionsTest, BytesTakeSuffixes) {
@@ -382,6 +395,40 @@ TEST_F(OptionsTest, WrongValuesOfTcmallocsVariables) {
             "acre: TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES: 'x' is ignored: " + std::string(kBytes) + "\n");
   EXPECT_EQ(options().dirty_decay_ms, 10000);
   EXPECT_EQ(options().thread_cache_max, -1);
+}
+
+TEST_F(OptionsTest, TcmallocsSampleParameterAndHeapLimit) {
+  EXPECT_EQ(read_environment({"TCMALLOC_SAMPLE_PARAMETER=0"}), "");
+  EXPECT_FALSE(options().prof);
+  EXPECT_EQ(options().prof_sample, 512 << 10);
+  EXPECT_EQ(read_environment({"TCMALLOC_SAMPLE_PARAMETER=65536", "TCMALLOC_HEAP_LIMIT_MB=100"}), "");
+  EXPECT_TRUE(options().prof);
+  EXPECT_EQ(options().prof_sample, 65536);
+  EXPECT_EQ(options().hard_limit, 100 << 20);
+  back_to_defaults();
+  EXPECT_EQ(read_environment({"TCMALLOC_SAMPLE_PARAMETER=often"}),
+            "acre: TCMALLOC_SAMPLE_PARAMETER: 'often' is ignored: it is a number of bytes\n");
+  EXPECT_FALSE(options().prof);
+}
+
+TEST_F(OptionsTest, SourcesOfMemoryInTcmallocsWords) {
+  EXPECT_EQ(read_environment({"TCMALLOC_SKIP_MMAP=1", "TCMALLOC_SKIP_SBRK=false", "TCMALLOC_DEVMEM_START=16",
+                              "TCMALLOC_DEVMEM_LIMIT=32", "TCMALLOC_DEVMEM_DEVICE=/dev/other",
+                              "TCMALLOC_MEMFS_MALLOC_PATH=/mnt/huge", "TCMALLOC_MEMFS_LIMIT_MB=64",
+                              "TCMALLOC_MEMFS_ABORT_ON_FAIL=yes", "TCMALLOC_MEMFS_IGNORE_MMAP_FAIL=t",
+                              "TCMALLOC_MEMFS_MAP_PRIVATE=1"}), "");
+  EXPECT_FALSE(options().mmap);
+  EXPECT_TRUE(options().sbrk);
+  EXPECT_EQ(options().device_start, 16 << 20);
+  EXPECT_EQ(options().device_limit, 32 << 20);
+  EXPECT_STREQ(path_of(options().device), "/dev/other");
+  EXPECT_STREQ(path_of(options().file), "/mnt/huge");
+  EXPECT_EQ(options().file_limit, 64 << 20);
+  EXPECT_TRUE(options().file_abort && options().file_retry && options().file_private);
+  EXPECT_EQ(read_environment({"TCMALLOC_MEMFS_LIMIT_MB=64M"}),
+            "acre: TCMALLOC_MEMFS_LIMIT_MB: '64M' is ignored: it is a number of MiB\n");
+  EXPECT_EQ(read_environment({"TCMALLOC_MEMFS_LIMIT_MB=999999999999999"}),
+            "acre: TCMALLOC_MEMFS_LIMIT_MB: '999999999999999' is ignored: it is a number of MiB\n");
 }
 
 TEST_F(OptionsFile, TcmallocsVariablesStandBetweenTheFileAndAcresOwn) {

@@ -100,6 +100,17 @@ TEST_F(Properties, TheBoundOfThreadCachesIsTheOption) {
   EXPECT_EQ(options().thread_cache_max, 1234567);
 }
 
+TEST_F(Properties, TheHeapLimitIsTheHardLimit) {
+  EXPECT_EQ(get("tcmalloc.heap_limit_mb"), 0u);
+  EXPECT_EQ(acre_set_property("tcmalloc.heap_limit_mb", 4000), 1);
+  EXPECT_EQ(options().hard_limit, int64_t{4000} << 20);
+  EXPECT_EQ(get("tcmalloc.heap_limit_mb"), 4000u);
+  EXPECT_EQ(acre_set_property("tcmalloc.heap_limit_mb", (size_t{kMostBytes} >> 20) + 1), 0);
+  EXPECT_EQ(acre_set_property("tcmalloc.heap_limit_mb", SIZE_MAX), 0);
+  EXPECT_EQ(acre_set_property("tcmalloc.heap_limit_mb", 0), 1);
+  EXPECT_EQ(options().hard_limit, 0);
+}
+
 TEST_F(Properties, AggressiveDecommitIsADecayTimeOfZero) {
   EXPECT_EQ(get("tcmalloc.aggressive_memory_decommit"), 0u);
   EXPECT_EQ(acre_set_property("tcmalloc.aggressive_memory_decommit", 5), 1);
@@ -217,6 +228,24 @@ TEST_F(Properties, BlocksBySize) {
   EXPECT_EQ(after.by_size[15] - before.by_size[15], 10u);
   EXPECT_EQ(after.by_size[26] - before.by_size[26], 1u);
   for (void* block : blocks) acre_free(block);
+}
+
+// What the heap profiler samples lies in runs of its own.
+TEST_F(Properties, SampledBlocksAreInTheCensus) {
+  bool on = true;
+  ASSERT_EQ(acre_mallctl("prof.active", nullptr, nullptr, &on, sizeof on), 0);
+  size_t every_block = 0;
+  ASSERT_EQ(acre_mallctl("prof.reset", nullptr, nullptr, &every_block, sizeof every_block), 0);
+  const census::BlockSizes before = census::block_sizes();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(acre_malloc(3000));
+  EXPECT_GE(census::block_sizes().blocks - before.blocks, 990u);
+  size_t bytes = 0;
+  acre_ranges([](void* sum, uintptr_t, size_t more, int, double) { *static_cast<size_t*>(sum) += more; }, &bytes);
+  EXPECT_EQ(bytes, get("generic.heap_size"));
+  for (void* block : blocks) acre_free(block);
+  on = false;
+  ASSERT_EQ(acre_mallctl("prof.active", nullptr, nullptr, &on, sizeof on), 0);
 }
 
 struct Ranges {

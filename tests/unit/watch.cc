@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "heap/explicit.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "support.h"
@@ -149,6 +150,41 @@ TEST_F(Watch, LargeAndHugeBlocks) {
   void* block = acre_malloc(100000);
   EXPECT_TRUE(live_.empty());
   acre_free(block);
+}
+
+TEST_F(Watch, BlocksOfExplicitArenas) {
+  ExplicitArena* arena = arenas::create({});
+  watch_every(0);
+  std::vector<void*> blocks;
+  for (size_t bytes : {size_t{1}, size_t{1000}, size_t{32768}, size_t{32769}, size_t{1} << 20, size_t{65} << 20}) {
+    for (size_t alignment : {1, 64, 16384}) {
+      void* block = arenas::allocate_in(*arena, bytes, alignment, true);
+      ASSERT_NE(block, nullptr);
+      blocks.push_back(block);
+      ASSERT_EQ(live_.size(), blocks.size());
+      EXPECT_TRUE(is_seen(block));
+      EXPECT_GE(live_[Log::last].second, bytes);
+      EXPECT_LE(live_[Log::last].second, acre_malloc_usable_size(block));
+      EXPECT_TRUE(is_aligned(address_of(block), alignment));
+      EXPECT_TRUE(test::all_zero(block, bytes));
+      memset(block, 0x11, acre_malloc_usable_size(block));
+      EXPECT_EQ(explicit_arena_of(find_block(block)), arena);
+    }
+  }
+  EXPECT_EQ(live_[1].second, size_of_class(class_of_size(1)));
+  acre_free(blocks[0]);
+  EXPECT_FALSE(is_seen(blocks[0]));
+  auto* grown = static_cast<unsigned char*>(acre_realloc(blocks[3], 5000));
+  EXPECT_FALSE(is_seen(blocks[3]));
+  EXPECT_EQ(grown[999], 0x11);
+  EXPECT_TRUE(is_seen(grown));
+  EXPECT_EQ(live_.size(), blocks.size() - 1);
+  arenas::reset(*arena);
+  EXPECT_TRUE(live_.empty()) << "a reset frees all";
+  Log::gap = 1;  // not seen
+  arenas::allocate_in(*arena, 100, 1, false);
+  EXPECT_TRUE(live_.empty());
+  arenas::destroy(*arena);
 }
 
 TEST_F(Watch, FreesAreToldInOtherThreadsAndAfterTheEnd) {

@@ -1,0 +1,106 @@
+// Explicit arenas: those that the program makes, for blocks that shall lie together, keep to a limit, or go all at once.
+//
+// No thread is bound to one, and nothing of it lies in a thread's cache: its private lists are those of heaps of its
+// own, which a thread takes for the time of one allocation, as those of threads at their end are (registry.h). Its
+// blocks are freed by free() like any others, but without an outbox: straight to the run's remote word. So when an arena
+// is reset no thread holds anything of it but the program's pointers.
+//
+// An arena that was destroyed is kept for the next that is made. So to make one costs no system call.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/lookup.h"
+#include "slab/arena.h"
+
+namespace acre {
+
+struct ExplicitArena {
+  Arena arena;                             // first member: a run's home leads here
+  std::atomic<Heap*> at_hand{nullptr};     // a heap that nobody uses
+  Mutex lock{Rank::kHeaps};
+  Heap* idle ACRE_GUARDED_BY(lock) = nullptr;   // more of them, through next_late
+  Heap* heaps ACRE_GUARDED_BY(lock) = nullptr;  // all, through next
+  std::atomic<bool> in_use{false};
+  ExplicitArena* next_spare = nullptr;
+  char name[32] = {};
+  Source source;                           // arena.pages has it unless it is none
+};
+
+inline ExplicitArena* explicit_arena_of(Arena* arena) {
+  return arena != nullptr && arena->is_explicit ? reinterpret_cast<ExplicitArena*>(arena) : nullptr;
+}
+// The explicit arena that a block is of, if any.
+inline ExplicitArena* explicit_arena_of(const Found& found) {
+  if (found.slab == nullptr) return explicit_arena_of(arena_of(found.run));
+  return ACRE_LIKELY(!found.slab->is_explicit) ? nullptr : explicit_arena_of(arena_of(found.slab));
+}
+
+namespace arenas {
+
+struct ArenaSettings {
+  static constexpr int64_t kAsOptions = -2;
+
+  const char* name = "";
+  size_t limit = SIZE_MAX;               // bytes in runs in use and huge blocks
+  int64_t dirty_decay_ms = kAsOptions;
+  int64_t muzzy_decay_ms = kAsOptions;
+  extent_hooks_t* hooks = nullptr;       // where its memory comes from; they have to live as long as the arena
+  const FileSettings* file = nullptr;    // or this
+  OnFailure on_failure = OnFailure::kRefuse;
+};
+
+// Null when memory is refused, or the file.
+ExplicitArena* create(const ArenaSettings& settings);
+
+// Frees all blocks of the arena. Nobody may use it, or blocks of it, at the same time; afterwards pointers to them are
+// foreign. destroy: the arena is gone, too.
+void reset(ExplicitArena& arena);
+void destroy(ExplicitArena& arena);
+
+// n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure. Any thread.
+void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed);
+
+// As realloc for p != null, n != 0; the block that is returned is in this arena, wherever p is.
+void* reallocate_in(ExplicitArena& arena, void* p, size_t n);
+
+// Bytes in its runs in use, free blocks in them included, and in its huge blocks.
+size_t bytes_in_use(const ExplicitArena& arena);
+
+// Whoever changes the hooks has to see to it that the new ones can take back what the old ones gave. null: none.
+void set_hooks(ExplicitArena& arena, extent_hooks_t* hooks);
+
+// At most 31 characters of it.
+void set_name(ExplicitArena& arena, const char* name);
+
+// --- By number, as ctl and MALLOCX_ARENA name arenas. The automatic ones come first. -------------------------------
+
+inline constexpr unsigned kMostNumbered = 1024;                    // explicit arenas with a number at the same time
+inline constexpr unsigned kMostNumbers = kMostArenas + kMostNumbered;
+inline constexpr unsigned kNoNumber = UINT32_MAX;
+
+// Places for figures of arenas: one a number, and one for all that have none.
+inline constexpr unsigned kFigures = kMostNumbers + 1;
+constexpr unsigned figures_of(unsigned number) { return number == kNoNumber ? kMostNumbers : number; }
+
+// Numbers below this may be those of arenas; it is no arena's.
+unsigned numbers();
+
+// Gives the arena a number, the least that is free; kNoNumber if there is none.
+unsigned give_number(ExplicitArena& arena);
+
+// The explicit arena with this number, or null.
+ExplicitArena* explicit_at(size_t number);
+
+// As above. The number of an automatic arena: as malloc does it, in the calling thread's own. Of no arena: refused.
+void* allocate_in(unsigned number, size_t n, size_t alignment, bool zeroed);
+
+void explicit_before_fork();
+void explicit_sources_before_fork();  // later, by the order of locks
+void explicit_after_fork_in_parent();
+void explicit_after_fork_in_child();
+
+}  // namespace arenas
+}  // namespace acre

@@ -1,0 +1,131 @@
+// Files that memory comes from.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/syscall.h"
+#include "base/text.h"
+#include "os/os.h"
+
+#ifndef HUGETLBFS_MAGIC
+#define HUGETLBFS_MAGIC 0x958458f6
+#endif
+
+namespace acre::os {
+
+namespace {
+
+#if ACRE_TESTING
+bool granted() { return testing::granted(); }
+#else
+constexpr bool granted() { return true; }
+#endif
+
+// Many programs count on the low numbers, and close them.
+constexpr int kLeastDescriptor = 100;
+
+bool failed(long result) { return result < 0 && result > -4096; }
+long as_long(const void* p) { return reinterpret_cast<long>(p); }
+
+long open_path(const char* path, int flags) {
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), flags | O_RDWR | O_CLOEXEC | O_NOCTTY, 0600);
+}
+
+// Where there is no O_TMPFILE: a name that is taken away at once.
+long open_nameless(const char* folder) {
+  const long fd = open_path(folder, O_TMPFILE);
+  if (!failed(fd) || fd == -ENOENT || fd == -ENOTDIR) return fd;
+  for (unsigned i = 0; i < 1000; ++i) {
+    Line<1200> name;
+    name.add(folder).add("/.acre-").decimal(static_cast<uint64_t>(getpid())).add('-').decimal(i);
+    const long made = open_path(name.c_str(), O_CREAT | O_EXCL);
+    if (made == -EEXIST) continue;
+    if (!failed(made)) raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(name.c_str()), 0);
+    return made;
+  }
+  return -EEXIST;
+}
+
+long open_kind(const char* path, FileKind kind) {
+  if (kind == FileKind::kDevice) return open_path(path, 0);
+  const long fd = open_nameless(path);
+  return fd == -ENOENT || fd == -ENOTDIR ? open_path(path, O_CREAT) : fd;
+}
+
+// fstat itself is a different system call on each machine; this one is the C library's, and a plain call of the system.
+bool identify(int descriptor, struct stat* facts) {
+  const int saved_errno = errno;
+  const bool done = fstat(descriptor, facts) == 0;
+  errno = saved_errno;
+  return done;
+}
+
+}  // namespace
+
+OpenFile open_to_map(const char* path, FileKind kind) {
+  OpenFile file;
+  long fd = open_kind(path, kind);
+  if (failed(fd)) return file;
+  const long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
+  if (!failed(high)) {
+    raw_syscall(SYS_close, fd);
+    fd = high;
+  }
+  file.descriptor = static_cast<int>(fd);
+  struct stat facts;
+  if (!identify(file.descriptor, &facts)) {
+    close_file(file);
+    return {};
+  }
+  file.identity = {facts.st_dev, facts.st_ino};
+  file.is_empty = facts.st_size == 0;
+  struct statfs system;
+  file.has_huge_pages = raw_syscall(SYS_fstatfs, fd, as_long(&system)) == 0 &&
+                        static_cast<unsigned long>(system.f_type) == HUGETLBFS_MAGIC;
+  return file;
+}
+
+void close_file(const OpenFile& file) {
+  if (is_still(file)) raw_syscall(SYS_close, file.descriptor);
+}
+
+bool is_still(const OpenFile& file) {
+  struct stat facts;
+  if (file.descriptor < 0 || !identify(file.descriptor, &facts)) return false;
+  return file.identity == FileIdentity{facts.st_dev, facts.st_ino};
+}
+
+bool allocate_in_file(const OpenFile& file, uint64_t offset, size_t bytes) {
+  if (!granted()) return false;
+  long result;
+  do {
+    result = raw_syscall(SYS_fallocate, file.descriptor, 0, static_cast<long>(offset), static_cast<long>(bytes));
+  } while (result == -EINTR);
+  return result == 0;
+}
+
+bool extend_file(const OpenFile& file, uint64_t end) {
+  struct stat facts;
+  if (!identify(file.descriptor, &facts)) return false;
+  if (static_cast<uint64_t>(facts.st_size) >= end) return true;
+  return raw_syscall(SYS_ftruncate, file.descriptor, static_cast<long>(end)) == 0;
+}
+
+bool punch_hole(const OpenFile& file, uint64_t offset, size_t bytes) {
+  return raw_syscall(SYS_fallocate, file.descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<long>(offset), static_cast<long>(bytes)) == 0;
+}
+
+bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offset, Sharing sharing) {
+  if (!granted()) return false;
+  const int flags = MAP_FIXED | (sharing == Sharing::kPrivate ? MAP_PRIVATE : MAP_SHARED);
+  return !failed(raw_syscall(SYS_mmap, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags,
+                             file.descriptor, static_cast<long>(offset)));
+}
+
+}  // namespace acre::os

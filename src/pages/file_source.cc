@@ -1,0 +1,178 @@
+#include "pages/file_source.h"
+
+#include <new>
+
+#include "pages/metadata.h"
+
+namespace acre {
+
+namespace {
+
+constexpr unsigned kRecordsAtATime = 16;
+constexpr unsigned kRecordsPerPut = 2;  // a part and what is left of a longer one
+
+bool overlap(Address start, size_t bytes, Address other, size_t other_bytes) {
+  return start < other + other_bytes && other < start + bytes;
+}
+
+}  // namespace
+
+bool FileSource::open(const FileSettings& settings) {
+  file_ = os::open_to_map(settings.path, settings.kind);
+  if (!is_open()) return false;
+  if (settings.kind == os::FileKind::kMemory && !file_.is_empty) {
+    close();
+    return false;
+  }
+  settings_ = settings;
+  settings_.path = "";  // the caller's
+  inherited_ = false;
+  Lock lock(lock_);
+  used_end_ = settings.start;
+  return true;
+}
+
+void FileSource::close() {
+  os::close_file(file_);
+  file_ = {};
+  Lock lock(lock_);
+  while (Part* part = parts_) {
+    parts_ = part->next;
+    drop(part);
+  }
+}
+
+FileSource::Part* FileSource::take_record() {
+  Part* part = spare_;
+  spare_ = part->next;
+  --spare_count_;
+  *part = {};
+  return part;
+}
+
+void FileSource::drop(Part* part) {
+  part->next = spare_;
+  spare_ = part;
+  ++spare_count_;
+}
+
+bool FileSource::have_records() {
+  {
+    Lock lock(lock_);
+    if (spare_count_ >= kRecordsPerPut) return true;
+  }
+  auto* records = static_cast<Part*>(metadata::allocate(kRecordsAtATime * sizeof(Part)));
+  if (records == nullptr) return false;
+  Lock lock(lock_);
+  for (unsigned i = 0; i < kRecordsAtATime; ++i) drop(new (records + i) Part);
+  return true;
+}
+
+// A part that is not in use and is long enough, the first of them, or one at the end.
+FileSource::Part* FileSource::claim(Address start, size_t bytes) {
+  if (spare_count_ < kRecordsPerPut) return nullptr;
+  Part** end = &parts_;
+  for (Part* part = parts_; part != nullptr; end = &part->next, part = part->next) {
+    if (part->start != 0 || part->bytes < bytes) continue;
+    if (part->bytes > bytes) {
+      Part* rest = take_record();
+      *rest = {part->offset + bytes, part->bytes - bytes, 0, part->zero, part->next};
+      part->next = rest;
+      part->bytes = bytes;
+    }
+    part->start = start;
+    return part;
+  }
+  if (bytes > settings_.end || used_end_ > settings_.end - bytes) return nullptr;
+  Part* part = take_record();
+  *part = {used_end_, bytes, start, settings_.kind == os::FileKind::kMemory, nullptr};
+  used_end_ += bytes;
+  *end = part;
+  return part;
+}
+
+FileSource::Put FileSource::map(const Part& part) {
+  if (settings_.kind == os::FileKind::kMemory) {
+    // Pages of a tmpfs take space even if they are only there to be copied; a hugetlbfs reserves it with the mapping.
+    const bool reserved = file_.has_huge_pages && settings_.sharing == os::Sharing::kPrivate;
+    const bool room = reserved ? os::extend_file(file_, part.offset + part.bytes)
+                               : os::allocate_in_file(file_, part.offset, part.bytes);
+    if (!room) return Put::kRefused;
+  }
+  if (!os::map_file_at(pointer_to(part.start), part.bytes, file_, part.offset, settings_.sharing)) return Put::kRefused;
+  return part.zero ? Put::kZeroed : Put::kUnknown;
+}
+
+FileSource::Put FileSource::put(Address start, size_t bytes) {
+  if (inherited_ && settings_.sharing == os::Sharing::kShared) return Put::kRefused;
+  if (!os::is_still(file_) || !have_records()) return Put::kRefused;
+  Part part;
+  {
+    Lock lock(lock_);
+    const Part* claimed = claim(start, bytes);
+    if (claimed == nullptr) return Put::kRefused;
+    part = *claimed;
+  }
+  const Put result = map(part);
+  if (result == Put::kRefused) take_away(start, bytes);
+  return result;
+}
+
+void FileSource::take_away(Address start, size_t bytes) {
+  uint64_t offset = UINT64_MAX;
+  {
+    Lock lock(lock_);
+    for (const Part* part = parts_; part != nullptr; part = part->next) {
+      if (part->start == start && part->bytes == bytes) offset = part->offset;
+    }
+  }
+  if (offset == UINT64_MAX) return;
+  const bool memory = settings_.kind == os::FileKind::kMemory;
+  const bool punched = memory && !inherited_ && os::is_still(file_) && os::punch_hole(file_, offset, bytes);
+  const bool zero = punched || (memory && settings_.sharing == os::Sharing::kPrivate);  // which writes nothing
+  Lock lock(lock_);
+  Part* before = nullptr;
+  for (Part* part = parts_; part != nullptr; before = part, part = part->next) {
+    if (part->start != start || part->bytes != bytes) continue;
+    part->start = 0;
+    part->zero = zero;
+    if (part->next != nullptr && part->next->start == 0 && part->next->offset == part->offset + part->bytes) {
+      Part* after = part->next;
+      part->bytes += after->bytes;
+      part->zero &= after->zero;
+      part->next = after->next;
+      drop(after);
+    }
+    if (before != nullptr && before->start == 0 && before->offset + before->bytes == part->offset) {
+      before->bytes += part->bytes;
+      before->zero &= part->zero;
+      before->next = part->next;
+      drop(part);
+    }
+    return;
+  }
+}
+
+bool FileSource::holds_pages(Address start, size_t bytes) {
+  const bool returns_pages = settings_.kind == os::FileKind::kMemory &&
+                             settings_.sharing == os::Sharing::kPrivate && !file_.has_huge_pages;
+  if (!is_open() || returns_pages) return false;
+  Lock lock(lock_);
+  for (const Part* part = parts_; part != nullptr; part = part->next) {
+    if (part->start != 0 && overlap(start, bytes, part->start, part->bytes)) return true;
+  }
+  return false;
+}
+
+void FileSource::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (is_open()) inherited_ = true;
+  if (is_open() && settings_.sharing == os::Sharing::kShared) {
+    for (const Part* part = parts_; part != nullptr && os::is_still(file_); part = part->next) {
+      if (part->start == 0 || settings_.kind != os::FileKind::kMemory) continue;
+      os::map_file_at(pointer_to(part->start), part->bytes, file_, part->offset, os::Sharing::kPrivate);
+    }
+  }
+  lock_.after_fork_in_child();
+}
+
+}  // namespace acre

@@ -1,0 +1,74 @@
+// Memory from a file or a device: parts of it, mapped over addresses that were reserved for them.
+//
+// Space in the file system is allocated before a part is used, so that a full one refuses and no access ends in SIGBUS.
+// What is mapped privately never reaches the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/mutex.h"
+#include "os/os.h"
+
+namespace acre {
+
+struct FileSettings {
+  const char* path = "";
+  os::FileKind kind = os::FileKind::kMemory;
+  os::Sharing sharing = os::Sharing::kShared;
+  uint64_t start = 0;           // bytes: offset of the first part
+  uint64_t end = UINT64_MAX;    // none goes beyond it
+};
+
+class FileSource {
+ public:
+  // False, with nothing opened: the file cannot be had, or is no empty one.
+  bool open(const FileSettings& settings);
+  // All parts must have been taken away.
+  void close();
+  bool is_open() const { return file_.descriptor >= 0; }
+
+  enum class Put : uint8_t { kRefused, kZeroed, kUnknown };  // the second and third: what the memory holds
+  // Maps a part of the file over [start, start + bytes), which the caller has mapped; multiples of 2 MiB. Refused: the
+  // caller's mapping may be gone.
+  Put put(Address start, size_t bytes);
+
+  // If put() was called with these addresses: that part is no longer mapped.
+  void take_away(Address start, size_t bytes);
+
+  // Whether memory at these addresses is a part whose pages cannot be returned one by one: the file would have to have
+  // space for them again, or they are never zero.
+  bool holds_pages(Address start, size_t bytes);
+
+  void before_fork() { lock_.before_fork(); }
+  void after_fork_in_parent() { lock_.after_fork_in_parent(); }
+  // The file is the parent's. What it shares the child maps privately, so that it cannot harm the parent, and gets no
+  // more of.
+  void after_fork_in_child();
+
+ private:
+  struct Part {
+    uint64_t offset = 0;
+    size_t bytes = 0;
+    Address start = 0;   // 0: not in use
+    bool zero = true;    // not in use: it reads as zeroes
+    Part* next = nullptr;
+  };
+
+  Part* claim(Address start, size_t bytes) ACRE_REQUIRES(lock_);
+  Part* take_record() ACRE_REQUIRES(lock_);
+  bool have_records();
+  void drop(Part* part) ACRE_REQUIRES(lock_);
+  Put map(const Part& part);
+
+  os::OpenFile file_;
+  FileSettings settings_;
+  bool inherited_ = false;  // by the child of a fork
+  Mutex lock_{Rank::kFile};
+  Part* parts_ ACRE_GUARDED_BY(lock_) = nullptr;  // lowest offset first
+  Part* spare_ ACRE_GUARDED_BY(lock_) = nullptr;
+  unsigned spare_count_ ACRE_GUARDED_BY(lock_) = 0;
+  uint64_t used_end_ ACRE_GUARDED_BY(lock_) = 0;  // parts begin below
+};
+
+}  // namespace acre

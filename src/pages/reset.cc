@@ -1,0 +1,126 @@
+// What only explicit arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
+// to a limit.
+#include "os/os.h"
+#include "pages/huge_pages.h"
+#include "pages/limit.h"
+#include "pages/page_heap.h"
+
+namespace acre {
+
+void PageHeap::keep_chunks() { keeps_chunks_ = true; }
+
+void PageHeap::set_limit(size_t pages) {
+  Lock lock(lock_);
+  limit_ = pages;
+  count_huge(huge_hint_);
+}
+
+void PageHeap::count_huge(size_t pages) {
+  __atomic_store_n(&huge_hint_, pages, __ATOMIC_RELAXED);
+  most_used_ = limit_ == SIZE_MAX ? SIZE_MAX : limit_ - smaller(limit_, pages);
+}
+
+bool PageHeap::charge_huge(size_t pages) {
+  Lock lock(lock_);
+  if (over_limit(pages)) return false;
+  count_huge(huge_hint_ + pages);
+  return true;
+}
+
+void PageHeap::discharge_huge(size_t pages) {
+  Lock lock(lock_);
+  count_huge(huge_hint_ - pages);
+}
+
+void PageHeap::add_huge(Run* run) {
+  Lock lock(lock_);
+  huge_.add(run);
+}
+
+void PageHeap::remove_huge(Run* run) {
+  Lock lock(lock_);
+  huge_.remove(run);
+}
+
+Run* PageHeap::oldest_huge() {
+  Lock lock(lock_);
+  return huge_.oldest();
+}
+
+void PageHeap::keep_chunk(Run* record, Address start, size_t bytes) {
+  record->base = start;
+  record->pages = bytes >> kPageShift;
+  Run** at = &chunks_;
+  while (*at != nullptr && (*at)->base < start) at = &(*at)->node.next;
+  record->node.next = *at;
+  *at = record;
+}
+
+// Free runs of neighbouring chunks may have coalesced, so that a run may reach into the next chunk. Pages that a purge
+// has in its hands are in no run.
+Run* PageHeap::used_runs() {
+  for (;; os::yield()) {
+    Lock lock(lock_);
+    if (purging_.oldest() != nullptr) continue;
+    Run* used = nullptr;
+    Address at = 0;
+    for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
+      at = larger(at, chunk->base);
+      while (at < chunk->end()) {
+        Run* run = g_page_map.find(pointer_to(at));
+        at = run->end();
+        if (run->kind == RunKind::kFree) continue;
+        run->node.next = used;
+        used = run;
+      }
+    }
+    return used;
+  }
+}
+
+// A run crosses no multiple of kLinkReach, and so what is longer becomes several.
+void PageHeap::add_chunk(Address start, size_t bytes) {
+  for (size_t part; bytes != 0; start += part, bytes -= part) {
+    part = smaller(bytes, align_down(start, window::kLinkReach) + window::kLinkReach - start);
+    if (!reserve_headers()) return;  // lost: address space
+    Lock lock(lock_);
+    if (header_count_ < kHeadersPerOperation) return;
+    Run* run = take_header();
+    limit::take_in_any_case(part);
+    insert_chunk(run, take_header(), {start, part, false});
+  }
+}
+
+void PageHeap::release_chunks() {
+  Run* chunks = nullptr;
+  for (;; os::yield()) {
+    Lock lock(lock_);
+    if (purging_.oldest() != nullptr) continue;
+    Address at = 0;
+    for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
+      at = larger(at, chunk->base);
+      huge_pages::forget({chunk->base, chunk->end()});
+      while (at < chunk->end()) {
+        Run* run = g_page_map.find(pointer_to(at));
+        at = run->end();
+        counts_.obtained -= run->pages;
+        if (run->holds != Holds::kClean) limit::give_back(run->bytes());
+        remove_free(run);
+        drop_header(run);
+      }
+    }
+    chunks = chunks_;
+    chunks_ = nullptr;
+    break;
+  }
+  while (chunks != nullptr) {
+    Run* record = chunks;
+    chunks = record->node.next;
+    const window::Chunk chunk{record->base, record->bytes()};
+    source() == nullptr ? window::release(chunk) : source()->release_chunk(chunk);
+    Lock lock(lock_);
+    drop_header(record);
+  }
+}
+
+}  // namespace acre

@@ -1,0 +1,613 @@
+// pages/source, pages/file_source: memory from files, devices, hooks and the data segment.
+#include "pages/source.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "acre/acre.h"
+#include "heap/explicit.h"
+#include "pages/limit.h"
+#include "pages/page_map.h"
+#include "support.h"
+#include "tables/options.h"
+
+namespace acre {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// A folder of the test's own, with a file system of this type mounted on it; empty() if that is not allowed.
+class Folder {
+ public:
+  explicit Folder(const char* type = nullptr, const char* settings = "") {
+    char name[] = "/tmp/acre-sources-XXXXXX";
+    path_ = mkdtemp(name);
+    if (type == nullptr) return;
+    mounted_ = mount("acre", path_.c_str(), type, 0, settings) == 0;
+    if (!mounted_) remove();
+  }
+  ~Folder() { remove(); }
+  bool empty() const { return path_.empty(); }
+  const char* c_str() const { return path_.c_str(); }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+  size_t used() const {
+    struct statfs facts;
+    if (statfs(c_str(), &facts) != 0) return 0;
+    return (facts.f_blocks - facts.f_bfree) * static_cast<size_t>(facts.f_bsize);
+  }
+  size_t names() const {
+    const std::string count = "test $(ls -A " + path_ + " | wc -l) = ";
+    for (int i = 0; i < 100; ++i) {
+      if (system((count + std::to_string(i)).c_str()) == 0) return static_cast<size_t>(i);
+    }
+    return 100;
+  }
+
+ private:
+  void remove() {
+    if (path_.empty()) return;
+    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
+    unlink((path_ + "/file").c_str());
+    rmdir(path_.c_str());
+    path_.clear();
+  }
+  std::string path_;
+  bool mounted_ = false;
+};
+
+struct Maker {
+  FileSettings file;
+  OnFailure on_failure = OnFailure::kRefuse;
+
+  explicit Maker(const char* path) { file.path = path; }
+  ExplicitArena* make() {
+    arenas::ArenaSettings settings;
+    settings.file = &file;
+    settings.on_failure = on_failure;
+    return arenas::create(settings);
+  }
+};
+
+void* allocate(ExplicitArena* arena, size_t n, bool zeroed = false) {
+  return arenas::allocate_in(*arena, n, 1, zeroed);
+}
+
+// How many blocks the arena gives; all their pages are written.
+std::vector<unsigned char*> fill_up(ExplicitArena* arena, size_t n, size_t most = SIZE_MAX) {
+  std::vector<unsigned char*> blocks;
+  while (blocks.size() < most) {
+    auto* p = static_cast<unsigned char*>(allocate(arena, n));
+    if (p == nullptr) break;
+    memset(p, static_cast<int>(blocks.size() % 251 + 1), n);
+    blocks.push_back(p);
+  }
+  return blocks;
+}
+void expect_contents(const std::vector<unsigned char*>& blocks, size_t n) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    for (size_t at = 0; at < n; at += 512) ASSERT_EQ(blocks[i][at], i % 251 + 1) << "block " << i;
+  }
+}
+
+// Whether the page is mapped from a file with this text in its path, by /proc/self/maps.
+bool is_mapped_from(const void* p, const char* text) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long from, to;
+    if (sscanf(line.c_str(), "%lx-%lx", &from, &to) == 2 && address_of(p) - from < to - from) {
+      return line.find(text) != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST(FileSources, BlocksLieInAFileWithoutAName) {
+  Folder folder;
+  ExplicitArena* arena = Maker(folder.c_str()).make();
+  ASSERT_NE(arena, nullptr);
+  EXPECT_EQ(folder.names(), 0u);
+  for (size_t n : {size_t{100}, size_t{5000}, size_t{300000}, 100 * kMiB}) {
+    void* p = allocate(arena, n, true);
+    ASSERT_NE(p, nullptr);
+    EXPECT_TRUE(is_mapped_from(p, folder.c_str())) << n;
+    EXPECT_TRUE(test::all_zero(p, n));
+    memset(p, 1, n);
+    acre_free(p);
+    p = allocate(arena, n, true);
+    EXPECT_TRUE(test::all_zero(p, n)) << "the second time";
+  }
+  EXPECT_FALSE(is_mapped_from(acre_malloc(100), folder.c_str()));
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, ReallocKeepsContentsAndPlace) {
+  Folder folder;
+  ExplicitArena* arena = Maker(folder.c_str()).make();
+  auto* p = static_cast<unsigned char*>(allocate(arena, 1000));
+  memset(p, 9, 1000);
+  for (size_t n : {5000 * size_t{10}, 5 * kMiB, 20 * kMiB, 70 * kMiB, 90 * kMiB, 66 * kMiB, kMiB, size_t{1000}}) {
+    p = static_cast<unsigned char*>(acre_realloc(p, n));
+    ASSERT_NE(p, nullptr) << n;
+    EXPECT_TRUE(is_mapped_from(p, folder.c_str())) << n;
+    EXPECT_EQ(std::count(p, p + 1000, 9), 1000);
+  }
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, ANamedFileIsMadeAndHasToBeEmpty) {
+  Folder folder;
+  const std::string name = folder / "file";
+  ExplicitArena* arena = Maker(name.c_str()).make();
+  ASSERT_NE(arena, nullptr);
+  EXPECT_TRUE(is_mapped_from(allocate(arena, 100), name.c_str()));
+  EXPECT_EQ(Maker(name.c_str()).make(), nullptr) << "it has contents";
+  arenas::destroy(*arena);
+  EXPECT_EQ(Maker("/no/such/folder").make(), nullptr);
+}
+
+TEST(FileSources, ALimitRefusesOrFallsBack) {
+  Folder folder;
+  for (OnFailure on_failure : {OnFailure::kRefuse, OnFailure::kFallBack}) {
+    Maker maker(folder.c_str());
+    maker.file.end = 16 * kMiB;
+    maker.on_failure = on_failure;
+    ExplicitArena* arena = maker.make();
+    const auto blocks = fill_up(arena, 100000, 64 * kMiB / 100000);
+    if (on_failure == OnFailure::kRefuse) {
+      EXPECT_LE(blocks.size() * 100000, 16 * kMiB);
+      EXPECT_GE(blocks.size() * 100000, 15 * kMiB);
+    } else {
+      EXPECT_EQ(blocks.size(), 64 * kMiB / 100000);
+      EXPECT_FALSE(is_mapped_from(blocks.back(), folder.c_str()));
+    }
+    EXPECT_TRUE(is_mapped_from(blocks.front(), folder.c_str()));
+    expect_contents(blocks, 100000);
+    void* huge = allocate(arena, 80 * kMiB);
+    EXPECT_EQ(huge == nullptr, on_failure == OnFailure::kRefuse);
+    arenas::destroy(*arena);
+  }
+}
+
+TEST(FileSourcesDeath, ALimitMayEndTheProgram) {
+  Folder folder;
+  Maker maker(folder.c_str());
+  maker.file.end = 4 * kMiB;
+  maker.on_failure = OnFailure::kAbort;
+  ExplicitArena* arena = maker.make();
+  EXPECT_DEATH(fill_up(arena, 100000), "gives no more memory");
+  arenas::destroy(*arena);
+}
+
+// The working set is four times what the file system has.
+TEST(FileSources, AFullTmpfsRefusesAndNothingIsLost) {
+  Folder folder("tmpfs", "size=16m");
+  if (folder.empty()) GTEST_SKIP() << "may not mount";
+  for (size_t n : {size_t{1000}, size_t{100000}, 3 * kMiB}) {
+    ExplicitArena* arena = Maker(folder.c_str()).make();
+    const auto blocks = fill_up(arena, n);
+    EXPECT_GE(blocks.size() * n, 12 * kMiB) << n;
+    EXPECT_LE(blocks.size() * n, 16 * kMiB) << n;
+    expect_contents(blocks, n);
+    for (unsigned char* p : blocks) acre_free(p);
+    acre_malloc_trim(0);
+    EXPECT_GE(fill_up(arena, n).size() * n, 12 * kMiB) << "pages of the file stay in it while it is the arena's";
+    arenas::destroy(*arena);
+    EXPECT_LE(folder.used(), kMiB) << "and go with the arena";
+  }
+}
+
+TEST(FileSources, AWorkingSetOfFourTimesATmpfs) {
+  Folder folder("tmpfs", "size=16m");
+  if (folder.empty()) GTEST_SKIP() << "may not mount";
+  Maker maker(folder.c_str());
+  maker.on_failure = OnFailure::kFallBack;
+  ExplicitArena* arena = maker.make();
+  for (int round = 0; round < 3; ++round) {
+    const auto blocks = fill_up(arena, 20000, 64 * kMiB / 20000);
+    ASSERT_EQ(blocks.size(), 64 * kMiB / 20000);
+    expect_contents(blocks, 20000);
+    EXPECT_EQ(round != 0 || is_mapped_from(blocks.front(), folder.c_str()), true);
+    if (round == 1) arenas::reset(*arena);
+    if (round != 1) {
+      for (unsigned char* p : blocks) acre_free(p);
+    }
+    acre_malloc_trim(0);
+  }
+  arenas::destroy(*arena);
+  EXPECT_LE(folder.used(), kMiB);
+}
+
+TEST(FileSources, HugeBlocksGiveTheirSpaceBack) {
+  Folder folder("tmpfs", "size=256m");
+  if (folder.empty()) GTEST_SKIP() << "may not mount";
+  ExplicitArena* arena = Maker(folder.c_str()).make();
+  for (int round = 0; round < 5; ++round) {
+    std::vector<void*> blocks;
+    for (size_t n : {70 * kMiB, 90 * kMiB, 66 * kMiB}) {
+      blocks.push_back(allocate(arena, n, true));
+      ASSERT_NE(blocks.back(), nullptr) << "round " << round;
+      EXPECT_TRUE(test::all_zero(blocks.back(), n));
+      memset(blocks.back(), 0xff, n);
+    }
+    EXPECT_EQ(allocate(arena, 70 * kMiB), nullptr) << "only a refusal";
+    const size_t order[] = {1, 0, 2};
+    for (size_t i : order) acre_free(blocks[i]);
+    EXPECT_LE(folder.used(), kMiB);
+  }
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, MappedPrivatelyNothingReachesTheFile) {
+  Folder folder;
+  const std::string name = folder / "file";
+  Maker maker(name.c_str());
+  maker.file.sharing = os::Sharing::kPrivate;
+  ExplicitArena* arena = maker.make();
+  const auto blocks = fill_up(arena, 100000, 20 * kMiB / 100000);
+  EXPECT_EQ(blocks.size(), 20 * kMiB / 100000);
+  EXPECT_TRUE(is_mapped_from(blocks.back(), name.c_str()));
+  expect_contents(blocks, 100000);
+  std::ifstream file(name);
+  const std::string contents((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_GE(contents.size(), 20 * kMiB);
+  EXPECT_EQ(contents.find_first_not_of('\0'), std::string::npos);
+  for (unsigned char* p : blocks) acre_free(p);
+  EXPECT_GT(arena->arena.pages.purge_to(0), 15 * kMiB / kPageBytes) << "they are purged like other pages";
+  void* p = allocate(arena, 10 * kMiB, true);
+  EXPECT_TRUE(test::all_zero(p, 10 * kMiB));
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, AFullTmpfsRefusesWhatIsMappedPrivatelyToo) {
+  Folder folder("tmpfs", "size=8m");
+  if (folder.empty()) GTEST_SKIP() << "may not mount";
+  Maker maker(folder.c_str());
+  maker.file.sharing = os::Sharing::kPrivate;
+  ExplicitArena* arena = maker.make();
+  const auto blocks = fill_up(arena, 100000);
+  EXPECT_LE(blocks.size() * 100000, 8 * kMiB);
+  expect_contents(blocks, 100000);
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
+  for (os::Sharing sharing : {os::Sharing::kShared, os::Sharing::kPrivate}) {
+    Folder folder;
+    Maker maker(folder.c_str());
+    maker.file.sharing = sharing;
+    maker.on_failure = OnFailure::kFallBack;
+    ExplicitArena* arena = maker.make();
+    const auto blocks = fill_up(arena, 10000, 1000);
+    const pid_t child = fork();
+    if (child == 0) {
+      expect_contents(blocks, 10000);
+      for (size_t i = 0; i < blocks.size(); i += 2) {
+        memset(blocks[i], 0xee, 10000);
+        acre_free(blocks[i]);
+      }
+      for (int i = 0; i < 3000; ++i) {
+        void* p = allocate(arena, 10000);
+        if (p == nullptr) _exit(1);
+        memset(p, 0xdd, 10000);
+      }
+      arenas::reset(*arena);
+      arenas::destroy(*arena);
+      _exit(testing::Test::HasFailure() ? 2 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    expect_contents(blocks, 10000);
+    for (unsigned char* p : blocks) acre_free(p);
+    expect_contents(fill_up(arena, 10000, 3000), 10000);
+    arenas::destroy(*arena);
+  }
+}
+
+TEST(FileSources, AClosedDescriptorIsARefusal) {
+  Folder folder;
+  Maker maker(folder.c_str());
+  maker.on_failure = OnFailure::kFallBack;
+  ExplicitArena* arena = maker.make();
+  const auto before = fill_up(arena, 100000, 10);
+  for (int fd = 100; fd < 300; ++fd) close(fd);
+  const int other = open("/dev/null", O_RDWR);
+  for (int fd = 100; fd < 300; ++fd) dup2(other, fd);
+  const auto after = fill_up(arena, 100000, 1000);
+  EXPECT_EQ(after.size(), 1000u);
+  EXPECT_FALSE(is_mapped_from(after.back(), folder.c_str()));
+  expect_contents(before, 100000);
+  expect_contents(after, 100000);
+  arenas::destroy(*arena);
+  for (int fd = 100; fd < 300; ++fd) EXPECT_EQ(close(fd), 0) << "it is the program's";
+  close(other);
+}
+
+TEST(FileSources, HugePagesOfAHugetlbfs) {
+  Folder folder("hugetlbfs", "pagesize=2M");
+  if (folder.empty()) GTEST_SKIP() << "may not mount";
+  const std::string before = [] {
+    std::string text;
+    std::ifstream("/proc/sys/vm/nr_hugepages") >> text;
+    return text;
+  }();
+  std::ofstream("/proc/sys/vm/nr_hugepages") << "16";
+  size_t pages = 0;
+  std::ifstream("/proc/sys/vm/nr_hugepages") >> pages;
+  if (pages < 8) GTEST_SKIP() << "no huge pages can be had";
+  for (os::Sharing sharing : {os::Sharing::kShared, os::Sharing::kPrivate}) {
+    Maker maker(folder.c_str());
+    maker.file.sharing = sharing;
+    ExplicitArena* arena = maker.make();
+    ASSERT_NE(arena, nullptr);
+    for (int round = 0; round < 2; ++round) {
+      const auto blocks = fill_up(arena, 50000);
+      EXPECT_GE(blocks.size() * 50000, (pages - 3) * 2 * kMiB);
+      EXPECT_LE(blocks.size() * 50000, pages * 2 * kMiB);
+      expect_contents(blocks, 50000);
+      for (unsigned char* p : blocks) acre_free(p);
+      acre_malloc_trim(0);
+      void* p = allocate(arena, 50000, true);
+      EXPECT_TRUE(test::all_zero(p, 50000));
+      arenas::reset(*arena);
+    }
+    arenas::destroy(*arena);
+  }
+  std::ofstream("/proc/sys/vm/nr_hugepages") << before;
+}
+
+// A file stands for a device with memory in it.
+TEST(DeviceSources, AWindowOfTheDeviceAndNoMore) {
+  Folder folder;
+  const std::string name = folder / "file";
+  {
+    std::ofstream file(name);
+    const std::string noise(kMiB, '\x77');
+    for (int i = 0; i < 32; ++i) file << noise;
+  }
+  Maker maker(name.c_str());
+  maker.file.kind = os::FileKind::kDevice;
+  maker.file.start = 8 * kMiB;
+  maker.file.end = 24 * kMiB;
+  ExplicitArena* arena = maker.make();
+  ASSERT_NE(arena, nullptr);
+  void* zeroed = allocate(arena, 300000, true);
+  EXPECT_TRUE(test::all_zero(zeroed, 300000)) << "what a device holds is not zero";
+  const auto blocks = fill_up(arena, 100000);
+  EXPECT_GE(blocks.size() * 100000, 15 * kMiB);
+  EXPECT_LE(blocks.size() * 100000, 16 * kMiB);
+  for (unsigned char* p : blocks) acre_free(p);
+  acre_malloc_trim(0);
+  EXPECT_GE(fill_up(arena, 100000).size() * 100000, 15 * kMiB);
+  arenas::destroy(*arena);
+  std::ifstream file(name);
+  const std::string contents((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_EQ(contents.size(), 32 * kMiB);
+  EXPECT_EQ(contents.find_first_not_of('\x77'), std::min(contents.find_first_not_of('\x77', 8 * kMiB), contents.size()));
+  EXPECT_GE(contents.find_first_not_of('\x77'), 8 * kMiB) << "nothing before the start is touched";
+  EXPECT_EQ(contents.find_first_not_of('\x77', 24 * kMiB), std::string::npos) << "nor behind the end";
+}
+
+TEST(DeviceSources, OneThatIsNotThere) {
+  Maker maker("/no/such/device");
+  maker.file.kind = os::FileKind::kDevice;
+  EXPECT_EQ(maker.make(), nullptr);
+}
+
+// --- Hooks ------------------------------------------------------------------------------------------------------
+
+// Hooks over mappings, which remember what was asked of them.
+struct Hooks : extent_hooks_t {
+  std::map<void*, size_t> live;
+  int declines = 0;       // this many calls of dalloc
+  size_t refuse_from = SIZE_MAX;
+  size_t lazily = 0, forced = 0, destroyed = 0;
+  unsigned number = 0;
+
+  Hooks() : extent_hooks_t{} {
+    alloc = [](extent_hooks_t* self, void* at, size_t size, size_t alignment, bool* zero, bool* commit, unsigned n) {
+      auto* hooks = static_cast<Hooks*>(self);
+      hooks->number = n;
+      if (at != nullptr || hooks->live.size() >= hooks->refuse_from) return static_cast<void*>(nullptr);
+      EXPECT_TRUE(*commit);
+      void* p = pointer_to(map_anonymous(size, alignment));
+      memset(p, 0x33, smaller<size_t>(size, 8 * kMiB));
+      EXPECT_FALSE(*zero);
+      hooks->live[p] = size;
+      return p;
+    };
+    dalloc = [](extent_hooks_t* self, void* p, size_t size, bool, unsigned) {
+      auto* hooks = static_cast<Hooks*>(self);
+      if (hooks->declines > 0 && hooks->declines-- > 0) return true;
+      EXPECT_EQ(hooks->live[p], size);
+      hooks->live.erase(p);
+      os::unmap(p, size);
+      return false;
+    };
+    destroy = [](extent_hooks_t* self, void* p, size_t size, bool, unsigned) {
+      auto* hooks = static_cast<Hooks*>(self);
+      EXPECT_EQ(hooks->live[p], size);
+      hooks->live.erase(p);
+      ++hooks->destroyed;
+    };
+    purge_lazy = [](extent_hooks_t* self, void*, size_t, size_t, size_t, unsigned) {
+      ++static_cast<Hooks*>(self)->lazily;
+      return false;
+    };
+    purge_forced = [](extent_hooks_t* self, void* p, size_t, size_t offset, size_t length, unsigned) {
+      ++static_cast<Hooks*>(self)->forced;
+      return !os::purge(static_cast<char*>(p) + offset, length);
+    };
+  }
+  bool covers(const void* p) const {
+    auto after = live.upper_bound(const_cast<void*>(p));
+    if (after == live.begin()) return false;
+    --after;
+    return address_of(p) < address_of(after->first) + after->second;
+  }
+  ExplicitArena* make() {
+    arenas::ArenaSettings settings;
+    settings.hooks = this;
+    return arenas::create(settings);
+  }
+};
+
+TEST(HookSources, AllMemoryComesFromThemAndGoesBack) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  for (size_t n : {size_t{10}, size_t{10000}, kMiB, 80 * kMiB}) {
+    void* p = allocate(arena, n, true);
+    ASSERT_NE(p, nullptr);
+    EXPECT_TRUE(hooks.covers(p)) << n;
+    EXPECT_TRUE(test::all_zero(p, n)) << n;
+    memset(p, 1, n);
+  }
+  EXPECT_GE(hooks.live.size(), 2u);
+  arenas::destroy(*arena);
+  EXPECT_TRUE(hooks.live.empty());
+}
+
+TEST(HookSources, ARefusalIsOutOfMemory) {
+  Hooks hooks;
+  hooks.refuse_from = 3;
+  ExplicitArena* arena = hooks.make();
+  const auto blocks = fill_up(arena, 200000, 10000);
+  EXPECT_LT(blocks.size(), 10000u);
+  EXPECT_GT(blocks.size(), 10u);
+  expect_contents(blocks, 200000);
+  EXPECT_EQ(allocate(arena, 100 * kMiB), nullptr);
+  arenas::destroy(*arena);
+  EXPECT_TRUE(hooks.live.empty());
+}
+
+TEST(HookSources, WhatIsNotTakenBackIsUsedAgain) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  hooks.declines = 1;
+  acre_free(allocate(arena, 100 * kMiB));
+  EXPECT_EQ(hooks.live.size(), 1u);
+  const auto blocks = fill_up(arena, 10 * kMiB, 9);
+  EXPECT_EQ(hooks.live.size(), 1u);
+  expect_contents(blocks, 10 * kMiB);
+  hooks.declines = 100;
+  arenas::destroy(*arena);
+  EXPECT_EQ(hooks.destroyed, 1u);
+  EXPECT_TRUE(hooks.live.empty());
+}
+
+TEST(HookSources, WhatIsDirtyFromTheStartCountsAsHeld) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  acre_free(allocate(arena, 100 * kMiB));  // headers
+  const size_t before = limit::held();
+  constexpr size_t kSlack = 64 << 10;  // headers
+  acre_free(allocate(arena, 5 * kMiB));
+  size_t chunks = 0;
+  for (const auto& [start, bytes] : hooks.live) chunks += bytes;
+  EXPECT_GE(limit::held(), before + chunks);
+  EXPECT_LE(limit::held(), before + chunks + kSlack);
+  const size_t with_chunks = limit::held();
+  ssize_t hard = static_cast<ssize_t>(with_chunks + kMiB);
+  EXPECT_EQ(acre_mallctl("opt.hard_limit", nullptr, nullptr, &hard, sizeof hard), 0);
+  EXPECT_NE(allocate(arena, 5 * kMiB), nullptr);
+  EXPECT_EQ(allocate(arena, 5 * kMiB), nullptr);
+  EXPECT_LE(limit::held(), with_chunks + kMiB);
+  hard = 0;
+  EXPECT_EQ(acre_mallctl("opt.hard_limit", nullptr, nullptr, &hard, sizeof hard), 0);
+  const size_t purged = limit::held();  // before the refusal
+  hooks.declines = 1;
+  acre_free(allocate(arena, 100 * kMiB));
+  EXPECT_GE(limit::held(), purged + 100 * kMiB) << "it stays with the arena, and is dirty";
+  arenas::destroy(*arena);
+  EXPECT_TRUE(hooks.live.empty());
+  EXPECT_LE(limit::held(), before + kSlack);
+}
+
+TEST(HookSources, HugeBlocksOutliveAChangeToTheDefaultOnes) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  void* p = allocate(arena, 100 * kMiB);
+  arenas::set_hooks(*arena, default_hooks());
+  acre_free(p);
+  hooks.live.clear();
+  EXPECT_EQ(g_page_map.find(p), nullptr);
+  arenas::destroy(*arena);
+}
+
+TEST(HookSources, PurgesAreTheirs) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  acre_free(allocate(arena, 5 * kMiB));
+  EXPECT_GT(arena->arena.pages.purge_to(0), 0u);
+  EXPECT_GT(hooks.forced, 0u);
+  EXPECT_TRUE(test::all_zero(allocate(arena, 5 * kMiB, true), 5 * kMiB));
+  hooks.purge_forced = nullptr;
+  arenas::reset(*arena);
+  EXPECT_EQ(arena->arena.pages.purge_to(0), 0u);
+  arenas::destroy(*arena);
+  hooks.dalloc = nullptr;
+  arena = hooks.make();
+  acre_free(allocate(arena, 5 * kMiB));
+  arenas::destroy(*arena);
+  EXPECT_GT(hooks.destroyed, 0u);
+}
+
+TEST(HookSources, TheDefaultOnesWork) {
+  extent_hooks_t* hooks = default_hooks();
+  bool zero = false, commit = false;
+  auto* p = static_cast<char*>(hooks->alloc(hooks, nullptr, 4 * kMiB, 4 * kMiB, &zero, &commit, 0));
+  ASSERT_NE(p, nullptr);
+  EXPECT_TRUE(zero && commit && is_aligned(address_of(p), 4 * kMiB));
+  memset(p, 1, 4 * kMiB);
+  EXPECT_FALSE(hooks->purge_forced(hooks, p, 4 * kMiB, kMiB, kMiB, 0));
+  EXPECT_EQ(p[0], 1);
+  EXPECT_TRUE(test::all_zero(p + kMiB, kMiB));
+  EXPECT_FALSE(hooks->dalloc(hooks, p, 4 * kMiB, true, 0));
+}
+
+// --- The data segment --------------------------------------------------------------------------------------------
+
+struct WithoutMappings {
+  WithoutMappings() { set(0); }
+  ~WithoutMappings() { set(1); }
+  static void set(int64_t on) { set_option(index_of(Option::mmap), on, OptionSource::kRunTime); }
+};
+
+TEST(DataSegment, ServesWhereMappingsAreSwitchedOff) {
+  PageHeap& heap = test::new_page_heap();
+  char* before = static_cast<char*>(sbrk(0));
+  WithoutMappings without;
+  PageRun* run = heap.allocate(1000, 1);
+  ASSERT_NE(run, nullptr);
+  EXPECT_GE(run->base, address_of(before));
+  EXPECT_LT(run->base, address_of(sbrk(0)));
+  EXPECT_TRUE(test::all_zero(pointer_to(run->base), run->bytes()));
+  memset(pointer_to(run->base), 1, run->bytes());
+  heap.free(run, true);
+  EXPECT_NE(heap.allocate(100 * kMiB / kPageBytes, 1), nullptr);
+  void* large = acre_malloc(300 * kMiB);
+  ASSERT_NE(large, nullptr) << "what would be a mapping of its own";
+  memset(large, 1, kMiB);
+  large = acre_realloc(large, 400 * kMiB);
+  EXPECT_EQ(*static_cast<char*>(large), 1);
+  acre_free(large);
+  set_option(index_of(Option::sbrk), 0, OptionSource::kRunTime);
+  EXPECT_EQ(acre_malloc(3000 * kMiB), nullptr);
+  EXPECT_EQ(heap.allocate(900 * kMiB / kPageBytes, 1), nullptr);
+  set_option(index_of(Option::sbrk), 1, OptionSource::kRunTime);
+}
+
+}  // namespace
+}  // namespace acre
