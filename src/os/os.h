@@ -66,6 +66,12 @@ void avoid_huge_pages(void* start, size_t bytes);
 // be made there later on. False when refused: a part of it may have got memory.
 bool populate_huge_page(void* page);
 
+// How often each of these was called, refusals included.
+struct Calls {
+  uint64_t mmap = 0, munmap = 0, mprotect = 0, mremap = 0, madvise = 0;
+};
+Calls calls();
+
 // --- Threads ----------------------------------------------------------------------------------------------
 
 // Lets other threads run.
@@ -81,6 +87,13 @@ size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
 uint64_t now_ms();                   // monotonic, coarse
 uint64_t thread_ns();                // processor time of the calling thread
 size_t resident_bytes();             // of this process, 0 if unknown
+
+// Page faults of this process.
+struct Faults {
+  uint64_t minor = 0;  // that read nothing from a disk
+  uint64_t major = 0;
+};
+Faults faults();
 
 // --- Files ------------------------------------------------------------------------------------------------
 
