@@ -11,10 +11,11 @@ COMMANDS = ("run", "lib", "options", "stats", "bench", "test")
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
 
-  ./acre run [-y] [--stats] [--lib PATH] [--] PROGRAM ARGS…
+  ./acre run [-y] [--stats[=FORMAT]] [--lib PATH] [--] PROGRAM ARGS…
         run PROGRAM on acre, building the library first if need be
           -y            install missing packages without asking
-          --stats       print a summary of the memory when PROGRAM ends
+          --stats       print a summary of the memory when PROGRAM ends; with =text all
+                        statistics, for programs with =json or =openmetrics
           --lib PATH    use this libacre.so and build nothing
   ./acre lib [-y]
         print the path of libacre.so, building it first if need be

@@ -9,11 +9,12 @@ from say import fail, say, usage_error
 
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
+STATS_FORMATS = ("summary", "text", "json", "openmetrics")
 
 
 class Options:
     yes = False
-    stats = False
+    stats = None
     lib = None
     program = ()
 
@@ -29,7 +30,11 @@ def parse(arguments):
         if word in ("-y", "--yes"):
             options.yes = True
         elif word == "--stats":
-            options.stats = True
+            options.stats = "summary"
+        elif word.startswith("--stats="):
+            options.stats = word.removeprefix("--stats=")
+            if options.stats not in STATS_FORMATS:
+                usage_error(f"run: --stats is one of {', '.join(STATS_FORMATS)}")
         elif word == "--lib" and at < len(arguments):
             options.lib = arguments[at]
             at += 1
@@ -74,7 +79,8 @@ def add_acre(environment, path, stats):
     environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
     if stats:
         before = environment.get(b"ACRE_CONF")
-        environment[b"ACRE_CONF"] = (before + b"," if before else b"") + b"stats_print:true"
+        settings = b"stats_print:true" + (b"" if stats == "summary" else b",stats_format:" + stats.encode())
+        environment[b"ACRE_CONF"] = (before + b"," if before else b"") + settings
 
 
 def find(name, environment):

@@ -1,59 +1,53 @@
-// What acre holds, summed up over arenas and threads.
+// What acre holds: the figures of tables/statistics.h, gathered.
+//
+// Nobody is stopped for it. The figures of a program whose threads go on are each right at some time while they are
+// gathered, not all at the same; but none is below zero, no page counts twice, allocated <= active <= resident <=
+// mapped, and mapped is the sum of its parts. While all threads rest, all of them are exact.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "base/text.h"
-#include "heap/background.h"
+#include "os/os.h"
+#include "pages/free_runs.h"
+#include "slab/arena.h"
+#include "tables/statistics.h"
 
 namespace acre {
 
-// Bytes, unless named otherwise. Gathered without stopping anyone: while other threads allocate, the figures
-// are each right at some time during the call, not all at the same.
-struct Statistics {
-  size_t mapped = 0;            // address space in chunks, huge blocks and metadata
-  size_t used_runs = 0;         // in slab and large runs
-  size_t dirty_bytes = 0;       // free runs that hold memory
-  size_t muzzy_bytes = 0;       // free runs whose memory the kernel may take; resident until then
-  size_t clean_bytes = 0;       // free runs that hold none
-  size_t huge_blocks = 0;
-  size_t huge_bytes = 0;
-  size_t live_blocks = 0;       // with the program, or in threads' private lists
-  size_t live_bytes = 0;
-  size_t free_blocks = 0;       // in slab runs, carved or not
-  size_t free_block_bytes = 0;
-  size_t metadata = 0;
-  unsigned threads = 0;
+struct ArenaReport {
+  ArenaStatistics arena;
+  LockStatistics pages_lock;
+  ClassStatistics classes[kSmallClasses];
+  LockStatistics bin_locks[kSmallClasses];
+  LengthStatistics lengths[FreeRuns::kBins];  // by length
+};
+
+// each: the arenas' own parts, for the first `arenas` of them.
+// all: all arenas together; huge blocks count there as large ones.
+struct Report {
+  ProcessStatistics process;
+  LockStatistics locks[kProcessLocks];
+  ArenaReport all;
   unsigned arenas = 0;
-  background::State background_thread = background::State::kNone;
-  uint64_t refills = 0;         // slow door events of live threads
-  uint64_t new_runs = 0;
-  uint64_t adoptions = 0;
-  uint64_t remote_frees = 0;
-  uint64_t purges = 0;          // system calls
-  uint64_t purged_bytes = 0;
+  ArenaReport* each[kMostArenas] = {};
 };
 
-// One arena's part. Sums of bytes are those of Statistics, but for huge blocks, which belong to no arena.
-struct ArenaStatistics {
-  unsigned threads = 0;         // bound to it
-  size_t used_pages = 0;        // in slab and large runs
-  size_t slab_pages = 0;        // of them in slab runs
-  size_t dirty_pages = 0;
-  size_t muzzy_pages = 0;
-  size_t clean_pages = 0;
-  size_t small_bytes = 0;       // in slab runs' blocks that are with the program, or in threads' private lists
-  uint64_t purges = 0;
-  uint64_t purged_pages = 0;
+// Fills it in: all but `arenas` and the pointers, which say where there is room. Where there is none for all arenas,
+// because one was made just now or arenas is 0, only what concerns single arenas is missing.
+// Makes no system calls: the kernel is asked before.
+struct KernelFigures {
+  os::Faults faults;
+  size_t resident;
 };
+KernelFigures ask_kernel();
+void gather(Report& report, const KernelFigures& kernel);
 
-// each: room for kMostArenas, all as just made, or null.
-Statistics gather_statistics(ArenaStatistics* each = nullptr);
+// The process's part. All zeroes if the little memory is refused that the first call needs.
+ProcessStatistics gather_process();
 
-// A summary for people, of a few lines.
-inline constexpr size_t kSummaryBytes = 1024;
-void add_summary(Text& text);
-void print_summary(int fd);
+// Live large runs of so many pages; index: an arena's, or that of all.
+size_t count_large(size_t arena, size_t pages);
+
+// A report of this moment in memory of its own. Null when memory is refused.
+Report* make_report();
+void drop_report(Report* report);
 
 }  // namespace acre

@@ -75,13 +75,9 @@ struct Shelves {
   bool busy = false;       // refilled since the collection last passed
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
-};
-
-struct HeapCounts {
-  uint64_t refills = 0;
+  uint64_t refills = 0;    // for statistics, as are the next two
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;
-  uint64_t remote_frees = 0;  // blocks handed over through the outbox
 };
 
 // A visit by another thread to a heap whose owner seems to be idle (idle.h).
@@ -99,7 +95,6 @@ struct Heap : HotHeap {
   uint32_t events = 0;         // slow-door events
   SizeClass next_to_collect = 0;
   Outbox outbox;
-  HeapCounts counts;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
   Heap* next_late = nullptr;
