@@ -1,7 +1,7 @@
 #include <new>
 
 #include "control/ctl.h"
-#include "control/statistics.h"
+#include "control/sums.h"
 #include "heap/lookup.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
@@ -32,11 +32,6 @@ bool find_arena(const PageHeap* home, unsigned arenas, unsigned* index) {
   if (home == nullptr) return false;
   *index = racy_load(reinterpret_cast<const Arena*>(home)->index);
   return *index < arenas && &arenas::at(*index)->pages == home;
-}
-
-LockStatistics statistics_of(const LockCounts& counts) {
-  return {counts.acquisitions, counts.waits,           counts.spins,
-          counts.wait_ns,      counts.longest_wait_ns, counts.most_waiting};
 }
 
 // --- Runs -----------------------------------------------------------------------------------------------------
@@ -209,15 +204,6 @@ void add_pages(ArenaStatistics& to, const PageCounts& counts) {
   to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
 }
 
-void add_lock(LockStatistics& to, const LockCounts& counts) {
-  to.acquisitions += counts.acquisitions;
-  to.waits += counts.waits;
-  to.spins += counts.spins;
-  to.wait_time += counts.wait_ns;
-  to.longest_wait = larger(to.longest_wait, counts.longest_wait_ns);
-  to.most_waiting = larger(to.most_waiting, counts.most_waiting);
-}
-
 void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   ArenaReport& report = to.of(arena.index);
   const PageCounts counts = arena.pages.counts();
@@ -227,70 +213,6 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
   add_lock(report.pages_lock, arena.pages.lock_counts());
   for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
-}
-
-// Works out what follows from the rest, when all is counted.
-void finish_class(ClassStatistics& figures, SizeClass c, ArenaStatistics& arena) {
-  const RunShape& shape = run_shape(c);
-  figures.private_list = smaller(figures.private_list, figures.live);
-  figures.live -= figures.private_list;
-  figures.outbox = smaller(figures.outbox, figures.live);
-  figures.live -= figures.outbox;
-  const uint64_t run_bytes = figures.runs * shape.pages * kPageBytes;
-  const uint64_t live_bytes = figures.live * shape.block_bytes;
-  figures.fragmentation = run_bytes == 0 ? 0 : (run_bytes - live_bytes) * 1000 / run_bytes;
-  arena.live_small += live_bytes;
-  arena.small_blocks += figures.live;
-  arena.private_lists += figures.private_list * shape.block_bytes;
-  arena.deferred += figures.deferred * shape.block_bytes;
-  arena.remote_lists += figures.remote_list * shape.block_bytes;
-  arena.uncarved += figures.uncarved * shape.block_bytes;
-  arena.outboxes += figures.outbox * shape.block_bytes;
-  arena.run_free += figures.free * shape.block_bytes;
-  arena.run_rest += run_bytes - figures.runs * shape.capacity * shape.block_bytes;
-  arena.refills += figures.refills;
-}
-
-void finish_arena(ArenaReport& report) {
-  ArenaStatistics& arena = report.arena;
-  uint64_t in_runs = arena.live_large;
-  for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    finish_class(report.classes[c], c, arena);
-    in_runs += report.classes[c].runs * run_shape(c).pages * kPageBytes;
-  }
-  arena.active = larger(arena.active, in_runs);
-  arena.transit = arena.active - in_runs;
-  arena.cached = arena.private_lists + arena.deferred + arena.outboxes;
-  arena.resident = arena.active + arena.dirty + arena.muzzy + arena.purging;
-  arena.mapped = arena.resident + arena.clean;
-}
-
-template <class Statistics>
-void add_figures(Statistics& to, const Statistics& from) {
-  for (size_t i = 0; i < sizeof(Statistics) / sizeof(uint64_t); ++i) {
-    reinterpret_cast<uint64_t*>(&to)[i] += figures_of(from)[i];
-  }
-}
-
-void add_lock(LockStatistics& to, const LockStatistics& from) {
-  add_lock(to, LockCounts{from.acquisitions, from.waits, from.spins, from.wait_time, from.longest_wait,
-                          from.most_waiting});
-}
-
-void add_report(ArenaReport& to, const ArenaReport& from) {
-  const uint64_t uptime = larger(to.arena.uptime, from.arena.uptime);
-  add_figures(to.arena, from.arena);
-  to.arena.uptime = uptime;
-  add_lock(to.pages_lock, from.pages_lock);
-  for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    ClassStatistics& figures = to.classes[c];
-    add_figures(figures, from.classes[c]);
-    const uint64_t run_bytes = figures.runs * run_shape(c).pages * kPageBytes;
-    const uint64_t live_bytes = figures.live * run_shape(c).block_bytes;
-    figures.fragmentation = run_bytes == 0 ? 0 : (run_bytes - live_bytes) * 1000 / run_bytes;
-    add_lock(to.bin_locks[c], from.bin_locks[c]);
-  }
-  for (unsigned i = 0; i < FreeRuns::kBins; ++i) add_figures(to.lengths[i], from.lengths[i]);
 }
 
 // --- The process ----------------------------------------------------------------------------------------------
@@ -359,13 +281,13 @@ void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
 }
 
 void add_locks(LockStatistics (&to)[kProcessLocks]) {
-  const auto at = [&to](ProcessLock lock) -> LockStatistics& { return to[static_cast<unsigned>(lock)]; };
-  at(ProcessLock::ctl) = statistics_of(registry::control_lock.counts());
-  at(ProcessLock::registry) = statistics_of(registry::lock_counts());
-  at(ProcessLock::huge) = statistics_of(huge::lock_counts());
-  at(ProcessLock::window) = statistics_of(window::lock_counts());
-  at(ProcessLock::units) = statistics_of(unit_table::lock_counts());
-  at(ProcessLock::metadata) = statistics_of(metadata::lock_counts());
+  const auto at = [&to](ProcessLock lock) -> LockStatistics& { return to[static_cast<unsigned>(lock)] = {}; };
+  add_lock(at(ProcessLock::ctl), registry::control_lock.counts());
+  add_lock(at(ProcessLock::registry), registry::lock_counts());
+  add_lock(at(ProcessLock::huge), huge::lock_counts());
+  add_lock(at(ProcessLock::window), window::lock_counts());
+  add_lock(at(ProcessLock::units), unit_table::lock_counts());
+  add_lock(at(ProcessLock::metadata), metadata::lock_counts());
 }
 
 }  // namespace

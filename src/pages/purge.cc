@@ -114,10 +114,13 @@ size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
     Lock lock(lock_);
     PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
     counts.calls += calls;
-    if (first) ++counts.sweeps;
-    first = false;
     counts_.purges += calls;
+    const uint64_t pages = counts.pages;
     purged += put_back(taken, from);
+    if (first && counts.pages != pages) {
+      ++counts.sweeps;
+      first = false;
+    }
     decay_[at(from)].settle(free_[at(from)].pages());
     refused_ = refused;
     if (refused) return purged;
