@@ -2,7 +2,6 @@
 
 #include "control/ctl.h"
 #include "control/sums.h"
-#include "heap/lookup.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "os/os.h"
@@ -117,7 +116,7 @@ void add_free(ArenaReport& to, const Run* run) {
 void add_runs(const Gathering& to) {
   g_page_map.for_each_run([&to](const Run* run) {
     unsigned arena;
-    if (!find_arena(run->home, to.arenas, &arena)) return;
+    if (!find_arena(racy_load(run->home), to.arenas, &arena)) return;
     ArenaReport& report = to.of(arena);
     switch (racy_load(run->kind)) {
       case RunKind::kSlab: return add_slab(report, run);
@@ -130,6 +129,16 @@ void add_runs(const Gathering& to) {
 
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
+// As find_block (heap/lookup.h), for what others are changing. Null: p is no block.
+const Slab* find_slab(const void* p) {
+  const Slab* slab = unit_table::at(p);
+  if (is_block_start(slab, p)) return slab;
+  const Run* run = g_page_map.find(p);
+  if (run == nullptr || racy_load(run->kind) != RunKind::kSlab) return nullptr;
+  slab = racy_load(run->slab);
+  return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
+}
+
 // Blocks of a private list may be of several runs, and their owner allocates them meanwhile: each step is checked
 // before the next is taken.
 void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
@@ -139,11 +148,11 @@ void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   const Address high = racy_load(slot.high);
   for (uint32_t i = 0; i < most && !is_end(low); ++i) {
     Link* link = reinterpret_cast<Link*>(high | low);
-    const Slab* slab = find_block(link).slab;
+    const Slab* slab = find_slab(link);
     unsigned arena;
     if (slab == nullptr || racy_load(slab->size_class) != c || racy_load(link->mark) != mark_of(slab)) return;
     const Run* run = racy_load(slab->run);
-    if (run == nullptr || !find_arena(run->home, to.arenas, &arena)) return;
+    if (run == nullptr || !find_arena(racy_load(run->home), to.arenas, &arena)) return;
     ++to.of(arena).classes[c].private_list;
     low = racy_load(link->next);
   }
@@ -153,7 +162,7 @@ void add_outbox(const Gathering& to, const Heap& heap, SizeClass c) {
   const Outbox::Waiting waiting = heap.outbox.waiting(c);
   const Run* run = waiting.slab == nullptr ? nullptr : racy_load(waiting.slab->run);
   unsigned arena;
-  if (run == nullptr || !find_arena(run->home, to.arenas, &arena)) return;
+  if (run == nullptr || !find_arena(racy_load(run->home), to.arenas, &arena)) return;
   to.of(arena).classes[c].outbox += smaller<uint32_t>(waiting.blocks, run_shape(c).capacity);
 }
 
@@ -320,7 +329,7 @@ size_t count_large(size_t arena, size_t pages) {
   g_page_map.for_each_run([&](const Run* run) {
     unsigned index;
     if (racy_load(run->kind) != RunKind::kLarge || racy_load(run->pages) != pages) return;
-    if (!find_arena(run->home, arenas::count(), &index)) return;
+    if (!find_arena(racy_load(run->home), arenas::count(), &index)) return;
     blocks += arena == ctl::kAllArenas || index == arena;
   });
   return blocks;
