@@ -305,6 +305,7 @@ KernelFigures ask_kernel() { return {os::faults(), os::resident_bytes()}; }
 
 void gather(Report& report, const KernelFigures& kernel) {
   Gathering to{report, arenas::count()};
+  report.arenas = smaller(report.room, to.arenas);
   report.process = {};
   report.all = {};
   for (unsigned i = 0; i < report.arenas; ++i) *report.each[i] = {};
@@ -351,21 +352,23 @@ ProcessStatistics gather_process() {
   return report.process;
 }
 
+// Room for all arenas that there may be: what is not touched costs nothing.
+static size_t bytes_of_report(unsigned room) {
+  return align_up(sizeof(Report) + room * sizeof(ArenaReport), os::page_bytes());
+}
+
 Report* make_report() {
-  const unsigned count = arenas::count();
-  const size_t bytes = align_up(sizeof(Report) + count * sizeof(ArenaReport), os::page_bytes());
-  void* memory = os::map(bytes);
+  const unsigned room = arenas::most();
+  void* memory = os::map(bytes_of_report(room));
   if (memory == nullptr) return nullptr;
   Report* report = new (memory) Report;
   auto* each = reinterpret_cast<ArenaReport*>(report + 1);
-  for (unsigned i = 0; i < count; ++i) report->each[i] = new (each + i) ArenaReport;
-  report->arenas = count;
+  for (unsigned i = 0; i < room; ++i) report->each[i] = each + i;
+  report->room = room;
   gather(*report, ask_kernel());
   return report;
 }
 
-void drop_report(Report* report) {
-  os::unmap(report, align_up(sizeof(Report) + report->arenas * sizeof(ArenaReport), os::page_bytes()));
-}
+void drop_report(Report* report) { os::unmap(report, bytes_of_report(report->room)); }
 
 }  // namespace acre

@@ -25,7 +25,7 @@ enum class Lack { kNothing, kReport, kArena };
 Lack lack() {
   Lock lock(registry::control_lock);
   if (g_report == nullptr) return Lack::kReport;
-  return g_report->arenas < arenas::count() ? Lack::kArena : Lack::kNothing;
+  return g_report->room < arenas::count() ? Lack::kArena : Lack::kNothing;
 }
 
 // Room for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
@@ -38,8 +38,8 @@ bool have_room() {
     Lock lock(registry::control_lock);
     if (whole) {
       if (g_report == nullptr) g_report = new (room) Report;
-    } else if (g_report->arenas < arenas::count()) {
-      g_report->each[g_report->arenas++] = new (room) ArenaReport;
+    } else if (g_report->room < arenas::count()) {
+      g_report->each[g_report->room++] = new (room) ArenaReport;
     }
   }
   return true;

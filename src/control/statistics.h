@@ -20,18 +20,19 @@ struct ArenaReport {
   LengthStatistics lengths[FreeRuns::kBins];  // by length
 };
 
-// each: the arenas' own parts, for the first `arenas` of them.
+// each: room for the own parts of the first `room` arenas; `arenas` of them have figures.
 // all: all arenas together; huge blocks count there as large ones.
 struct Report {
   ProcessStatistics process;
   LockStatistics locks[kProcessLocks];
   ArenaReport all;
   unsigned arenas = 0;
+  unsigned room = 0;
   ArenaReport* each[kMostArenas] = {};
 };
 
-// Fills it in: all but `arenas` and the pointers, which say where there is room. Where there is none for all arenas,
-// because one was made just now or arenas is 0, only what concerns single arenas is missing.
+// Fills it in: all but `room` and the pointers. Where there is no room for all arenas, because one was made just now or
+// room is 0, only what concerns single arenas is missing.
 // Makes no system calls: the kernel is asked before.
 struct KernelFigures {
   os::Faults faults;

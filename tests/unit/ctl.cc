@@ -318,9 +318,9 @@ TEST_F(Ctl, TwoNumbersInAName) {
   const std::string arena = "stats.arenas." + std::to_string(heap_if_any()->arena->index);
   const std::string bin = arena + ".bins." + std::to_string(c);
   EXPECT_EQ(value_of<size_t>(bin + ".curregs"), 10u);
-  EXPECT_EQ(value_of<size_t>(bin + ".curslabs"), 1u);
+  EXPECT_GE(value_of<size_t>(bin + ".curslabs"), 1u);
   EXPECT_GE(value_of<uint64_t>(bin + ".nfills"), 1u);
-  EXPECT_EQ(value_of<uint64_t>(bin + ".nslabs"), 1u);
+  EXPECT_GE(value_of<uint64_t>(bin + ".nslabs"), 1u);
   EXPECT_EQ(value_of<size_t>(arena + ".lextents.2.curlextents"), 1u);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.lextents.2.curlextents"), 1u);
   EXPECT_EQ(value_of<size_t>(arena + ".lextents.1.curlextents"), 0u);
