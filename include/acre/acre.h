@@ -110,7 +110,27 @@ int acre_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size
 int acre_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int acre_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
+/* jemalloc's malloc_stats_print: acre/jemalloc.h. */
 void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
+
+/* Gives statistics to `write`, in parts one after the other; to stderr if `write` is NULL. format: "summary", a few lines
+ * for people; "text", all of it; "json"; "openmetrics", for Prometheus. docs/statistics.md describes them. `write` may
+ * call any function, these too. Returns 0, or an error number with nothing written: EINVAL, there is no such format;
+ * EAGAIN, out of memory. */
+int acre_stats_print(const char *format, void (*write)(void *opaque, const char *text), void *opaque);
+
+/* A figure of the statistics: what docs/statistics.md lists. */
+struct acre_stat {
+  const char *scope;    /* what it is of: "process", "arena", "class" (of size), "lock", "length" (of runs) */
+  const char *name;     /* in texts and in JSON */
+  const char *unit;     /* "bytes", "blocks", "runs", "count", "nanoseconds" or "permille" */
+  int counter;          /* 1: it only goes up */
+  const char *ctl_name; /* the end of its name for mallctl */
+  const char *help;
+};
+
+/* Describes figure `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */
+int acre_stat_info(unsigned index, struct acre_stat *out);
 
 /* A name that acre_mallctl knows. */
 struct acre_mallctl_node {

@@ -17,7 +17,9 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 int mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
-/* Gives a summary for people to write_cb, or to stderr if that is NULL. opts is not looked at: there is one form. */
+/* Gives all statistics to write_cb, in parts, or to stderr if that is NULL: for people, or as JSON if opts has a J.
+ * Other letters leave something out: g what never changes, m all arenas together, a each arena, b size classes, l large
+ * blocks by length, x locks, e free runs by length. opts may be NULL. Nothing is written if memory is refused. */
 void malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 
 #ifdef __cplusplus

@@ -10,13 +10,13 @@ namespace acre::ctl {
 
 namespace {
 
-constexpr unsigned kMostComponents = 5;
+constexpr unsigned kMostComponents = 7;
 constexpr unsigned kNoNode = kNodes;
 
-// A node, and the number in its name if it has one.
+// A node, and the numbers in its name if it has any.
 struct Place {
   unsigned node = kNoNode;
-  size_t index = 0;
+  size_t index[kMostIndices] = {};
 };
 
 struct Component {
@@ -55,14 +55,16 @@ bool parse_index(Component text, size_t* index) {
 
 // Does this node's name begin with all components of `name`? whole: and has it no more?
 bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
+  unsigned indices = 0;
   Components pattern(node(at).name), given(name);
   Component wanted, got;
   while (given.next(&got)) {
     if (!pattern.next(&wanted)) return false;
     if (!wanted.is_index()) {
       if (!wanted.is(got)) return false;
-    } else if (!parse_index(got, index) || !is_valid_index(at, *index)) {
-      return false;
+    } else {
+      if (!parse_index(got, index + indices) || !is_valid_index(at, indices, index[indices])) return false;
+      ++indices;
     }
   }
   *whole = !pattern.next(&wanted);
@@ -71,9 +73,9 @@ bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
 
 Place find_name(const char* name, bool whole_name) {
   for (unsigned i = 0; i < kNodes; ++i) {
-    Place place{i, 0};
+    Place place{i, {}};
     bool whole;
-    if (matches(i, name, &whole, &place.index) && (whole || !whole_name)) return place;
+    if (matches(i, name, &whole, place.index) && (whole || !whole_name)) return place;
   }
   return {};
 }
@@ -96,9 +98,9 @@ unsigned first_with(unsigned at, unsigned count) {
 unsigned make_mib(const Place& place, size_t* mib) {
   Components components(node(place.node).name);
   Component component;
-  unsigned count = 0;
+  unsigned count = 0, indices = 0;
   while (components.next(&component)) {
-    mib[count] = component.is_index() ? place.index : first_with(place.node, count + 1);
+    mib[count] = component.is_index() ? place.index[indices++] : first_with(place.node, count + 1);
     ++count;
   }
   return count;
@@ -107,15 +109,17 @@ unsigned make_mib(const Place& place, size_t* mib) {
 // The last component of a name is its own: it says which node is meant, if the others agree.
 Place find_mib(const size_t* mib, size_t length) {
   if (length == 0 || length > kMostComponents || mib[length - 1] >= kNodes) return {};
-  Place place{static_cast<unsigned>(mib[length - 1]), 0};
+  Place place{static_cast<unsigned>(mib[length - 1]), {}};
+  unsigned indices = 0;
   Components components(node(place.node).name);
   Component component;
   for (size_t i = 0; components.next(&component); ++i) {
-    if (i < length && component.is_index()) place.index = mib[i];
+    if (i >= length || !component.is_index()) continue;
+    if (!is_valid_index(place.node, indices, mib[i])) return {};
+    place.index[indices++] = mib[i];
   }
   size_t own[kMostComponents];
   if (make_mib(place, own) != length || memcmp(own, mib, length * sizeof own[0]) != 0) return {};
-  if (strchr(node(place.node).name, '#') != nullptr && !is_valid_index(place.node, place.index)) return {};
   return place;
 }
 
@@ -135,7 +139,7 @@ size_t size_of(Type type) {
 
 int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   Value value{};
-  if (const int error = read(place.node, place.index, &value)) return error;
+  if (const int error = read(place.node, place.index[0], place.index[1], &value)) return error;
   const size_t size = size_of(node(place.node).type);
   const size_t copied = smaller(size, *oldlenp);
   const bool fits = *oldlenp == size;
@@ -148,14 +152,14 @@ int write_in(const Place& place, const void* newp) {
   Value value{};
   memcpy(&value, newp, size_of(node(place.node).type));
   if (node(place.node).type == Type::kBool) value.of_bool = *static_cast<const unsigned char*>(newp) != 0;
-  return write(place.node, place.index, value);
+  return write(place.node, place.index[0], value);
 }
 
 int tell_it(const Place& place, const void* newp) {
-  if (newp == nullptr) return tell(place.node, place.index, nullptr);
+  if (newp == nullptr) return tell(place.node, place.index[0], nullptr);
   Value value{};
   memcpy(&value, newp, size_of(node(place.node).type));
-  return tell(place.node, place.index, &value);
+  return tell(place.node, place.index[0], &value);
 }
 
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
@@ -163,7 +167,7 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
   const Node& what = node(place.node);
   if (what.type == Type::kVoid) {
     const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
-    return nothing ? act(place.node, place.index) : EPERM;
+    return nothing ? act(place.node, place.index[0]) : EPERM;
   }
   if (!what.readable && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;

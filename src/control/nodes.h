@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "control/stat_nodes.h"
 #include "tables/options.h"
 
 namespace acre::ctl {
@@ -27,8 +28,9 @@ union Value {
 // V(name, action): one that only does something.
 // T(name, type, action): the same, and it may be told something: action is given the address of what it is as `to`, or
 // null. It is not read.
-// In value, change and action `index` is the number in the name. change and action are error numbers, 0 for none.
-#define ACRE_CTL_NODES(R, W, V, T)                                                    \
+// In value, change and action `index` is the number in the name; in value `second` is the one after it. change and
+// action are error numbers, 0 for none.
+#define ACRE_CTL_NODES(R, W, V, T)                                                 \
   R("version", String, version())                                                  \
   W("epoch", U64, epoch(), renew())                                                \
   R("config.cache_oblivious", Bool, false)                                         \
@@ -74,39 +76,26 @@ union Value {
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
-  R("stats.allocated", Size, allocated(figures(kAllArenas)))                       \
-  R("stats.active", Size, active(figures(kAllArenas)))                             \
-  R("stats.metadata", Size, metadata_bytes())                                      \
-  R("stats.resident", Size, resident(figures(kAllArenas)) + metadata_bytes())      \
-  R("stats.mapped", Size, active(figures(kAllArenas)) + metadata_bytes())          \
-  R("stats.retained", Size, figures(kAllArenas).clean_pages * kPageBytes)          \
   R("memory.held", Size, limit::held())                                            \
+  R("stats.metadata_thp", Size, 0)                                                 \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
-  R("stats.arenas.#.nthreads", Unsigned, figures(index).threads)                   \
+  R("stats.arenas.#.dss", String, "disabled")                                      \
   R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
   R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
-  R("stats.arenas.#.pactive", Size, figures(index).used_pages)                     \
-  R("stats.arenas.#.pdirty", Size, figures(index).dirty_pages)                     \
-  R("stats.arenas.#.pmuzzy", Size, figures(index).muzzy_pages)                     \
-  R("stats.arenas.#.mapped", Size, active(figures(index)))                         \
-  R("stats.arenas.#.retained", Size, figures(index).clean_pages * kPageBytes)      \
-  R("stats.arenas.#.resident", Size, resident(figures(index)))                     \
-  R("stats.arenas.#.dirty_nmadvise", U64, figures(index).purges)                   \
-  R("stats.arenas.#.dirty_purged", U64, figures(index).purged_pages)               \
-  R("stats.arenas.#.small.allocated", Size, figures(index).small_bytes)            \
-  R("stats.arenas.#.large.allocated", Size, large_bytes(figures(index)))
+  R("stats.arenas.#.lextents.#.curlextents", Size, count_large(index, pages_of_large(second)))
 
-// Then follow the nodes opt.NAME of all options, in their order.
+// Then follow the nodes of all figures (stat_nodes.h), and opt.NAME of all options, in their order.
 inline constexpr unsigned kOwnNodes = 0
 #define ACRE_N(...) +1
     ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N)
 #undef ACRE_N
     ;
-inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
+inline constexpr unsigned kFirstOption = kOwnNodes + kStatNodes;
+inline constexpr unsigned kNodes = kFirstOption + kOptionCount;
 
 // Without pointers, which would have to be relocated in every process.
 struct Node {
-  char name[40] = {};
+  char name[64] = {};
   Type type = Type::kVoid;
   bool readable = false;
   bool writable = false;
@@ -122,11 +111,12 @@ struct Node {
 };
 const Node& node(unsigned index);
 
-// Whether a number may stand in this node's name.
-bool is_valid_index(unsigned node, size_t index);
+// Whether a number may stand in this node's name. at: 0 for its first, 1 for its second.
+bool is_valid_index(unsigned node, unsigned at, size_t index);
+inline constexpr unsigned kMostIndices = 2;
 
 // The node's value, and what a new value or an action does. Return an error number, 0 for none.
-int read(unsigned node, size_t index, Value* value);
+int read(unsigned node, size_t index, size_t second, Value* value);
 int write(unsigned node, size_t index, Value to);
 int act(unsigned node, size_t index);
 int tell(unsigned node, size_t index, const Value* to);  // to: null if nothing was said

@@ -17,9 +17,18 @@ bool refresh_once();
 // How often they were taken.
 uint64_t epoch();
 
-// Those of an arena, or of all arenas and huge blocks together (kAllArenas).
-ArenaStatistics figures(size_t arena);
-size_t metadata_bytes();
+// What a figure is of: the scope's own indices, the others are not looked at. arena may be kAllArenas; an arena that
+// was made since has only zeroes. lock: a ProcessLock, kPagesLock for the arena's, kBinLock for the class's.
+inline constexpr unsigned kPagesLock = kProcessLocks;
+inline constexpr unsigned kBinLock = kProcessLocks + 1;
+struct Figure {
+  StatScope scope;
+  unsigned row;     // in the scope's table
+  unsigned lock;
+  size_t arena;
+  size_t at;        // size class, or class of lengths of free runs
+};
+uint64_t read_figure(const Figure& figure);
 
 bool background_thread_runs();
 

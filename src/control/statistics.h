@@ -1,78 +1,54 @@
-// What acre holds, summed up over arenas and threads.
+// What acre holds: the figures of tables/statistics.h, gathered.
+//
+// Nobody is stopped for it. The figures of a program whose threads go on are each right at some time while they are
+// gathered, not all at the same; but none is below zero, no page counts twice, allocated <= active <= resident <=
+// mapped, and mapped is the sum of its parts. While all threads rest, all of them are exact.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "base/text.h"
-#include "base/thread_token.h"
-#include "heap/background.h"
-#include "pages/run.h"
-#include "tables/size_class.h"
+#include "os/os.h"
+#include "pages/free_runs.h"
+#include "slab/arena.h"
+#include "tables/statistics.h"
 
 namespace acre {
 
-// Bytes, unless named otherwise. Gathered without stopping anyone: while other threads allocate, the figures
-// are each right at some time during the call, not all at the same.
-struct Statistics {
-  size_t mapped = 0;            // address space in chunks, huge blocks and metadata
-  size_t used_runs = 0;         // in slab and large runs
-  size_t dirty_bytes = 0;       // free runs that hold memory
-  size_t muzzy_bytes = 0;       // free runs whose memory the kernel may take; resident until then
-  size_t clean_bytes = 0;       // free runs that hold none
-  size_t huge_blocks = 0;
-  size_t huge_bytes = 0;
-  size_t live_blocks = 0;       // with the program, or in threads' private lists
-  size_t live_bytes = 0;
-  size_t free_blocks = 0;       // in slab runs, carved or not
-  size_t free_block_bytes = 0;
-  size_t owned_free_bytes = 0;  // of these in runs that a thread owns, for it to hand out
-  size_t returned_bytes = 0;    // of these given back by others to such a run, and not collected yet
-  size_t metadata = 0;
-  unsigned threads = 0;
+struct ArenaReport {
+  ArenaStatistics arena;
+  LockStatistics pages_lock;
+  ClassStatistics classes[kSmallClasses];
+  LockStatistics bin_locks[kSmallClasses];
+  LengthStatistics lengths[FreeRuns::kBins];  // by length
+};
+
+// each: room for the own parts of the first `room` arenas; `arenas` of them have figures.
+// all: all arenas together; huge blocks count there as large ones.
+struct Report {
+  ProcessStatistics process;
+  LockStatistics locks[kProcessLocks];
+  ArenaReport all;
   unsigned arenas = 0;
-  background::State background_thread = background::State::kNone;
-  uint64_t refills = 0;         // slow door events of live threads
-  uint64_t new_runs = 0;
-  uint64_t adoptions = 0;
-  uint64_t remote_frees = 0;
-  uint64_t purges = 0;          // system calls
-  uint64_t purged_bytes = 0;
+  unsigned room = 0;
+  ArenaReport* each[kMostArenas] = {};
 };
 
-// One arena's part. Sums of bytes are those of Statistics, but for huge blocks, which belong to no arena.
-struct ArenaStatistics {
-  unsigned threads = 0;         // bound to it
-  size_t used_pages = 0;        // in slab and large runs
-  size_t slab_pages = 0;        // of them in slab runs
-  size_t dirty_pages = 0;
-  size_t muzzy_pages = 0;
-  size_t clean_pages = 0;
-  size_t small_bytes = 0;       // in slab runs' blocks that are with the program, or in threads' private lists
-  uint64_t purges = 0;
-  uint64_t purged_pages = 0;
+// Fills it in: all but `room` and the pointers. Where there is no room for all arenas, because one was made just now or
+// room is 0, only what concerns single arenas is missing.
+// Makes no system calls: the kernel is asked before.
+struct KernelFigures {
+  os::Faults faults;
+  size_t resident;
 };
+KernelFigures ask_kernel();
+void gather(Report& report, const KernelFigures& kernel);
 
-// The blocks of a slab run, of some moment: others go on changing it.
-struct SlabUse {
-  size_t block_bytes = 0;  // 0: it is no slab run any more
-  SizeClass size_class = 0;
-  size_t pages = 0;        // of the run
-  ThreadToken owner = kNoThread;
-  uint32_t live = 0;
-  uint32_t at_owner = 0;   // free, for the thread that owns the run to hand out
-  uint32_t returned = 0;   // free, given back by others to the thread that owns the run
-  uint32_t unowned = 0;    // free, in a run that no thread owns
-  uint32_t free() const { return at_owner + returned + unowned; }
-};
-SlabUse use_of(const Run* run);
+// The process's part. All zeroes if the little memory is refused that the first call needs.
+ProcessStatistics gather_process();
 
-// each: room for kMostArenas, all as just made, or null.
-Statistics gather_statistics(ArenaStatistics* each = nullptr);
+// Live large runs of so many pages; index: an arena's, or that of all.
+size_t count_large(size_t arena, size_t pages);
 
-// A summary for people, of a few lines.
-inline constexpr size_t kSummaryBytes = 2048;
-void add_summary(Text& text);
-void print_summary(int fd);
+// A report of this moment in memory of its own. Null when memory is refused.
+Report* make_report();
+void drop_report(Report* report);
 
 }  // namespace acre

@@ -25,6 +25,7 @@ ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
 inline void* realloc(void* block, size_t size) {
   if (block == nullptr) return allocate(size);
   if (size == 0) {
+    count_zero_realloc();
     release(block);
     return nullptr;
   }

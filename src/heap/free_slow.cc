@@ -63,7 +63,6 @@ ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
 }
 
 ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
-  relaxed_add(heap.counts.remote_frees, uint64_t{1});
   if (put_in_outbox(heap, slab, p)) tick(heap);
 }
 

@@ -78,13 +78,9 @@ struct Shelves {
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
-};
-
-struct HeapCounts {
-  uint64_t refills = 0;
+  uint64_t refills = 0;    // for statistics, as are the next two
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;
-  uint64_t remote_frees = 0;  // blocks handed over through the outbox
 };
 
 // A visit by another thread to a heap whose owner seems to be idle (idle.h).
@@ -102,7 +98,6 @@ struct Heap : HotHeap {
   uint32_t events = 0;         // slow-door events
   SizeClass next_to_collect = 0;
   Outbox outbox;
-  HeapCounts counts;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
   Heap* next_late = nullptr;

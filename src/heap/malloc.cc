@@ -105,6 +105,11 @@ void* allocate_aligned(size_t n, size_t alignment) {
 
 size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
 
+static constinit std::atomic<uint64_t> g_zero_reallocs{0};
+
+ACRE_COLD void count_zero_realloc() { g_zero_reallocs.fetch_add(1, std::memory_order_relaxed); }
+uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed); }
+
 void* reallocate(void* p, size_t n) {
   Found found = find_live_block(p, "realloc");
   if (found.slab != nullptr) {

@@ -100,8 +100,8 @@ Slab* new_run(Heap& heap, SizeClass c) {
     run->home->free(run, false);
     return nullptr;
   }
-  relaxed_add(heap.counts.new_runs, uint64_t{1});
   Shelves& shelves = heap.shelves[c];
+  relaxed_add(shelves.new_runs, uint64_t{1});
   if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
   shelves.returned = false;
   return slab;
@@ -144,7 +144,7 @@ static bool change_run(Heap& heap, SizeClass c) {
 uint32_t refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
-  relaxed_add(heap.counts.refills, uint64_t{1});
+  relaxed_add(shelves.refills, uint64_t{1});
   shelves.busy = true;
   shelves.kept_blocks = 0;
   for (bool tried_all = false;;) {

@@ -159,6 +159,10 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
   });
 }
 
+void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
+}
+
 bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
   for (const Heap* late = g_late_heaps; late != nullptr; late = late->next_late) {
     if (late == heap) return true;
@@ -173,6 +177,7 @@ void take_down(void* argument) {
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {
     Lock lock(g_lock);
+    keep_events_of(*heap);
     --heap->arena->threads;
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;
@@ -236,10 +241,18 @@ void leave_late_heap(Heap* heap) {
   g_late_heaps = heap;
 }
 
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument) {
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
   for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
+  if (at_last != nullptr) at_last(argument);
 }
+
+ClassEvents events_of(const Heap& heap, SizeClass c) {
+  const Shelves& shelves = heap.shelves[c];
+  return {racy_load(shelves.refills), racy_load(shelves.new_runs), racy_load(shelves.adoptions), heap.outbox.sent(c)};
+}
+
+LockCounts lock_counts() { return g_lock.counts(); }
 
 void wait_for_visits() { Lock lock(g_lock); }
 
@@ -305,6 +318,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
       ++heap->arena->threads;
       allowed_pages += heap->allowed_pages;
     } else {
+      keep_events_of(*heap);
       heap->next = g_lost;
       g_lost = heap;
     }

@@ -14,13 +14,18 @@ Heap* birth();
 Heap* enter_late_heap();
 void leave_late_heap(Heap* heap);
 
-// Visits the live heaps under the registry's lock. Their owners go on using them.
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument);
+// Visits the live heaps under the registry's lock, and then calls at_last, if given. Their owners go on using them.
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument) = nullptr);
+
+// What happened in a class of a heap so far.
+ClassEvents events_of(const Heap& heap, SizeClass c);
 
 // Returns when no visit is going on that was when it was called.
 void wait_for_visits();
 
 unsigned live_heaps();
+
+LockCounts lock_counts();
 
 // Whether some thread has a heap of its own.
 bool has_threads();

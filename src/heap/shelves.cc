@@ -156,7 +156,7 @@ void RunList::remove(Slab* slab) {
 }
 
 void shelve_adopted(Heap& heap, Slab* slab) {
-  relaxed_add(heap.counts.adoptions, uint64_t{1});
+  relaxed_add(heap.shelves[slab->size_class].adoptions, uint64_t{1});
   heap.kept_pages += slab->pages;
   slab->shelf = Shelf::kAdopted;
   heap.adopted.add(slab);

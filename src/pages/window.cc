@@ -108,6 +108,8 @@ Chunk allocate(size_t bytes) {
 
 size_t mapped_bytes() { return g_mapped.load(std::memory_order_relaxed); }
 
+LockCounts lock_counts() { return g_lock.counts(); }
+
 void before_fork() { g_lock.before_fork(); }
 void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
 void after_fork_in_child() { g_lock.after_fork_in_child(); }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "base/units.h"
 
 namespace acre::window {
@@ -34,6 +35,8 @@ inline bool contains(Address a) { return a - start() < bytes(); }
 Chunk allocate(size_t bytes);
 
 size_t mapped_bytes();  // of all chunks so far
+
+LockCounts lock_counts();
 
 void before_fork();
 void after_fork_in_parent();

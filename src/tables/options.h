@@ -16,6 +16,9 @@ enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
 // Transparent huge pages: for no memory, for what is large and dense (pages/huge_pages.h), for all chunks.
 enum class HugePages : uint8_t { kNone, kAuto, kAll };
 
+// Statistics for people, a few lines or all; for programs.
+enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
+
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kText };
@@ -50,6 +53,11 @@ struct HugePagesChoice {
   static constexpr OptionType kType = OptionType::kChoice;
   static constexpr const char kNames[] = "never\0auto\0always\0";
 };
+struct FormatChoice {
+  using Value = StatsFormat;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "summary\0text\0json\0openmetrics\0";
+};
 
 // Whether an option may be changed while the program runs, through ctl.
 enum class Change : uint8_t { kAtStart, kAnyTime };
@@ -62,7 +70,8 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
 // X(name, what it may be, default, least, most, change, help): a line an option.
 // clang-format off
 #define ACRE_OPTIONS(X) \
-  X(stats_print, Bool, 0, 0, 1, kAnyTime, "print a summary to stderr when the program ends") \
+  X(stats_print, Bool, 0, 0, 1, kAnyTime, "print statistics to stderr when the program ends") \
+  X(stats_format, FormatChoice, 0, 0, 3, kAtStart, "what stats_print prints; docs/statistics.md describes each") \
   X(arenas, Number, 0, 0, 256, kAtStart, "most arenas; 0: one on one processor, else four times the processors") \
   X(dirty_decay_ms, Number, 10000, -1, kMostMs, kAnyTime, "milliseconds in which unused dirty pages are returned; 0: at once; -1: never") \
   X(muzzy_decay_ms, Number, 0, -1, kMostMs, kAnyTime, "not 0: dirty pages become muzzy (MADV_FREE) first, and may stay it for so many milliseconds; -1: for ever") \

@@ -44,8 +44,7 @@ std::vector<size_t> mib_of(const std::string& name, size_t room = 10) {
 }
 
 std::string with_index(std::string name, const std::string& index) {
-  const size_t at = name.find('#');
-  if (at != std::string::npos) name.replace(at, 1, index);
+  for (size_t at; (at = name.find('#')) != std::string::npos;) name.replace(at, 1, index);
   return name;
 }
 
@@ -311,21 +310,82 @@ TEST_F(Ctl, StatisticsAreThoseOfTheEpoch) {
 TEST_F(Ctl, StatisticsAddUp) {
   set<uint64_t>("epoch", 1);
   const auto size = [](const std::string& name) { return value_of<size_t>(name); };
+  const auto all = [&](const std::string& name) { return size("stats.arenas.4096." + name); };
   EXPECT_LE(size("stats.allocated"), size("stats.active"));
-  EXPECT_EQ(size("stats.mapped"), size("stats.active") + size("stats.metadata"));
-  EXPECT_EQ(size("stats.active"), size("stats.arenas.4096.pactive") * kPageBytes);
-  EXPECT_EQ(size("stats.resident"), size("stats.mapped") + (size("stats.arenas.4096.pdirty") + size("stats.arenas.4096.pmuzzy")) * kPageBytes);
-  EXPECT_EQ(size("stats.retained"), size("stats.arenas.4096.retained"));
-  EXPECT_EQ(size("stats.allocated"),
-            size("stats.arenas.4096.small.allocated") + size("stats.arenas.4096.large.allocated"));
+  EXPECT_LE(size("stats.active"), size("stats.resident"));
+  EXPECT_LE(size("stats.resident"), size("stats.mapped"));
+  EXPECT_EQ(size("stats.active"), all("pactive") * kPageBytes);
+  EXPECT_EQ(size("stats.resident"), size("stats.active") + size("stats.metadata") + size("stats.purging") +
+                                        (all("pdirty") + all("pmuzzy")) * kPageBytes);
+  EXPECT_EQ(size("stats.mapped"), size("stats.resident") + size("stats.retained") + size("stats.metadata_unused"));
+  EXPECT_EQ(size("stats.retained"), all("retained"));
+  EXPECT_EQ(size("stats.allocated"), all("small.allocated") + all("large.allocated"));
   for (const char* name : {"pdirty", "pmuzzy", "retained", "small.allocated", "dirty_purged"}) {
     size_t sum = 0;
     for (unsigned i = 0; i < arenas::count(); ++i) sum += size("stats.arenas." + std::to_string(i) + "." + name);
-    EXPECT_EQ(sum, size(std::string("stats.arenas.4096.") + name)) << name;
+    EXPECT_EQ(sum, all(name)) << name;
   }
+  size_t small = 0;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    small += all("bins." + std::to_string(c) + ".curregs") * size_of_class(c);
+  }
+  EXPECT_EQ(small, all("small.allocated"));
+  size_t retained = 0;
+  for (unsigned i = 0; i < FreeRuns::kBins; ++i) retained += all("extents." + std::to_string(i) + ".retained_bytes");
+  EXPECT_EQ(retained, all("retained"));
   unsigned threads = 0;
   for (unsigned i = 0; i < arenas::count(); ++i) threads += value_of<unsigned>("stats.arenas." + std::to_string(i) + ".nthreads");
   EXPECT_EQ(threads, registry::live_heaps());
+}
+
+TEST_F(Ctl, TwoNumbersInAName) {
+  void* blocks[10];
+  for (void*& block : blocks) block = acre_malloc(1000);
+  void* large = acre_malloc(kSmallMax + 3 * kPageBytes);
+  set<uint64_t>("epoch", 1);
+  const SizeClass c = class_of_size(1000);
+  const std::string arena = "stats.arenas." + std::to_string(heap_if_any()->arena->index);
+  const std::string bin = arena + ".bins." + std::to_string(c);
+  EXPECT_EQ(value_of<size_t>(bin + ".curregs"), 10u);
+  EXPECT_GE(value_of<size_t>(bin + ".curslabs"), 1u);
+  EXPECT_GE(value_of<uint64_t>(bin + ".nfills"), 1u);
+  EXPECT_GE(value_of<uint64_t>(bin + ".nslabs"), 1u);
+  EXPECT_EQ(value_of<size_t>(arena + ".lextents.2.curlextents"), 1u);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.lextents.2.curlextents"), 1u);
+  EXPECT_EQ(value_of<size_t>(arena + ".lextents.1.curlextents"), 0u);
+
+  std::vector<size_t> mib = mib_of(bin + ".curregs");
+  ASSERT_EQ(mib.size(), 6u);
+  EXPECT_EQ(mib[4], c);
+  size_t value, size = sizeof value, sum = 0;
+  for (mib[4] = 0; mib[4] < kSmallClasses; ++mib[4]) {
+    ASSERT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), 0) << mib[4];
+    sum += value;
+  }
+  EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "one beyond";
+  EXPECT_EQ(sum, value_of<size_t>(arena + ".small.blocks"));
+  mib[4] = 0;
+  mib[2] = arenas::count();
+  EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "no such arena";
+  for (const char* name : {".bins.73.curregs", ".bins.0", ".bins..curregs", ".bins.0.mutex", ".lextents.16376.curlextents",
+                           ".extents.192.ndirty", ".bins.0.nothing", ".bins.0.curregs.x"}) {
+    EXPECT_EQ(act(arena + name), ENOENT) << name;
+  }
+  for (void* block : blocks) acre_free(block);
+  acre_free(large);
+}
+
+TEST_F(Ctl, LocksCountTheirUse) {
+  set<uint64_t>("epoch", 1);
+  const std::string lock = "stats.arenas.0.mutexes.extents_dirty.";
+  const uint64_t before = value_of<uint64_t>(lock + "num_ops");
+  acre_free(acre_malloc(size_t{1} << 20));
+  set<uint64_t>("epoch", 1);
+  EXPECT_GE(value_of<uint64_t>(lock + "num_ops"), before + 2);
+  EXPECT_LE(value_of<uint64_t>(lock + "max_wait_time"), value_of<uint64_t>(lock + "total_wait_time"));
+  EXPECT_EQ(value_of<uint32_t>(lock + "max_num_thds") == 0,
+            value_of<uint64_t>(lock + "num_wait") + value_of<uint64_t>(lock + "num_spin_acq") == 0);
+  EXPECT_GE(value_of<uint64_t>("stats.mutexes.ctl.num_ops"), 3u);
 }
 
 TEST_F(Ctl, ArenaOfThread) {

@@ -1,0 +1,367 @@
+#include <new>
+
+#include "control/ctl.h"
+#include "control/slab_use.h"
+#include "control/sums.h"
+#include "heap/malloc.h"
+#include "heap/registry.h"
+#include "heap/watched_run.h"
+#include "os/os.h"
+#include "pages/huge.h"
+#include "pages/metadata.h"
+#include "pages/page_map.h"
+#include "pages/window.h"
+#include "slab/unit_table.h"
+
+namespace acre {
+
+namespace {
+
+constexpr uint64_t kNsPerMs = 1000000;
+
+// What a walk over the page map and the heaps adds up. `live` is at first all that is not known to be free.
+struct Gathering {
+  Report& report;
+  unsigned arenas;  // that there were at its start
+  uint64_t purged = 0;
+
+  ArenaReport& of(unsigned arena) const { return arena < report.arenas ? *report.each[arena] : report.all; }
+};
+
+// The arena that a run belongs to; false: none that counts, as those of tests.
+bool find_arena(const PageHeap* home, unsigned arenas, unsigned* index) {
+  if (home == nullptr) return false;
+  *index = racy_load(reinterpret_cast<const Arena*>(home)->index);
+  return *index < arenas && &arenas::at(*index)->pages == home;
+}
+
+// --- Runs -----------------------------------------------------------------------------------------------------
+
+uint64_t& runs_in(ClassStatistics& figures, RunState state) {
+  switch (state) {
+    case RunState::kFull: return figures.full;
+    case RunState::kBinned: return figures.binned;
+    case RunState::kShared: return figures.shared;
+    default: return figures.owned;
+  }
+}
+
+void add_slab(ArenaReport& to, const Run* run) {
+  const Slab* slab = racy_load(run->slab);
+  if (slab == nullptr || racy_load(slab->base) != racy_load(run->base)) return;
+  const SlabUse use = use_of(slab);
+  if (use.block_bytes == 0) return;
+  ClassStatistics& figures = to.classes[use.size_class];
+  ++figures.runs;
+  ++runs_in(figures, use.state);
+  figures.deferred += use.deferred;
+  figures.remote_list += use.remote;
+  figures.uncarved += use.uncarved;
+  figures.free += use.unowned;
+  figures.live += use.live;
+}
+
+void add_watched(ArenaReport& to, const Run* run) {
+  const WatchedRun* watched = racy_load(run->watched);
+  if (watched == nullptr || racy_load(watched->base) != racy_load(run->base)) return;
+  ClassStatistics& figures = to.classes[watched->size_class];
+  const uint32_t free = smaller(racy_load(watched->free), watched->capacity);
+  ++figures.runs;
+  ++figures.watched;
+  figures.free += free;
+  figures.live += watched->capacity - free;
+}
+
+LengthStatistics& length_of(ArenaReport& report, size_t pages) {
+  constexpr unsigned kLast = FreeRuns::kBins - 1;
+  return report.lengths[pages > FreeRuns::most_pages(kLast) ? kLast : FreeRuns::bin_of(larger<size_t>(pages, 1))];
+}
+
+void add_large(ArenaReport& to, const Run* run) {
+  const size_t pages = racy_load(run->pages);
+  LengthStatistics& figures = length_of(to, pages);
+  ++figures.large_blocks;
+  figures.large += pages * kPageBytes;
+  ++to.arena.large_blocks;
+  to.arena.live_large += pages * kPageBytes;
+}
+
+void add_free(ArenaReport& to, const Run* run) {
+  const size_t pages = racy_load(run->pages);
+  LengthStatistics& figures = length_of(to, pages);
+  switch (racy_load(run->holds)) {
+    case Holds::kDirty:
+      ++figures.dirty_runs;
+      figures.dirty += pages * kPageBytes;
+      return;
+    case Holds::kMuzzy:
+      ++figures.muzzy_runs;
+      figures.muzzy += pages * kPageBytes;
+      return;
+    case Holds::kClean:
+      ++figures.clean_runs;
+      figures.clean += pages * kPageBytes;
+      return;
+  }
+}
+
+void add_runs(const Gathering& to) {
+  g_page_map.for_each_run([&to](const Run* run) {
+    unsigned arena;
+    if (!find_arena(racy_load(run->home), to.arenas, &arena)) return;
+    ArenaReport& report = to.of(arena);
+    switch (racy_load(run->kind)) {
+      case RunKind::kSlab: return add_slab(report, run);
+      case RunKind::kWatched: return add_watched(report, run);
+      case RunKind::kFree: return add_free(report, run);
+      case RunKind::kLarge: return add_large(report, run);
+      default: return;
+    }
+  });
+}
+
+// --- Heaps ----------------------------------------------------------------------------------------------------
+
+// As find_block (heap/lookup.h), for what others are changing. Null: p is no block.
+const Slab* find_slab(const void* p) {
+  const Slab* slab = unit_table::at(p);
+  if (is_block_start(slab, p)) return slab;
+  const Run* run = g_page_map.find(p);
+  if (run == nullptr || racy_load(run->kind) != RunKind::kSlab) return nullptr;
+  slab = racy_load(run->slab);
+  return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
+}
+
+// Blocks of a private list may be of several runs, and their owner allocates them meanwhile: each step is checked
+// before the next is taken.
+void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
+  const Slot& slot = heap.slots[c];
+  const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
+  LowAddress low = racy_load(slot.head);
+  const Address high = racy_load(slot.high);
+  for (uint32_t i = 0; i < most && !is_end(low); ++i) {
+    Link* link = reinterpret_cast<Link*>(high | low);
+    const Slab* slab = find_slab(link);
+    unsigned arena;
+    if (slab == nullptr || racy_load(slab->size_class) != c || racy_load(link->mark) != mark_of(slab)) return;
+    const Run* run = racy_load(slab->run);
+    if (run == nullptr || !find_arena(racy_load(run->home), to.arenas, &arena)) return;
+    ++to.of(arena).classes[c].private_list;
+    low = racy_load(link->next);
+  }
+}
+
+void add_outbox(const Gathering& to, const Heap& heap, SizeClass c) {
+  const Outbox::Waiting waiting = heap.outbox.waiting(c);
+  const Run* run = waiting.slab == nullptr ? nullptr : racy_load(waiting.slab->run);
+  unsigned arena;
+  if (run == nullptr || !find_arena(racy_load(run->home), to.arenas, &arena)) return;
+  to.of(arena).classes[c].outbox += smaller<uint32_t>(waiting.blocks, run_shape(c).capacity);
+}
+
+void add_events(ClassStatistics& to, const ClassEvents& events) {
+  to.refills += events.refills;
+  to.new_runs += events.new_runs;
+  to.adoptions += events.adoptions;
+  to.remote_frees += events.remote_frees;
+}
+
+void add_heap(Heap& heap, void* argument) {
+  const auto& to = *static_cast<Gathering*>(argument);
+  ArenaReport& own = to.of(heap.arena->index);
+  ++own.arena.threads;
+  own.arena.internal += sizeof(Heap);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    add_private_list(to, heap, c);
+    add_outbox(to, heap, c);
+    add_events(own.classes[c], registry::events_of(heap, c));
+  }
+}
+
+// Under the same lock, so that what a thread has done is neither missed nor seen twice.
+void add_ended(void* argument) {
+  const auto& to = *static_cast<Gathering*>(argument);
+  for (unsigned i = 0; i < to.arenas; ++i) {
+    const ClassEvents* ended = arenas::at(i)->ended;
+    for (SizeClass c = 0; ended != nullptr && c < kSmallClasses; ++c) add_events(to.of(i).classes[c], ended[c]);
+  }
+}
+
+// --- Arenas ---------------------------------------------------------------------------------------------------
+
+void add_pages(ArenaStatistics& to, const PageCounts& counts) {
+  const size_t free = counts.dirty + counts.muzzy + counts.clean;
+  to.active += counts.used * kPageBytes;
+  to.dirty += counts.dirty * kPageBytes;
+  to.muzzy += counts.muzzy * kPageBytes;
+  to.clean += counts.clean * kPageBytes;
+  to.purging += (counts.obtained - counts.used - free) * kPageBytes;
+  to.base += align_up(sizeof(Arena), kCacheLine) + Arena::kEndedBytes + counts.headers * sizeof(Run);
+  to.spare_headers += counts.spare_headers;
+  to.dirty_purges += counts.from_dirty.sweeps;
+  to.dirty_calls += counts.from_dirty.calls;
+  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
+  to.muzzy_purges += counts.from_muzzy.sweeps;
+  to.muzzy_calls += counts.from_muzzy.calls;
+  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
+}
+
+void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
+  ArenaReport& report = to.of(arena.index);
+  const PageCounts counts = arena.pages.counts();
+  add_pages(report.arena, counts);
+  to.purged += counts.purged * kPageBytes;
+  const uint64_t age_ms = now_ms - smaller(arena.made_ms, now_ms);
+  report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
+  add_lock(report.pages_lock, arena.pages.lock_counts());
+  for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
+}
+
+// --- The process ----------------------------------------------------------------------------------------------
+
+void add_metadata(ProcessStatistics& to, uint64_t chunks) {
+  // What is used is read first: it only grows, as what is mapped does, and never beyond that.
+  const size_t table = unit_table::used_bytes();
+  const size_t allocated = metadata::allocated_bytes();
+  const size_t committed = unit_table::committed_bytes();
+  const size_t map = PageMap::mapped_bytes();
+  const size_t entries = chunks / kPageBytes + 2 * to.huge_blocks;
+  to.metadata = allocated + table + smaller(PageMap::bytes_for(entries), map);
+  to.metadata_unused = metadata::mapped_bytes() + committed + map - to.metadata;
+  to.reserved = unit_table::reserved_bytes() - committed;
+}
+
+void add_system(ProcessStatistics& to, const KernelFigures& kernel) {
+  const os::Calls calls = os::calls();
+  to.calls_mmap = calls.mmap;
+  to.calls_munmap = calls.munmap;
+  to.calls_mprotect = calls.mprotect;
+  to.calls_mremap = calls.mremap;
+  to.calls_madvise = calls.madvise;
+  to.minor_faults = kernel.faults.minor;
+  to.major_faults = kernel.faults.major;
+  to.process_resident = kernel.resident;
+}
+
+void add_classes(ProcessStatistics& to, const ArenaReport& all) {
+  for (const ClassStatistics& figures : all.classes) {
+    to.new_runs += figures.new_runs;
+    to.adoptions += figures.adoptions;
+    to.remote_frees += figures.remote_frees;
+    to.free_blocks += figures.private_list + figures.deferred + figures.remote_list + figures.uncarved +
+                      figures.outbox + figures.free;
+  }
+}
+
+// From what the arenas have together, huge blocks not yet among it.
+void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned arenas) {
+  const ArenaStatistics& arena = all.arena;
+#define ACRE_COPY(name) to.name = arena.name;
+  ACRE_COPY(live_small) ACRE_COPY(live_large) ACRE_COPY(private_lists) ACRE_COPY(deferred) ACRE_COPY(remote_lists)
+  ACRE_COPY(uncarved) ACRE_COPY(outboxes) ACRE_COPY(run_free) ACRE_COPY(run_rest) ACRE_COPY(transit) ACRE_COPY(dirty)
+  ACRE_COPY(muzzy) ACRE_COPY(purging) ACRE_COPY(clean) ACRE_COPY(small_blocks) ACRE_COPY(large_blocks)
+  ACRE_COPY(threads) ACRE_COPY(refills)
+#undef ACRE_COPY
+  const huge::Counts huge = huge::counts();
+  to.huge_blocks = huge.blocks;
+  to.live_huge = huge.bytes;
+  to.arenas = arenas;
+  add_metadata(to, arena.mapped);
+  to.allocated = to.live_small + to.live_large + to.live_huge;
+  to.active = arena.active + to.live_huge;
+  to.resident = to.active + to.dirty + to.muzzy + to.purging + to.metadata;
+  to.mapped = to.resident + to.clean + to.metadata_unused;
+  add_classes(to, all);
+  to.zero_reallocs = zero_reallocs();
+  to.purges = arena.dirty_calls + arena.muzzy_calls;
+}
+
+// Huge blocks belong to no arena.
+void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
+  all.large_blocks += process.huge_blocks;
+  for (uint64_t* figure : {&all.live_large, &all.active, &all.resident, &all.mapped}) *figure += process.live_huge;
+}
+
+void add_locks(LockStatistics (&to)[kProcessLocks]) {
+  const auto at = [&to](ProcessLock lock) -> LockStatistics& { return to[static_cast<unsigned>(lock)] = {}; };
+  add_lock(at(ProcessLock::ctl), registry::control_lock.counts());
+  add_lock(at(ProcessLock::registry), registry::lock_counts());
+  add_lock(at(ProcessLock::huge), huge::lock_counts());
+  add_lock(at(ProcessLock::window), window::lock_counts());
+  add_lock(at(ProcessLock::units), unit_table::lock_counts());
+  add_lock(at(ProcessLock::metadata), metadata::lock_counts());
+}
+
+}  // namespace
+
+KernelFigures ask_kernel() { return {os::faults(), os::resident_bytes()}; }
+
+void gather(Report& report, const KernelFigures& kernel) {
+  Gathering to{report, arenas::count()};
+  report.arenas = smaller(report.room, to.arenas);
+  report.process = {};
+  report.all = {};
+  for (unsigned i = 0; i < report.arenas; ++i) *report.each[i] = {};
+  const uint64_t now_ms = os::now_ms();
+  for (unsigned i = 0; i < to.arenas; ++i) add_arena(to, *arenas::at(i), now_ms);
+  add_runs(to);
+  registry::for_each(add_heap, &to, add_ended);
+  finish_arena(report.all);  // of those without room
+  for (unsigned i = 0; i < report.arenas; ++i) {
+    finish_arena(*report.each[i]);
+    add_report(report.all, *report.each[i]);
+  }
+  finish_process(report.process, report.all, to.arenas);
+  report.process.purged = to.purged;
+  add_system(report.process, kernel);
+  add_huge(report.all.arena, report.process);
+  add_locks(report.locks);
+}
+
+size_t count_large(size_t arena, size_t pages) {
+  size_t blocks = 0;
+  g_page_map.for_each_run([&](const Run* run) {
+    unsigned index;
+    if (racy_load(run->kind) != RunKind::kLarge || racy_load(run->pages) != pages) return;
+    if (!find_arena(racy_load(run->home), arenas::count(), &index)) return;
+    blocks += arena == ctl::kAllArenas || index == arena;
+  });
+  return blocks;
+}
+
+// Threads that ask may have small stacks.
+ProcessStatistics gather_process() {
+  static constinit std::atomic<Report*> scratch{nullptr};  // used under the lock
+  if (scratch.load(std::memory_order_acquire) == nullptr) {
+    void* memory = metadata::allocate(sizeof(Report));
+    if (memory == nullptr) return {};
+    Report* none = nullptr;
+    scratch.compare_exchange_strong(none, new (memory) Report);  // else another thread was faster
+  }
+  const KernelFigures kernel = ask_kernel();
+  Lock lock(registry::control_lock);
+  Report& report = *scratch.load(std::memory_order_acquire);
+  gather(report, kernel);
+  return report.process;
+}
+
+// Room for all arenas that there may be: what is not touched costs nothing.
+static size_t bytes_of_report(unsigned room) {
+  return align_up(sizeof(Report) + room * sizeof(ArenaReport), os::page_bytes());
+}
+
+Report* make_report() {
+  const unsigned room = arenas::most();
+  void* memory = os::map(bytes_of_report(room));
+  if (memory == nullptr) return nullptr;
+  Report* report = new (memory) Report;
+  auto* each = reinterpret_cast<ArenaReport*>(report + 1);
+  for (unsigned i = 0; i < room; ++i) report->each[i] = each + i;
+  report->room = room;
+  gather(*report, ask_kernel());
+  return report;
+}
+
+void drop_report(Report* report) { os::unmap(report, bytes_of_report(report->room)); }
+
+}  // namespace acre
