@@ -97,6 +97,20 @@ int acre_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size
 int acre_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int acre_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
+/* jemalloc's functions for blocks with wishes, as acre/jemalloc.h has them with their flags. */
+void *acre_mallocx(size_t size, int flags);
+void *acre_rallocx(void *block, size_t size, int flags);
+size_t acre_xallocx(void *block, size_t size, size_t extra, int flags);
+size_t acre_sallocx(const void *block, int flags);
+void acre_dallocx(void *block, int flags);
+void acre_sdallocx(void *block, size_t size, int flags);
+size_t acre_nallocx(size_t size, int flags);
+int acre_allocm(void **block, size_t *rsize, size_t size, int flags);
+int acre_rallocm(void **block, size_t *rsize, size_t size, size_t extra, int flags);
+int acre_sallocm(const void *block, size_t *rsize, int flags);
+int acre_dallocm(void *block, int flags);
+int acre_nallocm(size_t *rsize, size_t size, int flags);
+
 void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 
 /* A name that acre_mallctl knows. */

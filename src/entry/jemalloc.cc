@@ -10,6 +10,13 @@
 
 using namespace acre;
 
+#if !ACRE_PREFIX_ONLY
+// Weak in the archive: a program may have its own.
+extern "C" {
+ACRE_EXPORT __attribute__((weak)) void (*malloc_message)(void* opaque, const char* text) = nullptr;
+}
+#endif
+
 static_assert(MALLCTL_ARENAS_ALL == ctl::kAllArenas);
 
 extern "C" {

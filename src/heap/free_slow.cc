@@ -23,6 +23,7 @@ ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
     slot.high = high_part(slab->base);
   }
   ++shelves.kept_blocks;
+  ++heap.blocks.recycled[c];
   shelves.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);

@@ -77,6 +77,25 @@ struct Shelves {
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
 };
 
+// Small blocks that the thread has allocated and freed, by class, as far as the slow door knows of them
+// (thread_bytes.h has the rest). Each change costs an instruction or two there. Differences modulo 2^64.
+struct BlockCounts {
+  uint64_t recycled[kSmallClasses] = {};  // freed by the thread, and put on the private list since
+  uint64_t listed[kSmallClasses] = {};    // put on the private list otherwise, less those taken off it again
+  uint64_t freed[kSmallClasses] = {};     // freed by the thread in runs that it gave up
+};
+
+// thread_bytes.h: what the thread has allocated and freed. Of small blocks, as of the last look.
+struct ThreadBytes {
+  uint64_t allocated = 0;
+  uint64_t freed = 0;
+  uint64_t small_allocated = 0;  // part of `allocated`
+  uint64_t small_freed = 0;
+  int64_t base = 0;              // allocated - freed when the peak was reset
+  int64_t peak = 0;              // most of that difference since
+  bool watched = false;          // somebody wants it to be kept up to date, and the peak
+};
+
 struct HeapCounts {
   uint64_t refills = 0;
   uint64_t new_runs = 0;
@@ -92,6 +111,7 @@ struct Heap : HotHeap {
 
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
+  bool bound = false;          // takes runs from its arena alone (registry::enter_late_heap)
   RunList adopted;
   Slab* shared = nullptr;      // runs that visitors took, through next (slab/sharing.h)
   size_t kept_pages = 0;       // of adopted and available runs
@@ -107,6 +127,8 @@ struct Heap : HotHeap {
   std::atomic<Visit> visit{Visit::kNone};
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
   Shelves shelves[kSmallClasses];
+  BlockCounts blocks;
+  ThreadBytes bytes;
 };
 
 static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);

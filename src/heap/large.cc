@@ -6,6 +6,7 @@
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/thread_bytes.h"
 #include "os/os.h"
 #include "pages/huge.h"
 
@@ -53,6 +54,14 @@ ACRE_COLD void freeing_late(Run* run) {
 }
 
 constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
+
+// As if the new block was allocated and the old one freed.
+void count_resized(size_t old_bytes, size_t new_bytes) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr || old_bytes == new_bytes) return;
+  thread_bytes::count_freed(*heap, old_bytes);
+  thread_bytes::count_allocated(*heap, new_bytes);
+}
 
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
@@ -120,12 +129,12 @@ Run* find_run(size_t n, size_t alignment) {
 
 }  // namespace
 
-void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+static void* hand_out(Run* run, size_t n, bool zeroed) {
   if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
+    thread_bytes::count_allocated(*heap, run->bytes());
     tick(*heap);
   } else {
     allocated_late(run, zeroed ? n : 0);
@@ -133,9 +142,35 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   return block;
 }
 
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
+}
+
+void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
+  if (n > PTRDIFF_MAX || is_huge(n, alignment)) return allocate(n, alignment, zeroed);
+  const size_t pages = pages_for(larger<size_t>(n, 1));
+  const size_t align_pages = larger<size_t>(1, alignment / kPageBytes);
+  Run* run = arena->pages.allocate(pages, align_pages);
+  if (run == nullptr) {
+    gather_memory();
+    run = arena->pages.allocate(pages, align_pages);
+  }
+  return hand_out(run, n, zeroed);
+}
+
+size_t block_bytes(size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX || alignment > kMostAlignment) return 0;
+  const size_t bytes = align_up(larger<size_t>(n, 1), is_huge(n, alignment) ? os::page_bytes() : kPageBytes);
+  return bytes > PTRDIFF_MAX ? 0 : bytes;
+}
+
 void free(Run* run) {
   Heap* heap = heap_if_any();
-  if (ACRE_UNLIKELY(heap == nullptr)) freeing_late(run);
+  if (ACRE_LIKELY(heap != nullptr)) {
+    thread_bytes::count_freed(*heap, run->bytes());
+  } else {
+    freeing_late(run);
+  }
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
@@ -146,23 +181,32 @@ void free(Run* run) {
 
 void forbid_resizing() { g_most_resized = 0; }
 
-void* resize(Run* run, size_t n) {
-  size_t pages = pages_for(n);
-  if (pages == run->pages) return pointer_to(run->base);
-  if (n > g_most_resized) return nullptr;
+bool resize_in_place(Run* run, size_t n) {
+  const size_t pages = pages_for(n);
+  const size_t old_bytes = run->bytes();
+  if (pages == run->pages) return true;
+  if (n > g_most_resized) return false;
   if (run->kind == RunKind::kHuge) {
-    if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
-    if (huge::resize_in_place(run, n)) return pointer_to(run->base);
-    run = huge::grow_elsewhere(run, n);
-    return run == nullptr ? nullptr : pointer_to(run->base);
-  }
-  if (pages < run->pages) {
+    if (!huge::resize_in_place(run, n)) return false;
+  } else if (pages < run->pages) {
     run->home->shrink_in_place(run, pages);
-    return pointer_to(run->base);
+  } else if (is_huge(n, kPageBytes) || !run->home->grow_in_place(run, pages)) {
+    return false;
   }
-  if (!is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages)) return pointer_to(run->base);
-  run = move_to_other_run(run, n);
-  return run == nullptr ? nullptr : pointer_to(run->base);
+  count_resized(old_bytes, run->bytes());
+  return true;
+}
+
+void* resize(Run* run, size_t n) {
+  const bool was_huge = run->kind == RunKind::kHuge;
+  if (was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
+  if (resize_in_place(run, n)) return pointer_to(run->base);
+  if (n > g_most_resized) return nullptr;
+  const size_t old_bytes = run->bytes();
+  run = was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
+  if (run == nullptr) return nullptr;
+  count_resized(old_bytes, run->bytes());
+  return pointer_to(run->base);
 }
 
 }  // namespace acre::large

@@ -30,6 +30,9 @@ inline Found find_block(const void* p) {
   }
 }
 
+// What a live block is; ends the program if p is the start of none, with a message that names the caller.
+Found find_live_block(const void* p, const char* caller);
+
 inline size_t block_bytes(const Found& found) {
   return found.slab != nullptr ? found.slab->block_bytes : found.run->bytes();
 }

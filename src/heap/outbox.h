@@ -44,6 +44,9 @@ class Outbox {
     }
   }
 
+  // Bytes of all blocks that were ever put in.
+  uint64_t total_bytes() const { return sent_bytes_ + bytes_; }
+
   // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
   bool holds(const Slab* slab, const void* block) const;
 
@@ -64,12 +67,15 @@ class Outbox {
     Slab* slab = group.slab;
     group.slab = nullptr;
     occupied_[c / 64] &= ~(uint64_t{1} << (c % 64));
-    bytes_ -= group.count * slab->block_bytes;
+    const uint32_t bytes = group.count * slab->block_bytes;
+    bytes_ -= bytes;
+    sent_bytes_ += bytes;
     slab::give_back(slab, group.head, group.last, group.count);
   }
 
   uint64_t occupied_[kWords] = {};  // which groups have blocks
   uint32_t bytes_ = 0;              // in all groups
+  uint64_t sent_bytes_ = 0;
   Group groups_[kSmallClasses];
 };
 

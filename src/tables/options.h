@@ -61,7 +61,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(dirty_decay_ms, Number, 10000, -1, kMostMs, kAnyTime, "milliseconds in which unused dirty pages are returned; 0: at once; -1: never") \
   X(muzzy_decay_ms, Number, 0, -1, kMostMs, kAnyTime, "not 0: dirty pages become muzzy (MADV_FREE) first, and may stay it for so many milliseconds; -1: for ever") \
   X(release_rate, Bytes, -1, -1, kMostRate, kAnyTime, "so much goes back in a second, in place of the decay times; 0: nothing; -1: the decay times hold") \
-  X(background_thread, Bool, 0, 0, 1, kAtStart, "a thread that returns memory when the program is idle") \
+  X(background_thread, Bool, 0, 0, 1, kAnyTime, "a thread that returns memory when the program is idle") \
   X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
