@@ -62,6 +62,10 @@ int nallocm(size_t *rsize, size_t size, int flags);
 void malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 extern void (*malloc_message)(void *opaque, const char *text);
 
+/* A program's options in jemalloc's words, if it defines it. Those that acre has by the same name count, and narenas;
+ * the others are passed over in silence. Settings of acre's own count more. */
+extern const char *malloc_conf;
+
 #ifdef __cplusplus
 }
 #endif

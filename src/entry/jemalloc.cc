@@ -11,9 +11,10 @@
 using namespace acre;
 
 #if !ACRE_PREFIX_ONLY
-// Weak in the archive: a program may have its own.
+// A program may have its own of them, in the place of these; settings.cc reads malloc_conf.
 extern "C" {
 ACRE_EXPORT __attribute__((weak)) void (*malloc_message)(void* opaque, const char* text) = nullptr;
+ACRE_EXPORT __attribute__((weak)) const char* malloc_conf = nullptr;
 }
 #endif
 
@@ -40,6 +41,9 @@ ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const ch
   registry::start();
   Line<kSummaryBytes> text;
   add_summary(text);
+#if !ACRE_PREFIX_ONLY
+  if (write_cb == nullptr) write_cb = malloc_message;
+#endif
   if (write_cb == nullptr) return write_all(STDERR_FILENO, text.c_str(), text.size());
   write_cb(opaque, text.c_str());
 }

@@ -30,6 +30,7 @@ const char* name_of(OptionSource source) {
     case OptionSource::kEnvironment: return "ACRE_CONF";
     case OptionSource::kProgram: return "acre_conf";
     case OptionSource::kRunTime: return "run time";
+    case OptionSource::kJemalloc: return "malloc_conf";
   }
   return "";
 }

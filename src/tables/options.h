@@ -1,8 +1,8 @@
 // Options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and what
 // `acre options` prints follow from it.
 //
-// Read once at start-up from /etc/acre.conf, ACRE_CONF and the program's acre_conf; of an option that is set
-// twice the later setting counts.
+// Read once at start-up from jemalloc's malloc_conf and MALLOC_CONF, /etc/acre.conf, ACRE_CONF and the program's
+// acre_conf; of an option that is set twice the later setting counts.
 #pragma once
 
 #include <cstddef>
@@ -116,7 +116,7 @@ const char* option_help(unsigned index);
 const char* option_value_name(unsigned index, int64_t value);
 
 // Where an option's value is from.
-enum class OptionSource : uint8_t { kDefault, kFile, kEnvironment, kProgram, kRunTime };
+enum class OptionSource : uint8_t { kDefault, kFile, kEnvironment, kProgram, kRunTime, kJemalloc };
 const char* name_of(OptionSource source);
 
 int64_t option_value(unsigned index);
@@ -132,6 +132,7 @@ struct OptionSources {
   char** environment = nullptr;   // where to look for ACRE_CONF
   const char* program = nullptr;  // text of acre_conf
   bool privileged = false;        // set-user-id and the like: the environment is not trusted
+  const char* jemalloc = nullptr; // text of malloc_conf
 };
 
 // Reads the settings. A wrong one is one line on stderr, and is ignored; with abort or abort_conf the program

@@ -10,6 +10,8 @@
 
 // The program's, if it has one.
 extern "C" __attribute__((weak, visibility("default"))) const char* acre_conf;
+// jemalloc's, for programs that were made for it.
+extern "C" __attribute__((weak, visibility("default"))) const char* malloc_conf;
 
 namespace acre {
 
@@ -119,8 +121,9 @@ void add_shown(Text& text, Slice shown) {
 class Reader {
  public:
   void read_file(const char* path);
-  void read_environment(char** environment);
-  void read_program(const char* text) { read_text({text, strlen(text)}, OptionSource::kProgram); }
+  void read(const char* text, OptionSource source) {
+    if (text != nullptr) read_text({text, strlen(text)}, source);
+  }
   unsigned wrong() const { return wrong_; }
 
  private:
@@ -135,6 +138,7 @@ class Reader {
 
 // option: if it is one, its values are named.
 void Reader::complain(Slice setting, OptionSource source, const char* why, unsigned option) {
+  if (source == OptionSource::kJemalloc) return;  // many of jemalloc's options are none of acre's
   Line<512> line;
   line.add("acre: ").add(name_of(source)).add(": '");
   add_shown(line, setting);
@@ -148,7 +152,8 @@ void Reader::complain(Slice setting, OptionSource source, const char* why, unsig
 void Reader::read_setting(Slice setting, OptionSource source) {
   const size_t colon = find_any(setting, ":");
   if (colon == setting.size) return complain(setting, source, "a setting is NAME:VALUE");
-  const Slice name = trimmed({setting.start, colon});
+  Slice name = trimmed({setting.start, colon});
+  if (source == OptionSource::kJemalloc && name.is("narenas")) name = {"arenas", 6};
   const Slice text = trimmed(setting.from(colon + 1));
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
@@ -201,22 +206,25 @@ void Reader::complain_of_file(const char* path, long size) {
   ++wrong_;
 }
 
-void Reader::read_environment(char** environment) {
-  static constexpr char kName[] = "ACRE_CONF=";
+// The last of this name, which ends in =; null if there is none.
+const char* variable(const OptionSources& sources, const char* name) {
+  if (sources.environment == nullptr || sources.privileged) return nullptr;
   const char* text = nullptr;
-  for (char** at = environment; *at != nullptr; ++at) {
-    if (strncmp(*at, kName, sizeof kName - 1) == 0) text = *at + sizeof kName - 1;
+  for (char** at = sources.environment; *at != nullptr; ++at) {
+    if (strncmp(*at, name, strlen(name)) == 0) text = *at + strlen(name);
   }
-  if (text != nullptr) read_text({text, strlen(text)}, OptionSource::kEnvironment);
+  return text;
 }
 
 }  // namespace
 
 void read_options(const OptionSources& sources) {
   Reader reader;
+  reader.read(sources.jemalloc, OptionSource::kJemalloc);
+  reader.read(variable(sources, "MALLOC_CONF="), OptionSource::kJemalloc);
   if (sources.file != nullptr) reader.read_file(sources.file);
-  if (sources.environment != nullptr && !sources.privileged) reader.read_environment(sources.environment);
-  if (sources.program != nullptr) reader.read_program(sources.program);
+  reader.read(variable(sources, "ACRE_CONF="), OptionSource::kEnvironment);
+  reader.read(sources.program, OptionSource::kProgram);
   if (reader.wrong() == 0) return;
   if (options().abort_conf) fatal("wrong settings end the program, since abort_conf is set");
   if (options().abort) fatal("wrong settings end the program, since abort is set");
@@ -229,6 +237,7 @@ void read_options(char** environment) {
   if (!ACRE_TESTING) sources.file = kFile;
   sources.environment = environment;
   if (&acre_conf != nullptr) sources.program = acre_conf;
+  if (&malloc_conf != nullptr) sources.jemalloc = malloc_conf;
   sources.privileged = getauxval(AT_SECURE) != 0;
   read_options(sources);
 }
