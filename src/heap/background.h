@@ -18,9 +18,10 @@ enum class State : uint8_t {
 };
 State state();
 
-inline constexpr unsigned kMostThreads = 1;
+inline constexpr unsigned kMostThreads = kMostArenas;
 
-// How many there may be: 1, or 0 for none whatever the option says.
+// A bound, as jemalloc has one, where each arena may have a thread. acre makes one, or for a bound of 0 none, whatever
+// the option says.
 unsigned most_threads();
 void set_most_threads(unsigned most);
 

@@ -413,13 +413,14 @@ TEST_F(Ctl, BackgroundThread) {
     EXPECT_FALSE(value_of<bool>("background_thread"));
     EXPECT_FALSE(running()) << "its end is waited for";
   }
-  EXPECT_EQ(value_of<size_t>("max_background_threads"), 1u);
+  EXPECT_EQ(value_of<size_t>("max_background_threads"), value_of<size_t>("opt.max_background_threads"));
   EXPECT_EQ(set<bool>("background_thread", true), 0);
-  EXPECT_EQ(set<size_t>("max_background_threads", 2), EINVAL);
+  EXPECT_EQ(set<size_t>("max_background_threads", kMostArenas + 1), EINVAL);
   EXPECT_EQ(set<size_t>("max_background_threads", 0), 0);
   EXPECT_FALSE(running());
-  EXPECT_EQ(set<size_t>("max_background_threads", 1), 0);
-  EXPECT_TRUE(running());
+  EXPECT_EQ(set<size_t>("max_background_threads", 2), 0);
+  EXPECT_TRUE(running()) << "one";
+  EXPECT_EQ(set<size_t>("max_background_threads", kMostArenas), 0);
   EXPECT_EQ(set<bool>("background_thread", false), 0);
 }
 
