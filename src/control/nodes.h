@@ -36,7 +36,7 @@ enum class Kind : uint8_t {
 // W(name, type, value, change): one that is written, too; change is given the new value as `to`.
 // V(name, action): one that only does something.
 // O(name, type, change): one that is only written.
-// M(name, type, value): one that makes something when it is read; EAGAIN if `error` is left as it is and it can't.
+// M(name, type, value): one that makes something when it is read.
 // L(name, type, value): one that is given an address, as `address`.
 // In value, change and action `index` is the number in the name. change and action are error numbers, 0 for none; a
 // value's expression may set `error`.
