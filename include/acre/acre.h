@@ -116,7 +116,8 @@ void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), v
 /* A name that acre_mallctl knows. */
 struct acre_mallctl_node {
   const char *name; /* with # where a number stands */
-  const char *type; /* as C writes it; "void": it does something, and is neither read nor changed */
+  const char *type; /* as C writes it; "void": it does something. Neither readable nor writable: it does something,
+                       and may give or take a value of this type for it, as docs/ctl.md says */
   int readable;
   int writable;
 };

@@ -198,6 +198,7 @@ bool resize_in_place(Run* run, size_t n) {
 }
 
 void* resize(Run* run, size_t n) {
+  if (pages_for(n) == run->pages) return pointer_to(run->base);
   const bool was_huge = run->kind == RunKind::kHuge;
   if (was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
   if (resize_in_place(run, n)) return pointer_to(run->base);
