@@ -206,6 +206,10 @@ void Reader::complain_of_file(const char* path, long size) {
   ++wrong_;
 }
 
+// Not among the literals, which a start does not read otherwise (cmake/seldom.ld).
+constexpr char kVariable[] = "ACRE_CONF=";
+constexpr char kJemallocVariable[] = "MALLOC_CONF=";
+
 // The last of this name, which ends in =; null if there is none.
 const char* variable(const OptionSources& sources, const char* name) {
   if (sources.environment == nullptr || sources.privileged) return nullptr;
@@ -221,9 +225,9 @@ const char* variable(const OptionSources& sources, const char* name) {
 void read_options(const OptionSources& sources) {
   Reader reader;
   reader.read(sources.jemalloc, OptionSource::kJemalloc);
-  reader.read(variable(sources, "MALLOC_CONF="), OptionSource::kJemalloc);
+  reader.read(variable(sources, kJemallocVariable), OptionSource::kJemalloc);
   if (sources.file != nullptr) reader.read_file(sources.file);
-  reader.read(variable(sources, "ACRE_CONF="), OptionSource::kEnvironment);
+  reader.read(variable(sources, kVariable), OptionSource::kEnvironment);
   reader.read(sources.program, OptionSource::kProgram);
   if (reader.wrong() == 0) return;
   if (options().abort_conf) fatal("wrong settings end the program, since abort_conf is set");
