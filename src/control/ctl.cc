@@ -133,6 +133,7 @@ size_t size_of(Type type) {
     case Type::kSize: return sizeof(size_t);
     case Type::kSsize: return sizeof(ssize_t);
     case Type::kString: return sizeof(const char*);
+    case Type::kCounter: return sizeof(const uint64_t*);
   }
   return 0;
 }
@@ -162,17 +163,45 @@ int tell_it(const Place& place, const void* newp) {
   return tell(place.node, place.index[0], &value);
 }
 
+// What is made or looked up is given in full or not at all.
+int give(const Place& place, void* oldp, size_t* oldlenp, const void* address) {
+  const Node& what = node(place.node);
+  const size_t size = size_of(what.type);
+  if (oldp == nullptr || oldlenp == nullptr || *oldlenp != size) {
+    if (oldlenp != nullptr) *oldlenp = 0;
+    return EINVAL;
+  }
+  Value value{};
+  const int error = what.kind == Kind::kLookup ? look_up(place.node, address, &value)
+                                               : read(place.node, place.index[0], place.index[1], &value);
+  if (error == 0) memcpy(oldp, &value, size);
+  return error;
+}
+
+int look_up_in(const Place& place, void* oldp, size_t* oldlenp, const void* newp, size_t newlen) {
+  const void* address;
+  if (newp == nullptr || newlen != sizeof address) return EINVAL;
+  memcpy(&address, newp, sizeof address);
+  return give(place, oldp, oldlenp, address);
+}
+
+int act_on(const Place& place, const void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
+  const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
+  return nothing ? act(place.node, place.index[0]) : EPERM;
+}
+
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
   if (place.node == kNoNode) return ENOENT;
   const Node& what = node(place.node);
-  if (what.type == Type::kVoid) {
-    const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
-    return nothing ? act(place.node, place.index[0]) : EPERM;
-  }
-  if (!what.readable && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
+  if (what.kind == Kind::kAction) return act_on(place, oldp, oldlenp, newp, newlen);
+  if (what.kind == Kind::kLookup) return look_up_in(place, oldp, oldlenp, newp, newlen);
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
+  if (what.kind == Kind::kMaker) return give(place, oldp, oldlenp, nullptr);
+  const bool unread = what.kind == Kind::kSink || what.kind == Kind::kOrder;
+  if (unread && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
+  if (what.kind == Kind::kSink && newp == nullptr) return EINVAL;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
-  if (!what.readable) return tell_it(place, newp);
+  if (what.kind == Kind::kOrder) return tell_it(place, newp);
   const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
   if (newp != nullptr && write_first) {
     if (const int error = write_in(place, newp)) return error;
@@ -209,10 +238,10 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
 
 bool node_info(unsigned index, NodeInfo* out) {
   static constexpr char kTypes[][16] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *"};
+                                           "const char *", "uint64_t *"};
   if (index >= kNodes) return false;
   const Node& what = node(index);
-  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.readable, what.writable};
+  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.kind == Kind::kValue, what.writable};
   return true;
 }
 

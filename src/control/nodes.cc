@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "acre/acre.h"
+#include "control/caches.h"
 #include "control/ctl.h"
 #include "control/snapshot.h"
+#include "control/this_thread.h"
 #include "heap/background.h"
+#include "heap/lookup.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/watch.h"
@@ -34,26 +37,33 @@ struct Table {
 
   constexpr Table() {
     unsigned at = 0;
-#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, true, false);
-#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, true, true);
-#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, false, false);
-#define ACRE_T(name, type, action) node[at++] = Node(name, "", Type::k##type, false, true);
-    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
+#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kValue);
+#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, Kind::kValue, true);
+#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, Kind::kAction);
+#define ACRE_T(name, type, action) node[at++] = Node(name, "", Type::k##type, Kind::kOrder, true);
+#define ACRE_O(name, type, change) node[at++] = Node(name, "", Type::k##type, Kind::kSink, true);
+#define ACRE_M(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kMaker);
+#define ACRE_L(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kLookup);
+    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T, ACRE_O, ACRE_M, ACRE_L)
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
+#undef ACRE_T
+#undef ACRE_O
+#undef ACRE_M
+#undef ACRE_L
     for (const StatGroup& group : kStatGroups) {
       for (unsigned row = 0; row < group.table().count; ++row) {
         const StatInfo& info = group.table().rows[row];
-        node[at++] = Node(group.prefix, info.ctl, type_of(info.type), true, false);
+        node[at++] = Node(group.prefix, info.ctl, type_of(info.type), Kind::kValue);
       }
     }
     for (const OptionInfo& info : kOptionTable) {
       const Type type = info.type == OptionType::kBool     ? Type::kBool
                         : info.type == OptionType::kChoice || info.type == OptionType::kText ? Type::kString
                                                            : Type::kSsize;
-      node[at++] = Node("opt.", info.name, type, true, info.change == Change::kAnyTime && type != Type::kString);
+      const bool writable = info.change == Change::kAnyTime && type != Type::kString;
+      node[at++] = Node("opt.", info.name, type, Kind::kValue, writable);
     }
   }
 };
@@ -88,19 +98,7 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 
 constexpr size_t pages_of_large(size_t index) { return kSmallMax / kPageBytes + index + 1; }
 
-// A thread that has not allocated yet is given its arena now.
-unsigned arena_of_thread(int* error) {
-  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
-  if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
-  return heap == nullptr ? 0 : heap->arena->index;
-}
-
 int renew() { return refresh() ? 0 : EAGAIN; }
-
-int flush_thread() {
-  if (Heap* heap = heap_if_any()) empty_heap(*heap);
-  return 0;
-}
 
 // Before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still ask so.
 template <class Action>
@@ -138,6 +136,31 @@ int set_default_decay_time(Option of, int64_t ms) {
   return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
 }
 
+constexpr const char* kNoDss = "disabled";  // no memory is had by sbrk
+int set_dss(const char* to) {
+  if (to == nullptr) return EINVAL;
+  return strcmp(to, kNoDss) == 0 ? 0 : EFAULT;
+}
+
+int set_background_thread(bool on) {
+  set_option(index_of(Option::background_thread), on, OptionSource::kRunTime);
+  return background::follow_option() ? 0 : EAGAIN;
+}
+
+int set_most_background_threads(size_t most) {
+  if (most > background::kMostThreads) return EINVAL;
+  background::set_most_threads(static_cast<unsigned>(most));
+  return 0;
+}
+
+unsigned arena_of_block(const void* address, int* error) {
+  const Found found = find_block(address);
+  if (found.slab != nullptr) return arena_of(found.slab)->index;
+  if (found.run != nullptr && found.run->home != nullptr) return reinterpret_cast<Arena*>(found.run->home)->index;
+  *error = EINVAL;  // none of acre's, or a huge block, which belongs to no arena
+  return 0;
+}
+
 int change_option(unsigned option, int64_t value) {
   if (!set_option(option, value, OptionSource::kRunTime)) return EINVAL;
   switch (static_cast<Option>(option)) {
@@ -146,6 +169,7 @@ int change_option(unsigned option, int64_t value) {
     case Option::release_rate: release_rate::set(value); return 0;
     case Option::hard_limit:
     case Option::soft_limit: pressure::set_limits(); return 0;
+    case Option::background_thread: return set_background_thread(value != 0);
     default: return 0;  // whoever needs it looks at it each time
   }
 }
@@ -211,6 +235,7 @@ ACRE_TYPE(U64, uint64_t, of_u64);
 ACRE_TYPE(Size, size_t, of_size);
 ACRE_TYPE(Ssize, ssize_t, of_ssize);
 ACRE_TYPE(String, const char*, of_string);
+ACRE_TYPE(Counter, const uint64_t*, of_counter);
 #undef ACRE_TYPE
 
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
@@ -227,6 +252,9 @@ int read_option(unsigned option, Value* value) {
 }
 
 }  // namespace
+
+// A node that is not what is looked for.
+#define ACRE_OTHER(...) ++at;
 
 const Node& node(unsigned index) { return kTable.node[index]; }
 
@@ -269,13 +297,19 @@ int read(unsigned node, [[maybe_unused]] size_t index, [[maybe_unused]] size_t s
 #define ACRE_R(name, type, expression) \
   if (node == at++) type::put(value, expression);
 #define ACRE_W(name, type, expression, change) ACRE_R(name, type, expression)
-#define ACRE_V(name, action) ++at;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_R, ACRE_OTHER)
 #undef ACRE_R
 #undef ACRE_W
-#undef ACRE_V
+  return error;
+}
+
+int look_up(unsigned node, const void* address, Value* value) {
+  int error = 0;
+  unsigned at = 0;
+#define ACRE_L(name, type, expression) \
+  if (node == at++) type::put(value, expression);
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_L)
+#undef ACRE_L
   return error;
 }
 
@@ -285,54 +319,39 @@ int write(unsigned node, size_t index, Value value) {
     return change_option(option, kOptionTable[option].type == OptionType::kBool ? value.of_bool : value.of_ssize);
   }
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
-#define ACRE_W(name, type, expression, change)            \
+#define ACRE_O(name, type, change)                        \
   if (node == at++) {                                     \
     [[maybe_unused]] const auto to = type::get(value);    \
     return change;                                        \
   }
-#define ACRE_V(name, action) ++at;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
-#undef ACRE_R
+#define ACRE_W(name, type, expression, change) ACRE_O(name, type, change)
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_W, ACRE_OTHER, ACRE_OTHER, ACRE_O, ACRE_OTHER, ACRE_OTHER)
+#undef ACRE_O
 #undef ACRE_W
-#undef ACRE_V
   return EPERM;
 }
 
 int act(unsigned node, size_t index) {
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
-#define ACRE_W(name, type, expression, change) ++at;
 #define ACRE_V(name, action) \
   if (node == at++) return action;
-#define ACRE_T(name, type, action) ++at;
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_R
-#undef ACRE_W
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_V, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER)
 #undef ACRE_V
-#undef ACRE_T
   return EPERM;
 }
 
 int tell(unsigned node, [[maybe_unused]] size_t index, const Value* told) {
   unsigned at = 0;
-#define ACRE_R(name, type, expression) ++at;
-#define ACRE_W(name, type, expression, change) ++at;
-#define ACRE_V(name, action) ++at;
 #define ACRE_T(name, type, action)                                             \
   if (node == at++) {                                                          \
     const auto value = told == nullptr ? decltype(type::get(*told)){} : type::get(*told); \
     const auto* to = told == nullptr ? nullptr : &value;                       \
     return action;                                                             \
   }
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_R
-#undef ACRE_W
-#undef ACRE_V
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_T, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER)
 #undef ACRE_T
   return EPERM;
 }
+#undef ACRE_OTHER
 
 }  // namespace acre::ctl

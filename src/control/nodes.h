@@ -11,7 +11,7 @@
 
 namespace acre::ctl {
 
-enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString };
+enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kCounter };
 
 union Value {
   bool of_bool;
@@ -21,6 +21,17 @@ union Value {
   size_t of_size;
   ssize_t of_ssize;
   const char* of_string;
+  const uint64_t* of_counter;
+};
+
+// What one does with a node.
+enum class Kind : uint8_t {
+  kValue,   // it is read, and perhaps written
+  kAction,  // it does something
+  kOrder,   // the same, and it may be told something
+  kSink,    // it is written only
+  kMaker,   // reading it makes something, and says which
+  kLookup,  // it is given an address, and says something about it
 };
 
 // R(name, type, value): a node that is read.
@@ -28,9 +39,12 @@ union Value {
 // V(name, action): one that only does something.
 // T(name, type, action): the same, and it may be told something: action is given the address of what it is as `to`, or
 // null. It is not read.
+// O(name, type, change): one that is only written.
+// M(name, type, value): one that makes something when it is read.
+// L(name, type, value): one that is given an address, as `address`.
 // In value, change and action `index` is the number in the name; in value `second` is the one after it. change and
-// action are error numbers, 0 for none.
-#define ACRE_CTL_NODES(R, W, V, T)                                                 \
+// action are error numbers, 0 for none; a value's expression may set `error`.
+#define ACRE_CTL_NODES(R, W, V, T, O, M, L)                                        \
   R("version", String, version())                                                  \
   W("epoch", U64, epoch(), renew())                                                \
   R("config.cache_oblivious", Bool, false)                                         \
@@ -44,10 +58,40 @@ union Value {
   R("config.stats", Bool, true)                                                    \
   R("config.utrace", Bool, false)                                                  \
   R("config.xmalloc", Bool, true)                                                  \
-  R("background_thread", Bool, background::state() == background::State::kRunning) \
+  R("config.enable_cxx", Bool, !ACRE_PREFIX_ONLY)                                  \
+  R("config.opt_safety_checks", Bool, true)                                        \
+  R("config.opt_size_checks", Bool, false)                                         \
+  W("background_thread", Bool, relaxed_load(options().background_thread), set_background_thread(to)) \
+  W("max_background_threads", Size, background::most_threads(), set_most_background_threads(to)) \
   R("opt.narenas", Unsigned, arenas::most())                                       \
-  R("thread.arena", Unsigned, arena_of_thread(&error))                             \
+  R("opt.cache_oblivious", Bool, false)                                            \
+  R("opt.confirm_conf", Bool, false)                                               \
+  R("opt.dss", String, kNoDss)                                                     \
+  R("opt.lg_tcache_max", Size, floor_log2(kSmallMax))                              \
+  R("opt.max_background_threads", Size, background::kMostThreads)                  \
+  R("opt.metadata_thp", String, "disabled")                                        \
+  R("opt.oversize_threshold", Size, 0)                                             \
+  R("opt.percpu_arena", String, "disabled")                                        \
+  R("opt.retain", Bool, true)                                                      \
+  R("opt.tcache", Bool, true)                                                      \
+  R("opt.tcache_max", Size, kSmallMax)                                             \
+  R("opt.thp", String, "default")                                                  \
+  R("opt.trust_madvise", Bool, true)                                               \
+  R("opt.utrace", Bool, false)                                                     \
+  R("opt.zero_realloc", String, "free")                                            \
+  W("thread.arena", Unsigned, arena_of_thread(&error), set_arena_of_thread(to))    \
+  R("thread.allocated", U64, bytes_of_thread()->allocated)                         \
+  R("thread.allocatedp", Counter, &watched_bytes_of_thread()->allocated)           \
+  R("thread.deallocated", U64, bytes_of_thread()->freed)                           \
+  R("thread.deallocatedp", Counter, &watched_bytes_of_thread()->freed)             \
+  R("thread.peak.read", U64, static_cast<uint64_t>(watched_bytes_of_thread()->peak)) \
+  V("thread.peak.reset", reset_peak_of_thread())                                   \
+  V("thread.idle", idle_thread())                                                  \
+  W("thread.tcache.enabled", Bool, thread_has_cache(), set_thread_has_cache(to))   \
   V("thread.tcache.flush", flush_thread())                                         \
+  M("tcache.create", Unsigned, caches::create(&error))                             \
+  O("tcache.flush", Unsigned, caches::flush(to))                                   \
+  O("tcache.destroy", Unsigned, caches::destroy(to))                               \
   R("arena.#.initialized", Bool, index < arenas::count())                          \
   V("arena.#.decay", for_arenas(index, decay))                                     \
   V("arena.#.purge", for_arenas(index, purge))                                     \
@@ -55,6 +99,7 @@ union Value {
     set_decay_time(Option::dirty_decay_ms, index, to))                             \
   W("arena.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error), \
     set_decay_time(Option::muzzy_decay_ms, index, to))                             \
+  W("arena.#.dss", String, kNoDss, set_dss(to))                                    \
   R("arenas.narenas", Unsigned, arenas::most())                                    \
   W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::dirty_decay_ms)), \
     set_default_decay_time(Option::dirty_decay_ms, to))                            \
@@ -76,10 +121,11 @@ union Value {
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
+  L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \
   R("memory.held", Size, limit::held())                                            \
   R("stats.metadata_thp", Size, 0)                                                 \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
-  R("stats.arenas.#.dss", String, "disabled")                                      \
+  R("stats.arenas.#.dss", String, kNoDss)                                          \
   R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
   R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
   R("stats.arenas.#.lextents.#.curlextents", Size, count_large(index, pages_of_large(second)))
@@ -87,7 +133,7 @@ union Value {
 // Then follow the nodes of all figures (stat_nodes.h), and opt.NAME of all options, in their order.
 inline constexpr unsigned kOwnNodes = 0
 #define ACRE_N(...) +1
-    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N)
+    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N)
 #undef ACRE_N
     ;
 inline constexpr unsigned kFirstOption = kOwnNodes + kStatNodes;
@@ -97,12 +143,12 @@ inline constexpr unsigned kNodes = kFirstOption + kOptionCount;
 struct Node {
   char name[64] = {};
   Type type = Type::kVoid;
-  bool readable = false;
+  Kind kind = Kind::kAction;
   bool writable = false;
 
   constexpr Node() = default;
-  constexpr Node(const char* before, const char* after, Type of, bool is_readable, bool is_writable)
-      : type(of), readable(is_readable), writable(is_writable) {
+  constexpr Node(const char* before, const char* after, Type of, Kind what, bool is_writable = false)
+      : type(of), kind(what), writable(is_writable) {
     size_t at = 0;
     for (; *before != '\0'; ++before) name[at++] = *before;
     for (; *after != '\0'; ++after) name[at++] = *after;
@@ -114,6 +160,9 @@ const Node& node(unsigned index);
 // Whether a number may stand in this node's name. at: 0 for its first, 1 for its second.
 bool is_valid_index(unsigned node, unsigned at, size_t index);
 inline constexpr unsigned kMostIndices = 2;
+
+// What a kLookup says about an address. Returns an error number, 0 for none.
+int look_up(unsigned node, const void* address, Value* value);
 
 // The node's value, and what a new value or an action does. Return an error number, 0 for none.
 int read(unsigned node, size_t index, size_t second, Value* value);

@@ -79,9 +79,6 @@ inline size_t malloc_usable_size(const void* block) {
 
 int malloc_trim(size_t pad);
 
-// Bytes of a block of this size whose address is a multiple of 2^flags; 0 if that is impossible.
-size_t nallocx(size_t size, int flags);
-
 // Returns at least so many bytes of free pages to the OS, or all; returns how many.
 size_t release_memory(size_t bytes);
 

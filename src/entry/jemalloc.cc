@@ -11,6 +11,14 @@
 
 using namespace acre;
 
+#if !ACRE_PREFIX_ONLY
+// A program may have its own of them, in the place of these; settings.cc reads malloc_conf.
+extern "C" {
+ACRE_EXPORT __attribute__((weak)) void (*malloc_message)(void* opaque, const char* text) = nullptr;
+ACRE_EXPORT __attribute__((weak)) const char* malloc_conf = nullptr;
+}
+#endif
+
 static_assert(MALLCTL_ARENAS_ALL == ctl::kAllArenas);
 
 extern "C" {
@@ -34,6 +42,9 @@ ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const ch
   registry::start();
   StatsFormat format = StatsFormat::kText;
   const Omitted omitted = read_letters(opts, &format);
+#if !ACRE_PREFIX_ONLY
+  if (write_cb == nullptr) write_cb = malloc_message;
+#endif
   print_statistics(format, omitted, write_cb, opaque);
 }
 

@@ -26,6 +26,7 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   }
   if (!allowed(c)) return false;
   ++shelves.kept_blocks;
+  ++heap.blocks.recycled[c];
   shelves.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);

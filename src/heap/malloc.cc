@@ -10,6 +10,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "tables/options.h"
 
@@ -35,9 +36,9 @@ void* allocate_in(Heap& heap, SizeClass c) {
 }
 
 // A thread whose heap is gone, in the last destructors, or any thread while blocks are filled (fill.h): from one that
-// such threads share.
-ACRE_COLD void* allocate_late(SizeClass c) {
-  Heap* heap = registry::enter_late_heap();
+// such threads share. arena: not null, from this one alone.
+ACRE_COLD void* allocate_late(SizeClass c, Arena* arena = nullptr) {
+  Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
@@ -52,7 +53,8 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
-// What a live block is; ends the program if p is the start of none.
+}  // namespace
+
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
@@ -68,7 +70,12 @@ Found find_live_block(const void* p, const char* caller) {
   return found;
 }
 
-}  // namespace
+void* allocate_small_in(Arena* arena, SizeClass c) {
+  void* block = allocate_late(c, arena);
+  Heap* heap = heap_if_any();
+  if (block != nullptr && heap != nullptr) thread_bytes::count_allocated(*heap, size_of_class(c));
+  return block;
+}
 
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);

@@ -53,6 +53,13 @@ class Outbox {
   Waiting waiting(SizeClass c) const { return {racy_load(groups_[c].slab), racy_load(groups_[c].count)}; }
   uint64_t sent(SizeClass c) const { return racy_load(groups_[c].sent); }
 
+  // For its thread: bytes of all blocks that were ever put in.
+  uint64_t total_bytes() const {
+    uint64_t bytes = bytes_;
+    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes += groups_[c].sent * size_of_class(c);
+    return bytes;
+  }
+
   // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
   bool holds(const Slab* slab, const void* block) const;
 

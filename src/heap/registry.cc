@@ -8,6 +8,7 @@
 #include "heap/background.h"
 #include "heap/fill.h"
 #include "heap/pressure.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "heap/watched_run.h"
 #include "pages/huge.h"
@@ -120,15 +121,16 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
   ++g_live_count;
 }
 
-// token: the thread's, or none for a heap that threads without their own share.
-Heap* make_heap(ThreadToken token) {
+// token: the thread's, or none for a heap that threads without their own share. bound_to: null, or its arena.
+Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
   Heap* memory = take_spare();
   if (memory == nullptr) memory = static_cast<Heap*>(metadata::allocate(sizeof(Heap)));
   if (memory == nullptr) return nullptr;
   Heap* heap = new (memory) Heap;
   heap->token = token;
   heap->unwatched = !watch::new_threads();
-  heap->arena = join_arena();
+  heap->arena = bound_to == nullptr ? join_arena() : bound_to;
+  heap->bound = bound_to != nullptr;
   Lock lock(g_lock);
   if (heap->arena == nullptr) {
     heap->next = g_spare;
@@ -221,16 +223,38 @@ void start() {
   start_once();
 }
 
-Heap* enter_late_heap() {
-  {
-    Lock lock(g_lock);
-    if (Heap* heap = g_late_heaps) {
-      g_late_heaps = heap->next_late;
-      return heap;
-    }
+Heap* heap_of_thread() {
+  start_once();
+  return static_cast<Heap*>(pthread_getspecific(g_key));
+}
+
+void put_heap_aside() {
+  Heap* heap = t_heap == &kUnbornHeap ? birth() : heap_if_any();
+  if (heap == nullptr) return;
+  thread_bytes::look(*heap);
+  empty_heap(*heap);
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);
+}
+
+void take_heap_back() {
+  if (Heap* heap = heap_of_thread()) t_heap = heap;
+}
+
+// Bound heaps are few, and asked for seldom: one list serves both.
+static Heap* take_late_heap(const Arena* bound_to) {
+  Lock lock(g_lock);
+  for (Heap** at = &g_late_heaps; Heap* heap = *at; at = &heap->next_late) {
+    if (heap->bound != (bound_to != nullptr) || (heap->bound && heap->arena != bound_to)) continue;
+    *at = heap->next_late;
+    return heap;
   }
+  return nullptr;
+}
+
+Heap* enter_late_heap(Arena* bound_to) {
+  if (Heap* heap = take_late_heap(bound_to)) return heap;
   // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
-  Heap* heap = make_heap(kNoThread);
+  Heap* heap = make_heap(kNoThread, bound_to);
   if (heap != nullptr) heap->token = address_of(heap);
   return heap;
 }
@@ -239,6 +263,32 @@ void leave_late_heap(Heap* heap) {
   Lock lock(g_lock);
   heap->next_late = g_late_heaps;
   g_late_heaps = heap;
+}
+
+Arena* arena_at(unsigned index) {
+  start_once();
+  if (index >= arenas::most()) return nullptr;
+  while (index >= arenas::count()) {
+    Arena* made = arenas::make();
+    if (made == nullptr) return nullptr;
+    Lock lock(g_lock);
+    if (index >= arenas::count()) {
+      arenas::install(made);
+    } else {
+      g_spare_arena = made;  // another thread was as fast
+    }
+  }
+  return arenas::at(index);
+}
+
+// What the heap has counted so far stays with the arena that it leaves: the other one is given it as a debt.
+void move_to_arena(Heap& heap, Arena* arena) {
+  Lock lock(g_lock);
+  keep_events_of(heap);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
+  --heap.arena->threads;
+  ++arena->threads;
+  heap.arena = arena;
 }
 
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
@@ -304,7 +354,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   arenas::after_fork_in_child();
   watched_runs::after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
-  Heap* mine = heap_if_any();
+  Heap* mine = heap_of_thread();
   Heap* heap = g_live;
   g_live = nullptr;
   g_live_count = 0;
@@ -315,7 +365,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
     if (heap == mine || is_idle_late_heap(heap)) {
       link_live(heap);
       g_late_count += heap != mine;
-      ++heap->arena->threads;
+      heap->arena->threads += !heap->bound;
       allowed_pages += heap->allowed_pages;
     } else {
       keep_events_of(*heap);

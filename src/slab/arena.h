@@ -23,6 +23,12 @@ struct ClassEvents {
     adoptions += other.adoptions;
     remote_frees += other.remote_frees;
   }
+  void subtract(const ClassEvents& other) {  // modulo 2^64: what is added later makes up for it
+    refills -= other.refills;
+    new_runs -= other.new_runs;
+    adoptions -= other.adoptions;
+    remote_frees -= other.remote_frees;
+  }
 };
 
 struct Arena {

@@ -166,7 +166,7 @@ class CtlNode(ctypes.Structure):
 def check_ctl_page(checks, library, source):
     ask, node, in_source = ctypes.CDLL(library).acre_mallctl_info, CtlNode(), []
     while ask(len(in_source), ctypes.byref(node)) == 0:
-        access = ", ".join(word for word, can in (("read", node.readable), ("write", node.writable)) if can) or "does"
+        access = ", ".join(["read"] * node.readable + ["write"] * node.writable) or "does"
         in_source.append([f"`{node.name.decode()}`", f"`{node.type.decode()}`", access])
     in_page = [row[:3] for row in documented(source / "docs/ctl.md", "| name | type | access |")]
     checks.that(in_page == in_source, "the table in docs/ctl.md is the library's",
