@@ -177,7 +177,8 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
 
 // If the run would take clean memory, and no limit is near.
 void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
-  if (limit::refuses(kHugePageBytes) || limit::held() + kHugePageBytes > limit::alarm()) return;
+  const bool looked = limit::alarm() != limit::kWatchedFrom;  // the first alarm is only the call to look
+  if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
   if (!reserve_headers()) return;
   Run* run = nullptr;
   while (run == nullptr) {
