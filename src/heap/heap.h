@@ -74,21 +74,22 @@ struct Shelves {
   uint16_t empties = 0;    // available runs whose blocks are all free
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
-  bool busy = false;       // refilled since the collection last passed
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
+  bool busy = false;       // refilled since the collection last passed; beside the next, for refill sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
-  uint64_t refills = 0;    // for statistics, as are the next two
-  uint64_t new_runs = 0;
-  uint64_t adoptions = 0;
 };
 
 // Small blocks that the thread has allocated and freed, by class, as far as the slow door knows of them
-// (thread_bytes.h has the rest). Each change costs an instruction or two there. Differences modulo 2^64.
+// (thread_bytes.h has the rest), and what it did. Each change costs an instruction or two there. Differences modulo 2^64.
 struct BlockCounts {
   uint64_t recycled[kSmallClasses] = {};  // freed by the thread, and put on the private list since
   uint64_t listed[kSmallClasses] = {};    // put on the private list otherwise, less those taken off it again
   uint64_t freed[kSmallClasses] = {};     // freed by the thread in runs that it gave up
+
+  uint64_t refills[kSmallClasses] = {};   // these three for statistics: not blocks, but how often
+  uint64_t new_runs[kSmallClasses] = {};
+  uint64_t adoptions[kSmallClasses] = {};
 
   // All that were put on the private list.
   uint64_t put_on_list(SizeClass c) const { return recycled[c] + listed[c]; }

@@ -45,8 +45,7 @@ LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
 
 // Blocks that the owner freed. If they are few, and it is not the first time, some that were never used are
 // added, so that a class in steady use comes here less often.
-bool fill_from_deferred(Heap& heap, SizeClass c, Slab* slab) {
-  Slot& slot = heap.slots[c];
+bool fill_from_deferred(Heap& heap, SizeClass c, Slot& slot, Slab* slab) {
   const uint32_t deferred = slab::deferred_count(slab);
   if (deferred == 0 || deferred < enough_for_list(slot, slab)) return false;
   slot.head = recycle(heap, c, slab);
@@ -118,7 +117,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
     return nullptr;
   }
   Shelves& shelves = heap.shelves[c];
-  relaxed_add(shelves.new_runs, uint64_t{1});
+  relaxed_add(heap.blocks.new_runs[c], uint64_t{1});
   if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
   shelves.returned = false;
   return slab;
@@ -165,13 +164,13 @@ static bool change_run(Heap& heap, SizeClass c) {
 bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
-  relaxed_add(shelves.refills, uint64_t{1});
+  relaxed_add(heap.blocks.refills[c], uint64_t{1});
   shelves.busy = true;
   shelves.kept_blocks = 0;
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr) {
-      if (fill_from_deferred(heap, c, slab)) return true;
+      if (fill_from_deferred(heap, c, slot, slab)) return true;
       if (!is_used_up(slab) && fill_from_current(heap, c, slab)) return true;
     }
     if (ACRE_LIKELY(change_run(heap, c))) {

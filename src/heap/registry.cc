@@ -228,7 +228,7 @@ Heap* heap_of_thread() {
   return static_cast<Heap*>(pthread_getspecific(g_key));
 }
 
-void put_heap_aside() {
+ACRE_COLD void put_heap_aside() {
   Heap* heap = t_heap == &kUnbornHeap ? birth() : heap_if_any();
   if (heap == nullptr) return;
   thread_bytes::look(*heap);
@@ -236,7 +236,7 @@ void put_heap_aside() {
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
 }
 
-void take_heap_back() {
+ACRE_COLD void take_heap_back() {
   if (Heap* heap = heap_of_thread()) t_heap = heap;
 }
 
@@ -265,7 +265,7 @@ void leave_late_heap(Heap* heap) {
   g_late_heaps = heap;
 }
 
-Arena* arena_at(unsigned index) {
+ACRE_COLD Arena* arena_at(unsigned index) {
   start_once();
   if (index >= arenas::most()) return nullptr;
   while (index >= arenas::count()) {
@@ -282,7 +282,7 @@ Arena* arena_at(unsigned index) {
 }
 
 // What the heap has counted so far stays with the arena that it leaves: the other one is given it as a debt.
-void move_to_arena(Heap& heap, Arena* arena) {
+ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   Lock lock(g_lock);
   keep_events_of(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
@@ -298,8 +298,9 @@ void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*
 }
 
 ClassEvents events_of(const Heap& heap, SizeClass c) {
-  const Shelves& shelves = heap.shelves[c];
-  return {racy_load(shelves.refills), racy_load(shelves.new_runs), racy_load(shelves.adoptions), heap.outbox.sent(c)};
+  const BlockCounts& counts = heap.blocks;
+  return {racy_load(counts.refills[c]), racy_load(counts.new_runs[c]), racy_load(counts.adoptions[c]),
+          heap.outbox.sent(c)};
 }
 
 LockCounts lock_counts() { return g_lock.counts(); }
@@ -318,7 +319,7 @@ bool has_threads() {
 
 // --- Fork -------------------------------------------------------------------------------------------------
 
-void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
   watch::at_fork(watch::ForkStage::kBefore);
   g_lock.before_fork();
@@ -331,7 +332,7 @@ void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::begin_fork();
 }
 
-void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::end_fork();
   metadata::after_fork_in_parent();
   unit_table::after_fork_in_parent();
@@ -346,7 +347,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
 
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
 // own stays as it is: at most their current runs and what the shared bound allows.
-void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();
   window::after_fork_in_child();

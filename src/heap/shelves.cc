@@ -164,10 +164,11 @@ void RunList::remove(Slab* slab) {
 }
 
 void shelve_adopted(Heap& heap, Slab* slab) {
-  relaxed_add(heap.shelves[slab->size_class].adoptions, uint64_t{1});
+  const SizeClass c = slab->size_class;
+  relaxed_add(heap.blocks.adoptions[c], uint64_t{1});
   const uint32_t used = slab::used(slab);
   // All but the block that the thread has freed just now were freed before it owned the run.
-  heap.blocks.freed[slab->size_class] -= slab->carved - used - 1;
+  heap.blocks.freed[c] -= slab->carved - used - 1;
   heap.kept_pages += slab->pages;
   slab->shelf = Shelf::kAdopted;
   heap.adopted.add(slab);
