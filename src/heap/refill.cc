@@ -123,8 +123,8 @@ Slab* new_run(Heap& heap, SizeClass c) {
   return slab;
 }
 
-Slab* next_run(Heap& heap, SizeClass c) {
-  if (Slab* slab = take_available(heap, c)) return slab;
+// One that the heap does not have. Apart, so that a refill that does not need it keeps its values in registers.
+ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
   heap.outbox.flush();
   if (heap.shared != nullptr) unshare_runs(heap);
   if (Slab* slab = from_bins(heap, c)) {
@@ -133,6 +133,12 @@ Slab* next_run(Heap& heap, SizeClass c) {
     return slab;
   }
   return new_run(heap, c);
+}
+
+ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
+  Slot& slot = heap.slots[c];
+  heap.shelves[c].kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  slot.head = slab::harvest(shared, next_batch(slot, shared), &heap.blocks.listed[c]);
 }
 
 }  // namespace
@@ -146,13 +152,13 @@ static bool change_run(Heap& heap, SizeClass c) {
     heap.blocks.freed[c] += slab::deferred_count(used_up);
     slab::release(used_up);
   }
-  Slab* slab = next_run(heap, c);
+  Slab* slab = take_available(heap, c);
+  if (slab == nullptr) slab = run_from_elsewhere(heap, c);
   if (slab == nullptr) return false;
   Slot& slot = heap.slots[c];
   slot.high = high_part(slab->base);
   if (slab::is_shared(slab)) {
-    shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
-    slot.head = slab::harvest(slab, next_batch(slot, slab), &heap.blocks.listed[c]);
+    harvest(heap, c, slab);
     return true;
   }
   slab->shelf = Shelf::kCurrent;
