@@ -98,7 +98,7 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 
 constexpr size_t pages_of_large(size_t index) { return kSmallMax / kPageBytes + index + 1; }
 
-int renew() { return refresh() ? 0 : EAGAIN; }
+int renew() { return refresh_if_due() ? 0 : EAGAIN; }
 
 // Before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still ask so.
 template <class Action>

@@ -1,10 +1,12 @@
 #include "control/snapshot.h"
 
+#include <atomic>
 #include <new>
 
 #include "control/ctl.h"
 #include "heap/background.h"
 #include "heap/registry.h"
+#include "os/os.h"
 #include "pages/metadata.h"
 
 namespace acre::ctl {
@@ -14,6 +16,7 @@ namespace {
 constinit Report* g_report ACRE_GUARDED_BY(registry::control_lock) = nullptr;
 constinit bool g_background_thread ACRE_GUARDED_BY(registry::control_lock) = false;
 constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
+constinit std::atomic<uint64_t> g_cost_ns{0}, g_gathered_ms{0};  // of the last ones
 
 void take(const KernelFigures& kernel) ACRE_REQUIRES(registry::control_lock) {
   gather(*g_report, kernel);
@@ -64,10 +67,20 @@ const uint64_t* figures_at(const Figure& figure) ACRE_REQUIRES(registry::control
 
 bool refresh() {
   if (!have_room()) return false;
+  const uint64_t begin = os::thread_ns();  // asks the system, which is done without the lock
   const KernelFigures kernel = ask_kernel();
-  Lock lock(registry::control_lock);
-  take(kernel);
+  {
+    Lock lock(registry::control_lock);
+    take(kernel);
+  }
+  g_cost_ns.store(os::thread_ns() - begin, std::memory_order_relaxed);
+  g_gathered_ms.store(os::now_ms(), std::memory_order_relaxed);
   return true;
+}
+
+bool refresh_if_due() {
+  const uint64_t cost_ns = g_cost_ns.load(std::memory_order_relaxed);
+  return !is_due(cost_ns, g_gathered_ms.load(std::memory_order_relaxed), os::now_ms()) || refresh();
 }
 
 bool refresh_once() { return epoch() != 0 || refresh(); }
