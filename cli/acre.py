@@ -11,10 +11,11 @@ COMMANDS = ("run", "lib", "options", "stats", "bench", "test")
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
 
-  ./acre run [-y] [--stats] [--profile[=BYTES]] [-o FOLDER] [--lib PATH] [--] PROGRAM ARGS…
+  ./acre run [-y] [--stats[=FORMAT]] [--profile[=BYTES]] [-o FOLDER] [--lib PATH] [--] PROGRAM ARGS…
         run PROGRAM on acre, building the library first if need be
           -y            install missing packages without asking
-          --stats       print a summary of the memory when PROGRAM ends
+          --stats       print a summary of the memory when PROGRAM ends; with =text all
+                        statistics, for programs with =json or =openmetrics
           --profile     write heap profiles for pprof when PROGRAM ends, sampling once in
                         512 KiB or so many BYTES (64K, 1M; 0: every block)
           -o FOLDER     write them to FOLDER and not to the current one

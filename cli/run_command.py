@@ -9,11 +9,12 @@ from say import fail, say, usage_error
 
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
+STATS_FORMATS = ("summary", "text", "json", "openmetrics")
 
 
 class Options:
     yes = False
-    stats = False
+    stats = None    # one of STATS_FORMATS
     profile = None  # bytes from sample to sample, as the option prof_sample takes them; "" for its default
     folder = None
     lib = None
@@ -31,7 +32,11 @@ def parse(arguments):
         if word in ("-y", "--yes"):
             options.yes = True
         elif word == "--stats":
-            options.stats = True
+            options.stats = "summary"
+        elif word.startswith("--stats="):
+            options.stats = word.removeprefix("--stats=")
+            if options.stats not in STATS_FORMATS:
+                usage_error(f"run: --stats is one of {', '.join(STATS_FORMATS)}")
         elif word == "--profile":
             options.profile = ""
         elif word.startswith("--profile="):
@@ -86,6 +91,8 @@ def settings(options):
     """What the run's arguments ask of the library, as ACRE_CONF says it."""
     if options.stats:
         yield "stats_print:true"
+        if options.stats != "summary":
+            yield f"stats_format:{options.stats}"
     if options.profile is None:
         return
     yield "prof:true"

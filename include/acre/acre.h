@@ -92,8 +92,8 @@ struct acre_option {
   long long default_value;
   long long least, most;      /* the range of values */
   long long value;            /* the one in force; of a path: 0 if there is none */
-  const char *source;         /* where it is from: "default", "/etc/acre.conf", "TCMALLOC_*", "ACRE_CONF", "acre_conf",
-                                 "run time" */
+  const char *source;         /* where it is from: "default", "/etc/acre.conf", "malloc_conf", "TCMALLOC_*", "ACRE_CONF",
+                                 "acre_conf", "run time" */
   int changeable;             /* 1: mallctl may change it while the program runs, else 0 */
   const char *help;
   const char *text;           /* the value of a path, "" if it has none; of other types "" */
@@ -111,12 +111,47 @@ int acre_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size
 int acre_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int acre_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
+/* jemalloc's functions for blocks with wishes, as acre/jemalloc.h has them with their flags. */
+void *acre_mallocx(size_t size, int flags);
+void *acre_rallocx(void *block, size_t size, int flags);
+size_t acre_xallocx(void *block, size_t size, size_t extra, int flags);
+size_t acre_sallocx(const void *block, int flags);
+void acre_dallocx(void *block, int flags);
+void acre_sdallocx(void *block, size_t size, int flags);
+size_t acre_nallocx(size_t size, int flags);
+int acre_allocm(void **block, size_t *rsize, size_t size, int flags);
+int acre_rallocm(void **block, size_t *rsize, size_t size, size_t extra, int flags);
+int acre_sallocm(const void *block, size_t *rsize, int flags);
+int acre_dallocm(void *block, int flags);
+int acre_nallocm(size_t *rsize, size_t size, int flags);
+
+/* jemalloc's malloc_stats_print: acre/jemalloc.h. */
 void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
+
+/* Gives statistics to `write`, in parts one after the other; to stderr if `write` is NULL. format: "summary", a few lines
+ * for people; "text", all of it; "json"; "openmetrics", for Prometheus. docs/statistics.md describes them. `write` may
+ * call any function, these too. Returns 0, or an error number with nothing written: EINVAL, there is no such format;
+ * EAGAIN, out of memory. */
+int acre_stats_print(const char *format, void (*write)(void *opaque, const char *text), void *opaque);
+
+/* A figure of the statistics: what docs/statistics.md lists. */
+struct acre_stat {
+  const char *scope;    /* what it is of: "process", "arena", "class" (of size), "lock", "length" (of runs) */
+  const char *name;     /* in texts and in JSON */
+  const char *unit;     /* "bytes", "blocks", "runs", "count", "nanoseconds" or "permille" */
+  int counter;          /* 1: it only goes up */
+  const char *ctl_name; /* the end of its name for mallctl */
+  const char *help;
+};
+
+/* Describes figure `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */
+int acre_stat_info(unsigned index, struct acre_stat *out);
 
 /* A name that acre_mallctl knows. */
 struct acre_mallctl_node {
   const char *name; /* with # where a number stands */
-  const char *type; /* as C writes it; "void": it does something, and is neither read nor changed */
+  const char *type; /* as C writes it; "void": it does something. Neither readable nor writable: it does something,
+                       and may give or take a value of this type for it, as docs/ctl.md says */
   int readable;
   int writable;
 };

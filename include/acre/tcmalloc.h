@@ -32,15 +32,11 @@ size_t acre_release_memory(size_t bytes);
 /* Bytes of free blocks that the calling thread can hand out by itself; mallctl's thread.tcache.flush gives them up. */
 size_t acre_thread_cache_bytes(void);
 
-/* The size of the block that malloc(size) would return; 0 if that is impossible. flags: 0, or the logarithm of an
- * alignment. */
-size_t acre_nallocx(size_t size, int flags);
-
 /* 1 if the lists of free blocks that the calling thread can reach are whole; 0: something was written to a block after
  * it was freed, or past the end of one. */
 int acre_verify_memory(void);
 
-/* Live blocks, those that lie ready in threads' private lists included: how many, how many bytes, and in by_size[i] how
+/* Live blocks: how many, how many bytes, and in by_size[i] how
  * many with 2^i to 2^(i+1) - 1 bytes. */
 #define ACRE_BLOCK_SIZES 64
 void acre_block_sizes(size_t *blocks, size_t *bytes, size_t by_size[ACRE_BLOCK_SIZES]);

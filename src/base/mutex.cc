@@ -1,6 +1,7 @@
 #include "base/mutex.h"
 
 #include <linux/futex.h>
+#include <time.h>
 
 #include "base/fatal.h"
 #include "base/syscall.h"
@@ -19,6 +20,12 @@ inline void pause_processor() {
 #endif
 }
 
+uint64_t now_ns() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);  // the vDSO answers; it cannot fail for this clock
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 #if ACRE_DEBUG
 // How many locks of each rank this thread holds. Debug builds only, so the release library's TLS stays small.
 thread_local uint8_t held[16];
@@ -26,21 +33,43 @@ thread_local uint8_t held[16];
 
 }  // namespace
 
-// The three-state futex lock of U. Drepper, "Futexes are tricky" (2011), after a short spin.
-void Mutex::lock_slow() {
-  if (this_thread_forks()) return;
-  contentions_.fetch_add(1, std::memory_order_relaxed);
+bool Mutex::spin() {
   for (int i = 0; i < kSpins; ++i) {
     uint32_t expected = kFree;
     if (state_.load(std::memory_order_relaxed) == kFree &&
         state_.compare_exchange_weak(expected, kHeld, std::memory_order_acquire)) {
-      return;
+      return true;
     }
     pause_processor();
   }
+  return false;
+}
+
+// The three-state futex lock of U. Drepper, "Futexes are tricky" (2011).
+void Mutex::sleep() {
   while (state_.exchange(kWaitedFor, std::memory_order_acquire) != kFree) {
     raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAIT_PRIVATE, kWaitedFor, 0);
   }
+}
+
+// What is counted behind the wait is written by the lock's holder.
+void Mutex::lock_slow() {
+  if (this_thread_forks()) return;
+  const uint64_t start = now_ns();
+  const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
+  const bool soon = spin();
+  if (!soon) sleep();
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  relaxed_add(soon ? spins_ : waits_, uint64_t{1});
+  const uint64_t time = now_ns() - start;
+  relaxed_add(wait_ns_, time);
+  if (time > longest_wait_ns_) relaxed_store(longest_wait_ns_, time);
+  if (waiting > most_waiting_) relaxed_store(most_waiting_, waiting);
+}
+
+LockCounts Mutex::counts() const {
+  return {racy_load(acquisitions_), racy_load(waits_),           racy_load(spins_),
+          racy_load(wait_ns_),      racy_load(longest_wait_ns_), racy_load(most_waiting_)};
 }
 
 void Mutex::wake_one() { raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1); }

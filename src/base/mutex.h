@@ -1,4 +1,4 @@
-// A lock of four bytes on a futex, with a rank.
+// A lock on a futex, with a rank, and counts of its use.
 //
 // Ranks order the locks: a thread may only take a lock whose rank is higher than those it holds (checked in
 // debug builds). No lock is held over a system call, so a holder is never asleep for long and a short spin
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/atomics.h"
 #include "base/compiler.h"
 #include "base/thread_token.h"
 
@@ -34,13 +35,28 @@ enum class Rank : uint8_t {
   kMetadata = 14,
 };
 
+// What became of a lock's users so far. All but the last are written by the lock's holder.
+struct LockCounts {
+  uint64_t acquisitions = 0;
+  uint64_t waits = 0;         // that a thread slept through
+  uint64_t spins = 0;         // that were over before that
+  uint64_t wait_ns = 0;       // of both
+  uint64_t longest_wait_ns = 0;
+  uint64_t most_waiting = 0;  // threads at the same time
+};
+
 class ACRE_CAPABILITY("mutex") Mutex {
  public:
+#if ACRE_DEBUG
   explicit constexpr Mutex(Rank rank) : rank_(rank) {}
+#else
+  explicit constexpr Mutex(Rank) {}
+#endif
 
   void lock() ACRE_ACQUIRE() {
     uint32_t expected = kFree;
     if (ACRE_UNLIKELY(!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire))) lock_slow();
+    relaxed_add(acquisitions_, uint64_t{1});
     if (ACRE_DEBUG) check_order();
   }
 
@@ -50,8 +66,10 @@ class ACRE_CAPABILITY("mutex") Mutex {
     if (ACRE_UNLIKELY(state_.exchange(kFree, std::memory_order_release) == kWaitedFor)) wake_one();
   }
 
-  // How often a thread had to wait for this lock.
-  uint32_t contentions() const { return contentions_.load(std::memory_order_relaxed); }
+  // Without the lock: of a recent moment.
+  LockCounts counts() const;
+  // Threads that wait for it now.
+  unsigned waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
   // fork takes every lock, in the order of ranks, and holds them from begin_fork to end_fork. In the child
   // nobody else can wait.
@@ -62,7 +80,10 @@ class ACRE_CAPABILITY("mutex") Mutex {
   void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
     if (state_.exchange(kFree, std::memory_order_release) == kWaitedFor) wake_one();
   }
-  void after_fork_in_child() { state_.store(kFree, std::memory_order_relaxed); }
+  void after_fork_in_child() {
+    state_.store(kFree, std::memory_order_relaxed);
+    waiting_.store(0, std::memory_order_relaxed);
+  }
   // Whether the calling thread is between begin_fork() and end_fork().
   static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
   static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
@@ -72,6 +93,8 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static constexpr uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
 
   ACRE_COLD void lock_slow();
+  bool spin();
+  void sleep();
   ACRE_COLD void wake_one();
   void check_order() const;
   void leave_order() const;
@@ -79,8 +102,16 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static inline constinit std::atomic<ThreadToken> forking_thread_{kNoThread};
 
   std::atomic<uint32_t> state_{kFree};
-  std::atomic<uint32_t> contentions_{0};
-  [[maybe_unused]] Rank rank_;  // debug builds check it
+  std::atomic<uint16_t> waiting_{0};
+  uint16_t most_waiting_ = 0;
+  uint64_t acquisitions_ = 0;
+  uint64_t waits_ = 0;
+  uint64_t spins_ = 0;
+  uint64_t wait_ns_ = 0;
+  uint64_t longest_wait_ns_ = 0;
+#if ACRE_DEBUG
+  Rank rank_;
+#endif
 };
 
 class ACRE_SCOPED_CAPABILITY Lock {

@@ -1,37 +1,19 @@
 #include "control/census.h"
 
 #include "base/bits.h"
+#include "control/slab_use.h"
 #include "control/statistics.h"
+#include "heap/idle.h"
 #include "heap/verify.h"
+#include "heap/watched_run.h"
 #include "pages/page_map.h"
 
 namespace acre::census {
 
 namespace {
 
-// Free page runs of less than so many pages are listed by their length, the others together.
-constexpr size_t kListedPages = 128;
-
-struct FreeLists {
-  size_t at_threads[kSmallClasses] = {};  // bytes
-  size_t returned[kSmallClasses] = {};
-  size_t unowned[kSmallClasses] = {};
-  size_t runs[2][kListedPages + 1] = {};  // with memory, without; by pages, all longer ones in the last
-};
-
-void add_run(FreeLists& lists, const Run* run) {
-  const RunKind kind = racy_load(run->kind);
-  if (kind == RunKind::kFree) {
-    const size_t pages = racy_load(run->pages);
-    const unsigned unmapped = racy_load(run->holds) == Holds::kClean ? 1 : 0;
-    lists.runs[unmapped][smaller(pages, kListedPages)] += pages * kPageBytes;
-  } else if (has_blocks_of_a_class(run)) {
-    const SlabUse use = use_of(run);
-    lists.at_threads[use.size_class] += use.at_owner * use.block_bytes;
-    lists.returned[use.size_class] += use.returned * use.block_bytes;
-    lists.unowned[use.size_class] += use.unowned * use.block_bytes;
-  }
-}
+// Free page runs of up to so many pages are listed by their length, the others together.
+constexpr unsigned kListedBins = FreeRuns::bin_of(128) + 1;
 
 struct Visitor {
   VisitList* visit;
@@ -40,73 +22,112 @@ struct Visitor {
   void list(size_t least, size_t most, size_t bytes, const char* type) const {
     if (bytes != 0) visit(opaque, least, most, bytes, type);
   }
-  void classes(const size_t (&bytes)[kSmallClasses], const char* type) const {
+  template <class Blocks>
+  void classes(const ClassStatistics (&all)[kSmallClasses], const char* type, Blocks blocks) const {
     for (SizeClass c = 0; c < kSmallClasses; ++c) {
-      list(c == 0 ? 1 : size_of_class(c - 1) + 1, size_of_class(c), bytes[c], type);
+      list(c == 0 ? 1 : size_of_class(c - 1) + 1, size_of_class(c), blocks(all[c]) * size_of_class(c), type);
     }
   }
-  void runs(const size_t (&bytes)[kListedPages + 1], const char* type, const char* large) const {
-    for (size_t pages = 1; pages < kListedPages; ++pages) {
-      list((pages - 1) * kPageBytes + 1, pages * kPageBytes, bytes[pages], type);
+  template <class Bytes>
+  void runs(const LengthStatistics (&all)[FreeRuns::kBins], const char* type, const char* large, Bytes bytes) const {
+    size_t least = 1, in_large = 0;
+    for (unsigned bin = 0; bin < kListedBins; ++bin) {
+      const size_t most = FreeRuns::most_pages(bin) * kPageBytes;
+      list(least, most, bytes(all[bin]), type);
+      least = most + 1;
     }
-    list((kListedPages - 1) * kPageBytes + 1, INT64_MAX, bytes[kListedPages], large);
+    for (unsigned bin = kListedBins; bin < FreeRuns::kBins; ++bin) in_large += bytes(all[bin]);
+    list(least, INT64_MAX, in_large, large);
   }
 };
+
+size_t free_bytes(const Slab* slab) {
+  const SlabUse use = use_of(slab);
+  return use.free() * use.block_bytes;
+}
+
+size_t free_bytes(const RunList& runs) {
+  size_t bytes = 0;
+  for (const Slab* slab = runs.newest(); slab != nullptr; slab = slab->node.next) bytes += free_bytes(slab);
+  return bytes;
+}
+
+// Bytes in live blocks of a run of watched blocks.
+size_t live_bytes(const WatchedRun* watched) {
+  return (watched->capacity - smaller(racy_load(watched->free), watched->capacity)) * size_t{watched->block_bytes};
+}
+
+double fraction_in_use(const Run* run, size_t bytes) {
+  size_t live = bytes;
+  if (racy_load(run->kind) == RunKind::kSlab) {
+    const Slab* slab = racy_load(run->slab);
+    const SlabUse use = slab == nullptr ? SlabUse() : use_of(slab);
+    live = use.live * use.block_bytes;
+  } else if (racy_load(run->kind) == RunKind::kWatched) {
+    const WatchedRun* watched = racy_load(run->watched);
+    live = watched == nullptr ? 0 : live_bytes(watched);
+  }
+  return static_cast<double>(smaller(live, bytes)) / static_cast<double>(bytes);
+}
+
+// Large and huge blocks: only their lengths tell their sizes, one by one.
+void add_large(BlockSizes& to) {
+  g_page_map.for_each_run([&](const Run* run) {
+    const RunKind kind = racy_load(run->kind);
+    const size_t bytes = racy_load(run->pages) * kPageBytes;
+    if (bytes == 0 || (kind != RunKind::kLarge && kind != RunKind::kHuge)) return;
+    ++to.blocks;
+    to.bytes += bytes;
+    ++to.by_size[floor_log2(bytes)];
+  });
+}
 
 }  // namespace
 
 size_t thread_cache_bytes() {
-  const Heap* heap = heap_if_any();
+  Heap* heap = heap_if_any();
   if (heap == nullptr) return 0;
-  size_t bytes = 0;
+  const BusyAtShelves busy(*heap);
+  size_t bytes = free_bytes(heap->adopted);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    const Shelves& shelves = heap->shelves[c];
     const uint32_t length = private_list_length(*heap, c);
     if (length != kBroken) bytes += length * size_of_class(c);
+    bytes += free_bytes(shelves.available);
+    if (shelves.current != nullptr) bytes += free_bytes(shelves.current);
   }
-  g_page_map.for_each_run([&](const Run* run) {
-    if (racy_load(run->kind) != RunKind::kSlab) return;
-    const SlabUse use = use_of(run);
-    if (use.owner == heap->token) bytes += use.free() * use.block_bytes;
-  });
   return bytes;
 }
 
 BlockSizes block_sizes() {
   BlockSizes sizes;
-  g_page_map.for_each_run([&](const Run* run) {
-    size_t blocks = 0, bytes = 0;
-    switch (racy_load(run->kind)) {
-      case RunKind::kSlab:
-      case RunKind::kWatched: {
-        const SlabUse use = use_of(run);
-        blocks = use.live;
-        bytes = use.block_bytes;
-        break;
-      }
-      case RunKind::kLarge:
-      case RunKind::kHuge:
-        blocks = 1;
-        bytes = racy_load(run->pages) * kPageBytes;
-        break;
-      default: return;
-    }
-    if (bytes == 0) return;
-    sizes.blocks += blocks;
-    sizes.bytes += blocks * bytes;
-    sizes.by_size[floor_log2(bytes)] += blocks;
-  });
+  Report* report = make_report();
+  if (report == nullptr) return sizes;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    const size_t live = report->all.classes[c].live;
+    sizes.blocks += live;
+    sizes.bytes += live * size_of_class(c);
+    sizes.by_size[floor_log2(size_of_class(c))] += live;
+  }
+  drop_report(report);
+  add_large(sizes);
   return sizes;
 }
 
 void free_lists(VisitList* visit, void* opaque) {
-  FreeLists lists;
-  g_page_map.for_each_run([&](const Run* run) { add_run(lists, run); });
+  Report* report = make_report();
+  if (report == nullptr) return;
   const Visitor visitor{visit, opaque};
-  visitor.classes(lists.unowned, "tcmalloc.central");
-  visitor.classes(lists.returned, "tcmalloc.transfer");
-  visitor.classes(lists.at_threads, "tcmalloc.thread");
-  visitor.runs(lists.runs[0], "tcmalloc.page", "tcmalloc.large");
-  visitor.runs(lists.runs[1], "tcmalloc.page_unmapped", "tcmalloc.large_unmapped");
+  const auto& classes = report->all.classes;
+  const auto& lengths = report->all.lengths;
+  using Class = const ClassStatistics&;
+  using Length = const LengthStatistics&;
+  visitor.classes(classes, "tcmalloc.central", [](Class c) { return c.free; });
+  visitor.classes(classes, "tcmalloc.transfer", [](Class c) { return c.remote_list + c.outbox; });
+  visitor.classes(classes, "tcmalloc.thread", [](Class c) { return c.private_list + c.deferred + c.uncarved; });
+  visitor.runs(lengths, "tcmalloc.page", "tcmalloc.large", [](Length l) { return l.dirty + l.muzzy; });
+  visitor.runs(lengths, "tcmalloc.page_unmapped", "tcmalloc.large_unmapped", [](Length l) { return l.clean; });
+  drop_report(report);
 }
 
 void ranges(VisitRange* visit, void* opaque) {
@@ -116,13 +137,9 @@ void ranges(VisitRange* visit, void* opaque) {
     if (bytes == 0) return;
     switch (racy_load(run->kind)) {
       case RunKind::kSlab:
-      case RunKind::kWatched: {
-        const SlabUse use = use_of(run);
-        const double live = static_cast<double>(use.live * use.block_bytes);
-        return visit(opaque, start, bytes, Kind::kInUse, live / static_cast<double>(bytes));
-      }
+      case RunKind::kWatched:
       case RunKind::kLarge:
-      case RunKind::kHuge: return visit(opaque, start, bytes, Kind::kInUse, 1);
+      case RunKind::kHuge: return visit(opaque, start, bytes, Kind::kInUse, fraction_in_use(run, bytes));
       case RunKind::kFree:
         return visit(opaque, start, bytes, racy_load(run->holds) == Holds::kClean ? Kind::kUnmapped : Kind::kFree, 0);
       default: return;

@@ -1,7 +1,8 @@
 // What the heap consists of, block sizes and free lists, for those that ask in TCMalloc's terms (acre/tcmalloc.h).
 //
 // As with statistics nobody is stopped: each figure is right at some time during the call. All functions may be called
-// from any thread, but not from signal handlers, and allocate nothing. Callbacks may allocate and free.
+// from any thread, but not from signal handlers, and allocate no blocks. Callbacks may allocate and free. Where memory for
+// statistics is refused, there are no block sizes and no free lists.
 #pragma once
 
 #include <cstddef>

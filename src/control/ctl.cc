@@ -10,13 +10,13 @@ namespace acre::ctl {
 
 namespace {
 
-constexpr unsigned kMostComponents = 5;
+constexpr unsigned kMostComponents = 7;
 constexpr unsigned kNoNode = kNodes;
 
-// A node, and the number in its name if it has one.
+// A node, and the numbers in its name if it has any.
 struct Place {
   unsigned node = kNoNode;
-  size_t index = 0;
+  size_t index[kMostIndices] = {};
 };
 
 struct Component {
@@ -55,14 +55,16 @@ bool parse_index(Component text, size_t* index) {
 
 // Does this node's name begin with all components of `name`? whole: and has it no more?
 bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
+  unsigned indices = 0;
   Components pattern(node(at).name), given(name);
   Component wanted, got;
   while (given.next(&got)) {
     if (!pattern.next(&wanted)) return false;
     if (!wanted.is_index()) {
       if (!wanted.is(got)) return false;
-    } else if (!parse_index(got, index) || !is_valid_index(at, *index)) {
-      return false;
+    } else {
+      if (!parse_index(got, index + indices) || !is_valid_index(at, indices, index[indices])) return false;
+      ++indices;
     }
   }
   *whole = !pattern.next(&wanted);
@@ -71,9 +73,9 @@ bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
 
 Place find_name(const char* name, bool whole_name) {
   for (unsigned i = 0; i < kNodes; ++i) {
-    Place place{i, 0};
+    Place place{i, {}};
     bool whole;
-    if (matches(i, name, &whole, &place.index) && (whole || !whole_name)) return place;
+    if (matches(i, name, &whole, place.index) && (whole || !whole_name)) return place;
   }
   return {};
 }
@@ -96,9 +98,9 @@ unsigned first_with(unsigned at, unsigned count) {
 unsigned make_mib(const Place& place, size_t* mib) {
   Components components(node(place.node).name);
   Component component;
-  unsigned count = 0;
+  unsigned count = 0, indices = 0;
   while (components.next(&component)) {
-    mib[count] = component.is_index() ? place.index : first_with(place.node, count + 1);
+    mib[count] = component.is_index() ? place.index[indices++] : first_with(place.node, count + 1);
     ++count;
   }
   return count;
@@ -107,15 +109,17 @@ unsigned make_mib(const Place& place, size_t* mib) {
 // The last component of a name is its own: it says which node is meant, if the others agree.
 Place find_mib(const size_t* mib, size_t length) {
   if (length == 0 || length > kMostComponents || mib[length - 1] >= kNodes) return {};
-  Place place{static_cast<unsigned>(mib[length - 1]), 0};
+  Place place{static_cast<unsigned>(mib[length - 1]), {}};
+  unsigned indices = 0;
   Components components(node(place.node).name);
   Component component;
   for (size_t i = 0; components.next(&component); ++i) {
-    if (i < length && component.is_index()) place.index = mib[i];
+    if (i >= length || !component.is_index()) continue;
+    if (!is_valid_index(place.node, indices, mib[i])) return {};
+    place.index[indices++] = mib[i];
   }
   size_t own[kMostComponents];
   if (make_mib(place, own) != length || memcmp(own, mib, length * sizeof own[0]) != 0) return {};
-  if (strchr(node(place.node).name, '#') != nullptr && !is_valid_index(place.node, place.index)) return {};
   return place;
 }
 
@@ -130,14 +134,14 @@ size_t size_of(Type type) {
     case Type::kSsize: return sizeof(ssize_t);
     case Type::kString: return sizeof(const char*);
     case Type::kHooks: return sizeof(extent_hooks_t*);
-    case Type::kCreation: return sizeof(unsigned);
+    case Type::kCounter: return sizeof(const uint64_t*);
   }
   return 0;
 }
 
 int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   Value value{};
-  if (const int error = read(place.node, place.index, &value)) return error;
+  if (const int error = read(place.node, place.index[0], place.index[1], &value)) return error;
   const size_t size = size_of(node(place.node).type);
   const size_t copied = smaller(size, *oldlenp);
   const bool fits = *oldlenp == size;
@@ -150,37 +154,55 @@ int write_in(const Place& place, const void* newp) {
   Value value{};
   memcpy(&value, newp, size_of(node(place.node).type));
   if (node(place.node).type == Type::kBool) value.of_bool = *static_cast<const unsigned char*>(newp) != 0;
-  return write(place.node, place.index, value);
+  return write(place.node, place.index[0], value);
 }
 
 int tell_it(const Place& place, const void* newp) {
-  if (newp == nullptr) return tell(place.node, place.index, nullptr);
+  if (newp == nullptr) return tell(place.node, place.index[0], nullptr);
   Value value{};
   memcpy(&value, newp, size_of(node(place.node).type));
-  return tell(place.node, place.index, &value);
+  return tell(place.node, place.index[0], &value);
 }
 
-// What is read is the new arena's number; what is written, and need not be, the hooks that it gets its memory from.
-int create(void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
-  if (oldp == nullptr || oldlenp == nullptr || *oldlenp != sizeof(unsigned)) return EINVAL;
-  extent_hooks_t* hooks = nullptr;
-  if (newp != nullptr && newlen != sizeof hooks) return EINVAL;
-  if (newp != nullptr) memcpy(&hooks, newp, sizeof hooks);
-  return create_arena(hooks, static_cast<unsigned*>(oldp));
+// What is made or looked up is given in full or not at all.
+int give(const Place& place, void* oldp, size_t* oldlenp, const void* address) {
+  const Node& what = node(place.node);
+  const size_t size = size_of(what.type);
+  if (oldp == nullptr || oldlenp == nullptr || *oldlenp != size) {
+    if (oldlenp != nullptr) *oldlenp = 0;
+    return EINVAL;
+  }
+  Value value{};
+  const int error = what.kind == Kind::kLookup ? look_up(place.node, address, &value)
+                                               : read(place.node, place.index[0], place.index[1], &value);
+  if (error == 0) memcpy(oldp, &value, size);
+  return error;
+}
+
+int look_up_in(const Place& place, void* oldp, size_t* oldlenp, const void* newp, size_t newlen) {
+  const void* address = nullptr;
+  if (newlen != (newp == nullptr ? 0 : sizeof address)) return EINVAL;
+  if (newp != nullptr) memcpy(&address, newp, sizeof address);
+  return give(place, oldp, oldlenp, address);
+}
+
+int act_on(const Place& place, const void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
+  const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
+  return nothing ? act(place.node, place.index[0]) : EPERM;
 }
 
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
   if (place.node == kNoNode) return ENOENT;
   const Node& what = node(place.node);
-  if (what.type == Type::kVoid) {
-    const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
-    return nothing ? act(place.node, place.index) : EPERM;
-  }
-  if (what.type == Type::kCreation) return create(oldp, oldlenp, newp, newlen);
-  if (!what.readable && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
+  if (what.kind == Kind::kAction) return act_on(place, oldp, oldlenp, newp, newlen);
+  if (what.kind == Kind::kLookup) return look_up_in(place, oldp, oldlenp, newp, newlen);
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
+  if (what.kind == Kind::kMaker) return give(place, oldp, oldlenp, nullptr);
+  const bool unread = what.kind == Kind::kSink || what.kind == Kind::kOrder;
+  if (unread && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
+  if (what.kind == Kind::kSink && newp == nullptr) return EINVAL;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
-  if (!what.readable) return tell_it(place, newp);
+  if (what.kind == Kind::kOrder) return tell_it(place, newp);
   const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
   if (newp != nullptr && write_first) {
     if (const int error = write_in(place, newp)) return error;
@@ -217,10 +239,10 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
 
 bool node_info(unsigned index, NodeInfo* out) {
   static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *", "extent_hooks_t *", "unsigned"};
+                                           "const char *", "extent_hooks_t *", "uint64_t *"};
   if (index >= kNodes) return false;
   const Node& what = node(index);
-  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.readable, what.writable};
+  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.kind == Kind::kValue, what.writable};
   return true;
 }
 

@@ -32,7 +32,7 @@ int name_to_mib(const char* name, size_t* mib, size_t* length);
 struct NodeInfo {
   const char* name;
   const char* type;  // as C writes it, or "void"
-  bool readable;
+  bool readable;     // neither: asked in a way of its own, as tcache.create and arenas.lookup
   bool writable;
 };
 

@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "acre/acre.h"
+#include "control/caches.h"
 #include "control/ctl.h"
 #include "control/snapshot.h"
+#include "control/this_thread.h"
+#include "heap/background.h"
 #include "heap/explicit.h"
+#include "heap/lookup.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/watch.h"
@@ -19,26 +23,49 @@ namespace acre::ctl {
 
 namespace {
 
+constexpr Type type_of(StatType type) {
+  switch (type) {
+    case StatType::kSize:
+    case StatType::kPages: return Type::kSize;
+    case StatType::kUnsigned: return Type::kUnsigned;
+    case StatType::kU32: return Type::kU32;
+    default: return Type::kU64;
+  }
+}
+
 struct Table {
   Node node[kNodes];
 
   constexpr Table() {
     unsigned at = 0;
-#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, true, false);
-#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, true, true);
-#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, false, false);
-#define ACRE_T(name, type, action) node[at++] = Node(name, "", Type::k##type, false, true);
-    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T)
-#undef ACRE_T
+#define ACRE_R(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kValue);
+#define ACRE_W(name, type, value, change) node[at++] = Node(name, "", Type::k##type, Kind::kValue, true);
+#define ACRE_V(name, action) node[at++] = Node(name, "", Type::kVoid, Kind::kAction);
+#define ACRE_T(name, type, action) node[at++] = Node(name, "", Type::k##type, Kind::kOrder, true);
+#define ACRE_O(name, type, change) node[at++] = Node(name, "", Type::k##type, Kind::kSink, true);
+#define ACRE_M(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kMaker);
+#define ACRE_L(name, type, value) node[at++] = Node(name, "", Type::k##type, Kind::kLookup);
+    ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_V, ACRE_T, ACRE_O, ACRE_M, ACRE_L)
 #undef ACRE_R
 #undef ACRE_W
 #undef ACRE_V
+#undef ACRE_T
+#undef ACRE_O
+#undef ACRE_M
+#undef ACRE_L
+    for (const StatGroup& group : kStatGroups) {
+      for (unsigned row = 0; row < group.table().count; ++row) {
+        const StatInfo& info = group.table().rows[row];
+        node[at++] = Node(group.prefix, info.ctl, type_of(info.type), Kind::kValue);
+      }
+    }
     for (const OptionInfo& info : kOptionTable) {
       const Type type = info.type == OptionType::kBool     ? Type::kBool
                         : info.type == OptionType::kChoice ? Type::kString
                         : info.type == OptionType::kPath   ? Type::kString
                                                            : Type::kSsize;
-      node[at++] = Node("opt.", info.name, type, true, info.change == Change::kAnyTime && type != Type::kString);
+      const bool writable = info.change == Change::kAnyTime && type != Type::kString;
+      node[at++] = Node("opt.", info.name, type, Kind::kValue, writable);
     }
   }
 };
@@ -50,9 +77,11 @@ constexpr bool same_names(const Node& a, const Node& b) {
   }
   return true;
 }
+// The figures' names are left to a unit test: compilers count the steps that they are willing to take here.
 constexpr bool names_differ() {
   for (unsigned i = 0; i < kNodes; ++i) {
-    for (unsigned j = 0; j < i; ++j) {
+    if (i == kOwnNodes) i = kFirstOption;
+    for (unsigned j = 0; j < smaller(i, kOwnNodes); ++j) {
       if (same_names(kTable.node[i], kTable.node[j])) return false;
     }
   }
@@ -69,26 +98,9 @@ constexpr unsigned kLargeSizes = (kLargestRun - kSmallMax) / kPageBytes;
 const char* version() { return ACRE_VERSION; }
 constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
 
-size_t active(const ArenaStatistics& s) { return s.used_pages * kPageBytes; }
-size_t resident(const ArenaStatistics& s) { return active(s) + (s.dirty_pages + s.muzzy_pages) * kPageBytes; }
-size_t large_bytes(const ArenaStatistics& s) {
-  return (s.used_pages - smaller(s.used_pages, s.slab_pages)) * kPageBytes;
-}
-size_t allocated(const ArenaStatistics& s) { return s.small_bytes + large_bytes(s); }
+constexpr size_t pages_of_large(size_t index) { return kSmallMax / kPageBytes + index + 1; }
 
-// A thread that has not allocated yet is given its arena now.
-unsigned arena_of_thread(int* error) {
-  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
-  if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
-  return heap == nullptr ? 0 : heap->arena->index;
-}
-
-int renew() { return refresh() ? 0 : EAGAIN; }
-
-int flush_thread() {
-  if (Heap* heap = heap_if_any()) empty_heap(*heap);
-  return 0;
-}
+int renew() { return refresh_if_due() ? 0 : EAGAIN; }
 
 // The arena with this number, if it was made yet.
 PageHeap* pages_of(size_t index) {
@@ -128,6 +140,18 @@ int set_decay_time(Option of, size_t index, int64_t ms) {
 }
 
 // --- Explicit arenas. EFAULT: there is none with this number.
+
+// hooks: where its memory comes from; null: from where all memory does.
+unsigned create_arena(const void* hooks, int* error) {
+  arenas::ArenaSettings settings;
+  settings.hooks = static_cast<extent_hooks_t*>(const_cast<void*>(hooks));
+  ExplicitArena* arena = arenas::create(settings);
+  const unsigned number = arena == nullptr ? arenas::kNoNumber : arenas::give_number(*arena);
+  if (number != arenas::kNoNumber) return number;
+  if (arena != nullptr) arenas::destroy(*arena);
+  *error = EAGAIN;
+  return 0;
+}
 
 int reset_arena(size_t index) {
   ExplicitArena* arena = arenas::explicit_at(index);
@@ -186,6 +210,35 @@ int set_default_decay_time(Option of, int64_t ms) {
   return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
 }
 
+// Where memory comes from the data segment (sbrk), and where else. That is settled at the start.
+const char* dss() {
+  if (!options().sbrk) return "disabled";
+  return options().mmap ? "secondary" : "primary";
+}
+int set_dss(const char* to) {
+  if (to == nullptr) return EINVAL;
+  return strcmp(to, dss()) == 0 ? 0 : EFAULT;
+}
+
+int set_background_thread(bool on) {
+  set_option(index_of(Option::background_thread), on, OptionSource::kRunTime);
+  return background::follow_option() ? 0 : EAGAIN;
+}
+
+int set_most_background_threads(size_t most) {
+  if (most > background::kMostThreads) return EINVAL;
+  background::set_most_threads(static_cast<unsigned>(most));
+  return 0;
+}
+
+unsigned arena_of_block(const void* address, int* error) {
+  const Found found = find_block(address);
+  const Arena* arena = found.slab != nullptr ? arena_of(found.slab) : found.run != nullptr ? arena_of(found.run) : nullptr;
+  if (arena != nullptr && arena->index != arenas::kNoNumber) return arena->index;
+  *error = EINVAL;  // none of acre's, a huge block, which belongs to no arena, or of an arena without a number
+  return 0;
+}
+
 int change_option(unsigned option, int64_t value) {
   if (!set_option(option, value, OptionSource::kRunTime)) return EINVAL;
   switch (static_cast<Option>(option)) {
@@ -194,6 +247,7 @@ int change_option(unsigned option, int64_t value) {
     case Option::release_rate: release_rate::set(value); return 0;
     case Option::hard_limit:
     case Option::soft_limit: pressure::set_limits(); return 0;
+    case Option::background_thread: return set_background_thread(value != 0);
     default: return 0;  // whoever needs it looks at it each time
   }
 }
@@ -260,7 +314,7 @@ ACRE_TYPE(Size, size_t, of_size);
 ACRE_TYPE(Ssize, ssize_t, of_ssize);
 ACRE_TYPE(String, const char*, of_string);
 ACRE_TYPE(Hooks, extent_hooks_t*, of_hooks);
-ACRE_TYPE(Creation, unsigned, of_unsigned);
+ACRE_TYPE(Counter, const uint64_t*, of_counter);
 #undef ACRE_TYPE
 
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
@@ -278,66 +332,89 @@ int read_option(unsigned option, Value* value) {
 
 }  // namespace
 
+// A node that is not what is looked for.
+#define ACRE_OTHER(...) ++at;
+
 const Node& node(unsigned index) { return kTable.node[index]; }
 
-bool is_valid_index(unsigned node, size_t index) {
+bool is_valid_index(unsigned node, unsigned at, size_t index) {
   const char* name = kTable.node[node].name;
   if (begins_with(name, "arenas.bin.")) return index < kSmallClasses;
   if (begins_with(name, "arenas.lextent.")) return index < kLargeSizes;
+  if (at == 1 && begins_with(name, "stats.arenas.#.lextents.")) return index < kLargeSizes;
+  if (at == 1 && begins_with(name, "stats.arenas.#.extents.")) return index < FreeRuns::kBins;
+  if (at == 1) return index < kSmallClasses;
   if (begins_with(name, "stats.")) return pages_of(index) != nullptr || index == kAllArenas;
   return index <= arenas::numbers() || index == kAllArenas;
 }
 
-// A line of the table that has nothing to say.
-#define ACRE_SKIP(...) ++at;
+// The figure of this number, counted over all groups.
+static void read_stat(unsigned number, size_t arena, size_t at, Value* value) {
+  const StatGroup* group = kStatGroups;
+  for (; number >= group->table().count; ++group) number -= group->table().count;
+  const uint64_t figure = read_figure({group->scope, number, group->lock, arena, at});
+  switch (group->table().rows[number].type) {
+    case StatType::kSize: return Size::put(value, figure);
+    case StatType::kPages: return Size::put(value, figure / kPageBytes);
+    case StatType::kUnsigned: return Unsigned::put(value, static_cast<unsigned>(figure));
+    case StatType::kU32: return U32::put(value, static_cast<uint32_t>(figure));
+    case StatType::kU64: return U64::put(value, figure);
+    case StatType::kPages64: return U64::put(value, figure / kPageBytes);
+  }
+}
 
-int read(unsigned node, [[maybe_unused]] size_t index, Value* value) {
-  if (node >= kOwnNodes) return read_option(node - kOwnNodes, value);
+int read(unsigned node, [[maybe_unused]] size_t index, [[maybe_unused]] size_t second, Value* value) {
+  if (node >= kFirstOption) return read_option(node - kFirstOption, value);
   const char* name = kTable.node[node].name;
   if ((begins_with(name, "stats.") || begins_with(name, "epoch")) && !refresh_once()) return EAGAIN;
+  if (node >= kOwnNodes) {
+    read_stat(node - kOwnNodes, index, second, value);
+    return 0;
+  }
   int error = 0;
   unsigned at = 0;
 #define ACRE_R(name, type, expression) \
   if (node == at++) type::put(value, expression);
 #define ACRE_W(name, type, expression, change) ACRE_R(name, type, expression)
-  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_SKIP, ACRE_SKIP)
+  ACRE_CTL_NODES(ACRE_R, ACRE_W, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_R, ACRE_OTHER)
 #undef ACRE_R
 #undef ACRE_W
   return error;
 }
 
+int look_up(unsigned node, const void* address, Value* value) {
+  int error = 0;
+  unsigned at = 0;
+#define ACRE_L(name, type, expression) \
+  if (node == at++) type::put(value, expression);
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_L)
+#undef ACRE_L
+  return error;
+}
+
 int write(unsigned node, size_t index, Value value) {
-  if (node >= kOwnNodes) {
-    const unsigned option = node - kOwnNodes;
+  if (node >= kFirstOption) {
+    const unsigned option = node - kFirstOption;
     return change_option(option, kOptionTable[option].type == OptionType::kBool ? value.of_bool : value.of_ssize);
   }
   unsigned at = 0;
-#define ACRE_W(name, type, expression, change)            \
+#define ACRE_O(name, type, change)                        \
   if (node == at++) {                                     \
     [[maybe_unused]] const auto to = type::get(value);    \
     return change;                                        \
   }
-  ACRE_CTL_NODES(ACRE_SKIP, ACRE_W, ACRE_SKIP, ACRE_SKIP)
+#define ACRE_W(name, type, expression, change) ACRE_O(name, type, change)
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_W, ACRE_OTHER, ACRE_OTHER, ACRE_O, ACRE_OTHER, ACRE_OTHER)
+#undef ACRE_O
 #undef ACRE_W
   return EPERM;
-}
-
-int create_arena(extent_hooks_t* hooks, unsigned* number) {
-  arenas::ArenaSettings settings;
-  settings.hooks = hooks;
-  ExplicitArena* arena = arenas::create(settings);
-  if (arena == nullptr) return EAGAIN;
-  *number = arenas::give_number(*arena);
-  if (*number != arenas::kNoNumber) return 0;
-  arenas::destroy(*arena);
-  return EAGAIN;
 }
 
 int act(unsigned node, size_t index) {
   unsigned at = 0;
 #define ACRE_V(name, action) \
   if (node == at++) return action;
-  ACRE_CTL_NODES(ACRE_SKIP, ACRE_SKIP, ACRE_V, ACRE_SKIP)
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_V, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER)
 #undef ACRE_V
   return EPERM;
 }
@@ -350,11 +427,10 @@ int tell(unsigned node, [[maybe_unused]] size_t index, const Value* told) {
     const auto* to = told == nullptr ? nullptr : &value;                       \
     return action;                                                             \
   }
-  ACRE_CTL_NODES(ACRE_SKIP, ACRE_SKIP, ACRE_SKIP, ACRE_T)
+  ACRE_CTL_NODES(ACRE_OTHER, ACRE_OTHER, ACRE_OTHER, ACRE_T, ACRE_OTHER, ACRE_OTHER, ACRE_OTHER)
 #undef ACRE_T
   return EPERM;
 }
-
-#undef ACRE_SKIP
+#undef ACRE_OTHER
 
 }  // namespace acre::ctl

@@ -7,11 +7,12 @@
 #include <cstdint>
 
 #include "acre/extent_hooks.h"
+#include "control/stat_nodes.h"
 #include "tables/options.h"
 
 namespace acre::ctl {
 
-enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kHooks, kCreation };
+enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kHooks, kCounter };
 
 union Value {
   bool of_bool;
@@ -22,6 +23,17 @@ union Value {
   ssize_t of_ssize;
   const char* of_string;
   extent_hooks_t* of_hooks;
+  const uint64_t* of_counter;
+};
+
+// What one does with a node.
+enum class Kind : uint8_t {
+  kValue,   // it is read, and perhaps written
+  kAction,  // it does something
+  kOrder,   // the same, and it may be told something
+  kSink,    // it is written only
+  kMaker,   // reading it makes something, and says which
+  kLookup,  // it is given an address, or none, and gives an answer
 };
 
 // R(name, type, value): a node that is read.
@@ -29,8 +41,12 @@ union Value {
 // V(name, action): one that only does something.
 // T(name, type, action): the same, and it may be told something: action is given the address of what it is as `to`, or
 // null. It is not read.
-// In value, change and action `index` is the number in the name. change and action are error numbers, 0 for none.
-#define ACRE_CTL_NODES(R, W, V, T)                                                    \
+// O(name, type, change): one that is only written.
+// M(name, type, value): one that makes something when it is read.
+// L(name, type, value): one that is given an address, as `address`, which is null if none was given.
+// In value, change and action `index` is the number in the name; in value `second` is the one after it. change and
+// action are error numbers, 0 for none; a value's expression may set `error`.
+#define ACRE_CTL_NODES(R, W, V, T, O, M, L)                                        \
   R("version", String, version())                                                  \
   W("epoch", U64, epoch(), renew())                                                \
   R("config.cache_oblivious", Bool, false)                                         \
@@ -44,10 +60,40 @@ union Value {
   R("config.stats", Bool, true)                                                    \
   R("config.utrace", Bool, false)                                                  \
   R("config.xmalloc", Bool, true)                                                  \
-  R("background_thread", Bool, background::state() == background::State::kRunning) \
+  R("config.enable_cxx", Bool, !ACRE_PREFIX_ONLY)                                  \
+  R("config.opt_safety_checks", Bool, true)                                        \
+  R("config.opt_size_checks", Bool, false)                                         \
+  W("background_thread", Bool, relaxed_load(options().background_thread), set_background_thread(to)) \
+  W("max_background_threads", Size, background::most_threads(), set_most_background_threads(to)) \
   R("opt.narenas", Unsigned, arenas::most())                                       \
-  R("thread.arena", Unsigned, arena_of_thread(&error))                             \
+  R("opt.cache_oblivious", Bool, false)                                            \
+  R("opt.confirm_conf", Bool, false)                                               \
+  R("opt.dss", String, dss())                                                     \
+  R("opt.lg_tcache_max", Size, floor_log2(kSmallMax))                              \
+  R("opt.max_background_threads", Size, background::kMostThreads)                  \
+  R("opt.metadata_thp", String, "disabled")                                        \
+  R("opt.oversize_threshold", Size, 0)                                             \
+  R("opt.percpu_arena", String, "disabled")                                        \
+  R("opt.retain", Bool, true)                                                      \
+  R("opt.tcache", Bool, true)                                                      \
+  R("opt.tcache_max", Size, kSmallMax)                                             \
+  R("opt.thp", String, "default")                                                  \
+  R("opt.trust_madvise", Bool, true)                                               \
+  R("opt.utrace", Bool, false)                                                     \
+  R("opt.zero_realloc", String, "free")                                            \
+  W("thread.arena", Unsigned, arena_of_thread(&error), set_arena_of_thread(to))    \
+  R("thread.allocated", U64, bytes_of_thread()->allocated)                         \
+  R("thread.allocatedp", Counter, &watched_bytes_of_thread()->allocated)           \
+  R("thread.deallocated", U64, bytes_of_thread()->freed)                           \
+  R("thread.deallocatedp", Counter, &watched_bytes_of_thread()->freed)             \
+  R("thread.peak.read", U64, static_cast<uint64_t>(watched_bytes_of_thread()->peak)) \
+  V("thread.peak.reset", reset_peak_of_thread())                                   \
+  V("thread.idle", idle_thread())                                                  \
+  W("thread.tcache.enabled", Bool, thread_has_cache(), set_thread_has_cache(to))   \
   V("thread.tcache.flush", flush_thread())                                         \
+  M("tcache.create", Unsigned, caches::create(&error))                             \
+  O("tcache.flush", Unsigned, caches::flush(to))                                   \
+  O("tcache.destroy", Unsigned, caches::destroy(to))                               \
   R("arena.#.initialized", Bool, pages_of(index) != nullptr)                        \
   V("arena.#.decay", for_arenas(index, decay))                                     \
   V("arena.#.purge", for_arenas(index, purge))                                     \
@@ -60,8 +106,9 @@ union Value {
   W("arena.#.extent_hooks", Hooks, hooks_of(index, &error), set_hooks_of(index, to)) \
   W("arena.#.name", String, name_of_arena(index, &error), set_name_of(index, to))  \
   W("arena.#.retain_grow_limit", Size, grow_limit_of(index, &error), set_grow_limit_of(index, to)) \
-  W("arenas.create", Creation, 0u, EPERM)                                          \
+  L("arenas.create", Unsigned, create_arena(address, &error))                      \
   R("arenas.narenas", Unsigned, arenas::numbers())                                 \
+  W("arena.#.dss", String, dss(), set_dss(to))                                    \
   W("arenas.dirty_decay_ms", Ssize, option_value(index_of(Option::dirty_decay_ms)), \
     set_default_decay_time(Option::dirty_decay_ms, to))                            \
   W("arenas.muzzy_decay_ms", Ssize, option_value(index_of(Option::muzzy_decay_ms)), \
@@ -82,46 +129,34 @@ union Value {
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
-  R("stats.allocated", Size, allocated(figures(kAllArenas)))                       \
-  R("stats.active", Size, active(figures(kAllArenas)))                             \
-  R("stats.metadata", Size, metadata_bytes())                                      \
-  R("stats.resident", Size, resident(figures(kAllArenas)) + metadata_bytes())      \
-  R("stats.mapped", Size, active(figures(kAllArenas)) + metadata_bytes())          \
-  R("stats.retained", Size, figures(kAllArenas).clean_pages * kPageBytes)          \
+  L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \
   R("memory.held", Size, limit::held())                                            \
+  R("stats.metadata_thp", Size, 0)                                                 \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
-  R("stats.arenas.#.nthreads", Unsigned, figures(index).threads)                   \
+  R("stats.arenas.#.dss", String, dss())                                          \
   R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
   R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
-  R("stats.arenas.#.pactive", Size, figures(index).used_pages)                     \
-  R("stats.arenas.#.pdirty", Size, figures(index).dirty_pages)                     \
-  R("stats.arenas.#.pmuzzy", Size, figures(index).muzzy_pages)                     \
-  R("stats.arenas.#.mapped", Size, active(figures(index)))                         \
-  R("stats.arenas.#.retained", Size, figures(index).clean_pages * kPageBytes)      \
-  R("stats.arenas.#.resident", Size, resident(figures(index)))                     \
-  R("stats.arenas.#.dirty_nmadvise", U64, figures(index).purges)                   \
-  R("stats.arenas.#.dirty_purged", U64, figures(index).purged_pages)               \
-  R("stats.arenas.#.small.allocated", Size, figures(index).small_bytes)            \
-  R("stats.arenas.#.large.allocated", Size, large_bytes(figures(index)))
+  R("stats.arenas.#.lextents.#.curlextents", Size, count_large(index, pages_of_large(second)))
 
-// Then follow the nodes opt.NAME of all options, in their order.
+// Then follow the nodes of all figures (stat_nodes.h), and opt.NAME of all options, in their order.
 inline constexpr unsigned kOwnNodes = 0
 #define ACRE_N(...) +1
-    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N)
+    ACRE_CTL_NODES(ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N, ACRE_N)
 #undef ACRE_N
     ;
-inline constexpr unsigned kNodes = kOwnNodes + kOptionCount;
+inline constexpr unsigned kFirstOption = kOwnNodes + kStatNodes;
+inline constexpr unsigned kNodes = kFirstOption + kOptionCount;
 
 // Without pointers, which would have to be relocated in every process.
 struct Node {
-  char name[40] = {};
+  char name[64] = {};
   Type type = Type::kVoid;
-  bool readable = false;
+  Kind kind = Kind::kAction;
   bool writable = false;
 
   constexpr Node() = default;
-  constexpr Node(const char* before, const char* after, Type of, bool is_readable, bool is_writable)
-      : type(of), readable(is_readable), writable(is_writable) {
+  constexpr Node(const char* before, const char* after, Type of, Kind what, bool is_writable = false)
+      : type(of), kind(what), writable(is_writable) {
     size_t at = 0;
     for (; *before != '\0'; ++before) name[at++] = *before;
     for (; *after != '\0'; ++after) name[at++] = *after;
@@ -130,16 +165,17 @@ struct Node {
 };
 const Node& node(unsigned index);
 
-// Whether a number may stand in this node's name.
-bool is_valid_index(unsigned node, size_t index);
+// Whether a number may stand in this node's name. at: 0 for its first, 1 for its second.
+bool is_valid_index(unsigned node, unsigned at, size_t index);
+inline constexpr unsigned kMostIndices = 2;
+
+// What a kLookup says about an address. Returns an error number, 0 for none.
+int look_up(unsigned node, const void* address, Value* value);
 
 // The node's value, and what a new value or an action does. Return an error number, 0 for none.
-int read(unsigned node, size_t index, Value* value);
+int read(unsigned node, size_t index, size_t second, Value* value);
 int write(unsigned node, size_t index, Value to);
 int act(unsigned node, size_t index);
 int tell(unsigned node, size_t index, const Value* to);  // to: null if nothing was said
-
-// arenas.create, for which reading and writing have different types: a new arena's number.
-int create_arena(extent_hooks_t* hooks, unsigned* number);
 
 }  // namespace acre::ctl

@@ -14,22 +14,25 @@ namespace {
 // The figures, gathered if a property asks for them.
 class Lazily {
  public:
-  const Statistics& operator()() {
-    if (!gathered_) figures_ = gather_statistics();
+  const ProcessStatistics& operator()() {
+    if (!gathered_) figures_ = gather_process();
     gathered_ = true;
     return figures_;
   }
 
  private:
   bool gathered_ = false;
-  Statistics figures_;
+  ProcessStatistics figures_;
 };
 
-// All address space for blocks: live ones, free ones, and free pages.
-size_t heap_bytes(const Statistics& s) {
-  return s.live_bytes + s.free_block_bytes + s.dirty_bytes + s.muzzy_bytes + s.clean_bytes;
-}
-size_t committed_bytes(const Statistics& s) { return heap_bytes(s) - s.clean_bytes; }
+// Free blocks in TCMalloc's three places: with threads, on their way from one to another, and with nobody. The ends of
+// runs and pages in transit count as nobody's, so that all that is not allocated is somewhere.
+size_t at_threads(const ProcessStatistics& s) { return s.private_lists + s.deferred + s.uncarved; }
+size_t on_their_way(const ProcessStatistics& s) { return s.remote_lists + s.outboxes; }
+size_t with_nobody(const ProcessStatistics& s) { return s.run_free + s.run_rest + s.transit; }
+
+size_t free_pages(const ProcessStatistics& s) { return s.dirty + s.muzzy + s.purging; }
+size_t committed_bytes(const ProcessStatistics& s) { return s.active + free_pages(s); }
 
 bool set_option(const char* node, int64_t value) {
   return ctl::by_name(node, nullptr, nullptr, &value, sizeof value) == 0;
@@ -63,23 +66,22 @@ bool set_heap_limit_mb(size_t mb) {
 // R(name, value): s() are the figures. W(name, value, change): change is given the new value as `to`, and is false if
 // that is out of range.
 #define ACRE_PROPERTIES(R, W)                                                             \
-  R("generic.current_allocated_bytes", s().live_bytes)                                    \
-  R("generic.heap_size", heap_bytes(s()))                                                 \
-  R("generic.total_physical_bytes", committed_bytes(s()) + s().metadata)                  \
+  R("generic.current_allocated_bytes", s().allocated)                                     \
+  R("generic.heap_size", committed_bytes(s()) + s().clean)                                \
+  R("generic.total_physical_bytes", s().resident)                                         \
   W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_thread_cache_max(to)) \
-  R("tcmalloc.current_total_thread_cache_bytes", s().owned_free_bytes)                    \
-  R("tcmalloc.thread_cache_free_bytes", s().owned_free_bytes)                             \
-  R("tcmalloc.transfer_cache_free_bytes", s().returned_bytes)                             \
-  R("tcmalloc.central_cache_free_bytes",                                                  \
-    s().free_block_bytes - s().owned_free_bytes - s().returned_bytes)                     \
-  R("tcmalloc.pageheap_free_bytes", s().dirty_bytes + s().muzzy_bytes)                    \
-  R("tcmalloc.pageheap_unmapped_bytes", s().clean_bytes)                                  \
-  R("tcmalloc.slack_bytes", s().dirty_bytes + s().muzzy_bytes + s().clean_bytes)          \
+  R("tcmalloc.current_total_thread_cache_bytes", at_threads(s()))                         \
+  R("tcmalloc.thread_cache_free_bytes", at_threads(s()))                                  \
+  R("tcmalloc.transfer_cache_free_bytes", on_their_way(s()))                              \
+  R("tcmalloc.central_cache_free_bytes", with_nobody(s()))                                \
+  R("tcmalloc.pageheap_free_bytes", free_pages(s()))                                      \
+  R("tcmalloc.pageheap_unmapped_bytes", s().clean)                                        \
+  R("tcmalloc.slack_bytes", free_pages(s()) + s().clean)                                  \
   R("tcmalloc.pageheap_committed_bytes", committed_bytes(s()))                            \
   R("tcmalloc.pageheap_scavenge_count", s().purges)                                       \
   R("tcmalloc.pageheap_decommit_count", s().purges)                                       \
-  R("tcmalloc.pageheap_total_decommit_bytes", s().purged_bytes)                           \
-  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(s()) + s().purged_bytes)      \
+  R("tcmalloc.pageheap_total_decommit_bytes", s().purged)                                 \
+  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(s()) + s().purged)            \
   W("tcmalloc.heap_limit_mb", heap_limit_mb(), set_heap_limit_mb(to))                     \
   W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to))           \
   R("tcmalloc.impl.thread_cache_count", s().threads)

@@ -1,85 +1,106 @@
 #include "control/snapshot.h"
 
+#include <atomic>
+#include <new>
+
 #include "control/ctl.h"
 #include "heap/explicit.h"
+#include "heap/background.h"
 #include "heap/registry.h"
+#include "os/os.h"
 #include "pages/metadata.h"
 
 namespace acre::ctl {
 
 namespace {
 
-constinit ArenaStatistics* g_arenas ACRE_GUARDED_BY(registry::control_lock) = nullptr;  // arenas::kFigures of them
-constinit ArenaStatistics g_all ACRE_GUARDED_BY(registry::control_lock);
-constinit size_t g_metadata ACRE_GUARDED_BY(registry::control_lock) = 0;
+constinit Report* g_report ACRE_GUARDED_BY(registry::control_lock) = nullptr;
 constinit bool g_background_thread ACRE_GUARDED_BY(registry::control_lock) = false;
 constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
+constinit std::atomic<uint64_t> g_cost_ns{0}, g_gathered_ms{0};  // of the last ones
 
-// Huge blocks count as used pages: the sums are over all that the program has.
-void take() ACRE_REQUIRES(registry::control_lock) {
-  for (unsigned i = 0; i < arenas::kFigures; ++i) g_arenas[i] = {};
-  const Statistics s = gather_statistics(g_arenas);
-  g_all = {};
-  for (unsigned i = 0; i < arenas::kFigures; ++i) {
-    const ArenaStatistics& arena = g_arenas[i];
-    g_all.threads += arena.threads;
-    g_all.used_pages += arena.used_pages;
-    g_all.slab_pages += arena.slab_pages;
-    g_all.dirty_pages += arena.dirty_pages;
-    g_all.muzzy_pages += arena.muzzy_pages;
-    g_all.clean_pages += arena.clean_pages;
-    g_all.small_bytes += arena.small_bytes;
-    g_all.purges += arena.purges;
-    g_all.purged_pages += arena.purged_pages;
-  }
-  g_all.used_pages += s.huge_bytes / kPageBytes;
-  g_metadata = s.metadata;
-  g_background_thread = s.background_thread == background::State::kRunning;
+void take(const KernelFigures& kernel) ACRE_REQUIRES(registry::control_lock) {
+  gather(*g_report, kernel);
+  g_background_thread = background::state() == background::State::kRunning;
   ++g_epoch;
 }
 
-// Room for the figures; false when memory is refused. Made without the lock, which is held over no system call.
-bool have_room() {
-  {
-    Lock lock(registry::control_lock);
-    if (g_arenas != nullptr) return true;
-  }
-  void* room = metadata::allocate(arenas::kFigures * sizeof(ArenaStatistics));
-  if (room == nullptr) return false;
+constexpr unsigned kLacksNothing = ~0u, kLacksReport = kLacksNothing - 1;
+
+// One of these, or the number of an arena that has no place in the report.
+unsigned lack() {
   Lock lock(registry::control_lock);
-  if (g_arenas == nullptr) g_arenas = static_cast<ArenaStatistics*>(room);  // else another thread was faster
+  if (g_report == nullptr) return kLacksReport;
+  for (unsigned i = 0; i < arenas::numbers(); ++i) {
+    if (g_report->each[i] == nullptr && arenas::is_one(i)) return i;
+  }
+  return kLacksNothing;
+}
+
+// Room for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
+// threads do so at the same time, what one of them made is lost.
+bool have_room() {
+  for (unsigned what; (what = lack()) != kLacksNothing;) {
+    const bool whole = what == kLacksReport;
+    void* room = metadata::allocate(whole ? sizeof(Report) : sizeof(ArenaReport));
+    if (room == nullptr) return false;
+    Lock lock(registry::control_lock);
+    if (whole) {
+      if (g_report == nullptr) g_report = new (room) Report;
+    } else if (g_report->each[what] == nullptr) {
+      g_report->each[what] = new (room) ArenaReport;
+    }
+  }
   return true;
+}
+
+// Null: none were taken of it yet.
+const uint64_t* figures_at(const Figure& figure) ACRE_REQUIRES(registry::control_lock) {
+  if (figure.scope == StatScope::kProcess) return figures_of(g_report->process);
+  if (figure.scope == StatScope::kLock && figure.lock < kProcessLocks) return figures_of(g_report->locks[figure.lock]);
+  const ArenaReport* found = figure.arena == kAllArenas ? &g_report->all : g_report->of(figure.arena);
+  if (found == nullptr) return nullptr;
+  const ArenaReport& report = *found;
+  switch (figure.scope) {
+    case StatScope::kClass: return figures_of(report.classes[figure.at]);
+    case StatScope::kLength: return figures_of(report.lengths[figure.at]);
+    case StatScope::kLock:
+      return figures_of(figure.lock == kPagesLock ? report.pages_lock : report.bin_locks[figure.at]);
+    default: return figures_of(report.arena);
+  }
 }
 
 }  // namespace
 
 bool refresh() {
   if (!have_room()) return false;
-  Lock lock(registry::control_lock);
-  take();
+  const uint64_t begin = os::thread_ns();  // asks the system, which is done without the lock
+  const KernelFigures kernel = ask_kernel();
+  {
+    Lock lock(registry::control_lock);
+    take(kernel);
+  }
+  g_cost_ns.store(os::thread_ns() - begin, std::memory_order_relaxed);
+  g_gathered_ms.store(os::now_ms(), std::memory_order_relaxed);
   return true;
 }
 
-bool refresh_once() {
-  if (!have_room()) return false;
-  Lock lock(registry::control_lock);
-  if (g_epoch == 0) take();
-  return true;
+bool refresh_if_due() {
+  const uint64_t cost_ns = g_cost_ns.load(std::memory_order_relaxed);
+  return !is_due(cost_ns, g_gathered_ms.load(std::memory_order_relaxed), os::now_ms()) || refresh();
 }
+
+bool refresh_once() { return epoch() != 0 || refresh(); }
 
 uint64_t epoch() {
   Lock lock(registry::control_lock);
   return g_epoch;
 }
 
-ArenaStatistics figures(size_t arena) {
+uint64_t read_figure(const Figure& figure) {
   Lock lock(registry::control_lock);
-  return arena == kAllArenas ? g_all : g_arenas[arena];
-}
-
-size_t metadata_bytes() {
-  Lock lock(registry::control_lock);
-  return g_metadata;
+  const uint64_t* figures = figures_at(figure);
+  return figures == nullptr ? 0 : figures[figure.row];
 }
 
 bool background_thread_runs() {

@@ -25,6 +25,7 @@ ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
 inline void* realloc(void* block, size_t size) {
   if (block == nullptr) return allocate(size);
   if (size == 0) {
+    count_zero_realloc();
     release(block);
     return nullptr;
   }
@@ -77,9 +78,6 @@ inline size_t malloc_usable_size(const void* block) {
 }
 
 int malloc_trim(size_t pad);
-
-// Bytes of a block of this size whose address is a multiple of 2^flags; 0 if that is impossible.
-size_t nallocx(size_t size, int flags);
 
 // Returns at least so many bytes of free pages to the OS, or all; returns how many.
 size_t release_memory(size_t bytes);

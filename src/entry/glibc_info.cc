@@ -25,15 +25,15 @@ void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
 extern "C" {
 
 ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
-  Statistics s = gather_statistics();
+  const ProcessStatistics s = gather_process();
   struct mallinfo2 info = {};
-  info.arena = s.mapped;
+  info.arena = s.mapped - s.live_huge;
   info.ordblks = s.free_blocks;
   info.hblks = s.huge_blocks;
-  info.hblkhd = s.huge_bytes;
-  info.uordblks = s.live_bytes;
-  info.fordblks = s.mapped - smaller(s.mapped, s.live_bytes);
-  info.keepcost = s.dirty_bytes + s.muzzy_bytes;
+  info.hblkhd = s.live_huge;
+  info.uordblks = s.allocated - s.live_huge;
+  info.fordblks = info.arena - info.uordblks;
+  info.keepcost = s.dirty + s.muzzy;
   return info;
 }
 
@@ -58,12 +58,12 @@ ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
     errno = EINVAL;
     return -1;
   }
-  Statistics s = gather_statistics();
+  const ProcessStatistics s = gather_process();
   Line<2048> text;
   text.add("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n</heap>\n");
-  add_total(text, "live", s.live_blocks, s.live_bytes);
-  add_total(text, "rest", s.free_blocks, s.free_block_bytes);
-  add_total(text, "mmap", s.huge_blocks, s.huge_bytes);
+  add_total(text, "live", s.small_blocks + s.large_blocks, s.allocated - s.live_huge);
+  add_total(text, "rest", s.free_blocks, s.active - s.allocated);
+  add_total(text, "mmap", s.huge_blocks, s.live_huge);
   text.add("<system type=\"current\" size=\"").decimal(s.mapped).add("\"/>\n");
   text.add("<aspace type=\"total\" size=\"").decimal(s.mapped).add("\"/>\n");
   text.add("</malloc>\n");

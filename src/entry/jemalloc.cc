@@ -1,14 +1,23 @@
 // The functions of include/acre/jemalloc.h, and their twins.
 #include "acre/jemalloc.h"
 
-#include <unistd.h>
+#include <errno.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "control/ctl.h"
-#include "control/statistics.h"
+#include "control/print.h"
 #include "heap/registry.h"
 
 using namespace acre;
+
+#if !ACRE_PREFIX_ONLY
+// A program may have its own of them, in the place of these; settings.cc reads malloc_conf.
+extern "C" {
+ACRE_EXPORT __attribute__((weak)) void (*malloc_message)(void* opaque, const char* text) = nullptr;
+ACRE_EXPORT __attribute__((weak)) const char* malloc_conf = nullptr;
+}
+#endif
 
 static_assert(MALLCTL_ARENAS_ALL == ctl::kAllArenas);
 
@@ -29,12 +38,44 @@ ACRE_EXPORT int acre_mallctlbymib(const size_t* mib, size_t miblen, void* oldp, 
 }
 
 ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque,
-                                         [[maybe_unused]] const char* opts) {
+                                         const char* opts) {
   registry::start();
-  Line<kSummaryBytes> text;
-  add_summary(text);
-  if (write_cb == nullptr) return write_all(STDERR_FILENO, text.c_str(), text.size());
-  write_cb(opaque, text.c_str());
+  StatsFormat format = StatsFormat::kText;
+  const Omitted omitted = read_letters(opts, &format);
+#if !ACRE_PREFIX_ONLY
+  if (write_cb == nullptr) write_cb = malloc_message;
+#endif
+  print_statistics(format, omitted, write_cb, opaque);
+}
+
+ACRE_EXPORT int acre_stats_print(const char* format, void (*write)(void* opaque, const char* text), void* opaque) {
+  registry::start();
+  const OptionInfo& names = kOptionTable[index_of(Option::stats_format)];
+  for (int64_t value = names.least; value <= names.most; ++value) {
+    if (strcmp(option_value_name(index_of(Option::stats_format), value), format) != 0) continue;
+    return print_statistics(static_cast<StatsFormat>(value), {}, write, opaque);
+  }
+  return EINVAL;
+}
+
+ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {
+  static constexpr char kUnits[][12] = {"bytes", "blocks", "runs", "count", "nanoseconds", "permille"};
+  for (unsigned scope = 0; scope < kStatScopes; ++scope) {
+    const StatTable table = stat_table(static_cast<StatScope>(scope));
+    if (index >= table.count) {
+      index -= table.count;
+      continue;
+    }
+    const StatInfo& info = table.rows[index];
+    out->scope = stat_scope_name(static_cast<StatScope>(scope));
+    out->name = info.name;
+    out->unit = kUnits[static_cast<unsigned>(info.unit)];
+    out->counter = info.kind == StatKind::kCounter;
+    out->ctl_name = info.ctl;
+    out->help = stat_help(static_cast<StatScope>(scope), index);
+    return 0;
+  }
+  return -1;
 }
 
 ACRE_EXPORT int acre_mallctl_info(unsigned index, struct acre_mallctl_node* out) {

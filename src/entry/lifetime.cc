@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
-#include "control/statistics.h"
+#include "control/print.h"
 #include "entry/api.h"
 #include "heap/registry.h"
 #include "report/profiler.h"
@@ -39,12 +39,12 @@ __attribute__((destructor(101))) void on_unload() {
   struct stat file;
   const int fd = g_summary_fd < 0 ? STDERR_FILENO : g_summary_fd;
   if (fstat(fd, &file) != 0 || (g_summary_fd >= 0 && !same_file(file, g_summary_file))) return;
-  print_summary(fd);
+  print_statistics(options().stats_format, fd);
 }
 
 }  // namespace
 
 // Here, so that a program that is linked with the archive gets the rest of this file along with malloc's.
-void api::malloc_stats() { print_summary(STDERR_FILENO); }
+void api::malloc_stats() { print_statistics(StatsFormat::kSummary, STDERR_FILENO); }
 
 }  // namespace acre

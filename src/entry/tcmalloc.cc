@@ -34,8 +34,6 @@ ACRE_EXPORT size_t acre_release_memory(size_t bytes) { return api::release_memor
 
 ACRE_EXPORT size_t acre_thread_cache_bytes() { return census::thread_cache_bytes(); }
 
-ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return api::nallocx(size, flags); }
-
 ACRE_EXPORT int acre_verify_memory() {
   Heap* heap = heap_if_any();
   return heap == nullptr || lists_are_whole(*heap);

@@ -5,6 +5,7 @@
 #include "heap/registry.h"
 #include "os/os.h"
 #include "pages/doorbell.h"
+#include "tables/options.h"
 
 namespace acre::background {
 
@@ -18,10 +19,15 @@ constexpr unsigned kQuietLooks = 4;
 
 constinit std::atomic<State> g_state{State::kNone};
 constinit std::atomic<bool> g_loaded{false};
+constinit std::atomic<unsigned> g_most{kMostThreads};
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
 
 // The loader allocates before the C library is ready to make threads.
 __attribute__((constructor)) void on_load() { g_loaded.store(true, std::memory_order_relaxed); }
+
+bool is_wanted() {
+  return relaxed_load(options().background_thread) && g_most.load(std::memory_order_relaxed) != 0;
+}
 
 // One pass over all heaps and arenas; when the next one is due (ms). quiet: looks at all heaps in a row that found
 // nothing changed.
@@ -44,7 +50,7 @@ void* live(void*) {
     doorbell::listen();
     const uint64_t now = os::now_ms();
     const uint64_t due = look_after_memory(now, quiet);
-    if (!registry::has_threads()) break;
+    if (!registry::has_threads() || !is_wanted()) break;
     if (doorbell::sleep(due == kNever ? kNever : due - smaller(now, due))) quiet = 0;
     doorbell::nap(kNapMs);
   }
@@ -55,7 +61,7 @@ void* live(void*) {
 
 bool may_start(const Heap& heap, uint64_t now_ms, State state) {
   if (!g_loaded.load(std::memory_order_relaxed) || Mutex::this_thread_forks()) return false;
-  if (&heap != heap_if_any()) return false;  // one that threads share when theirs are gone
+  if (&heap != heap_if_any() || !is_wanted()) return false;  // one that threads share when theirs are gone
   return state == State::kNone || now_ms >= g_retry_at_ms.load(std::memory_order_relaxed);
 }
 
@@ -73,6 +79,35 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
 }  // namespace
 
 State state() { return g_state.load(std::memory_order_relaxed); }
+
+unsigned most_threads() { return g_most.load(std::memory_order_relaxed); }
+
+void set_most_threads(unsigned most) {
+  g_most.store(most, std::memory_order_relaxed);
+  follow_option();
+}
+
+// Before its first sleep the thread may miss a ring, so there are more than one.
+static void await_end() {
+  const std::atomic<uint32_t> nobody_wakes{0};
+  while (!is_wanted() && state() == State::kRunning) {
+    doorbell::wake();
+    os::wait_while(nobody_wakes, 0, 1);
+  }
+}
+
+bool follow_option() {
+  if (!is_wanted()) {
+    await_end();
+    return true;
+  }
+  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
+  g_retry_at_ms.store(0, std::memory_order_relaxed);
+  if (heap != nullptr) on_tick(*heap, os::now_ms());
+  if (state() != State::kRefused) return true;
+  set_option(index_of(Option::background_thread), 0, OptionSource::kRunTime);
+  return false;
+}
 
 void on_tick(Heap& heap, uint64_t now_ms) {
   const State state = g_state.load(std::memory_order_relaxed);

@@ -18,6 +18,17 @@ enum class State : uint8_t {
 };
 State state();
 
+inline constexpr unsigned kMostThreads = kMostArenas;
+
+// A bound, as jemalloc has one, where each arena may have a thread. acre makes one, or for a bound of 0 none, whatever
+// the option says.
+unsigned most_threads();
+void set_most_threads(unsigned most);
+
+// After a change of the option, with no lock held: makes the thread, or ends it and waits for its end. False: the
+// system gave no thread, and the option is off again.
+bool follow_option();
+
 // At the end of a tick, with no lock held: makes the thread or rings for it. Call it if the option is on.
 void on_tick(Heap& heap, uint64_t now_ms);
 

@@ -11,6 +11,7 @@
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "pages/huge.h"
 #include "pages/limit.h"
@@ -37,6 +38,7 @@ Heap* make_heap(ExplicitArena& arena) {
   Heap* heap = new (memory) Heap;
   heap->token = address_of(heap);
   heap->arena = &arena.arena;
+  heap->bound = true;
   Lock lock(arena.lock);
   heap->next = arena.heaps;
   arena.heaps = heap;
@@ -98,6 +100,7 @@ ACRE_COLD void* allocate_seen(ExplicitArena& arena, SizeClass c, size_t n, size_
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
   watch::seen_run(run, size_of_class(c));
+  thread_bytes::count_allocated(run->bytes());
   return block;
 }
 
@@ -111,6 +114,7 @@ void* allocate_small(ExplicitArena& arena, SizeClass c, size_t n, size_t alignme
     block = take_small(arena, c);
   }
   if (block == nullptr) return out_of_memory(kSmallMax);
+  thread_bytes::count_allocated(size_of_class(c));
   if (zeroed) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, size_of_class(c), false);
   return block;
@@ -304,21 +308,12 @@ unsigned give_number(ExplicitArena& arena) {
   return kNoNumber;
 }
 
+bool is_one(size_t number) { return number < count() || explicit_at(number) != nullptr; }
+
 ExplicitArena* explicit_at(size_t number) {
   if (number < explicit_numbers_begin() || number >= numbers()) return nullptr;
   return g_numbered[number - explicit_numbers_begin()].load(std::memory_order_acquire);
 }
-
-void* allocate_in(unsigned number, size_t n, size_t alignment, bool zeroed) {
-  if (ExplicitArena* arena = explicit_at(number)) return allocate_in(*arena, n, alignment, zeroed);
-  if (number >= explicit_numbers_begin()) return out_of_memory(n);
-  if (class_for_aligned(n, alignment) == kSmallClasses) return large::allocate(n, alignment, zeroed);
-  void* block = allocate_aligned(n, alignment);
-  if (block != nullptr && zeroed) memset(block, 0, n);
-  return block;
-}
-
-// --- Fork -----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -326,6 +321,15 @@ ExplicitArena* first() { return reinterpret_cast<ExplicitArena*>(first_explicit(
 ExplicitArena* after(ExplicitArena* arena) { return reinterpret_cast<ExplicitArena*>(arena->arena.next_explicit); }
 
 }  // namespace
+
+void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    Lock lock(arena->lock);
+    for (Heap* heap = arena->heaps; heap != nullptr; heap = heap->next) visit(*heap, argument);
+  }
+}
+
+// --- Fork -----------------------------------------------------------------------------------------------------
 
 void explicit_before_fork() {
   g_lock.before_fork();

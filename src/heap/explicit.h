@@ -91,11 +91,14 @@ unsigned numbers();
 // Gives the arena a number, the least that is free; kNoNumber if there is none.
 unsigned give_number(ExplicitArena& arena);
 
+// Whether there is an arena with this number, automatic or explicit.
+bool is_one(size_t number);
+
 // The explicit arena with this number, or null.
 ExplicitArena* explicit_at(size_t number);
 
-// As above. The number of an automatic arena: as malloc does it, in the calling thread's own. Of no arena: refused.
-void* allocate_in(unsigned number, size_t n, size_t alignment, bool zeroed);
+// Visits the heaps of all explicit arenas. Meanwhile no arena is reset that a visited heap belongs to.
+void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument);
 
 void explicit_before_fork();
 void explicit_sources_before_fork();  // later, by the order of locks

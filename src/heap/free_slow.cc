@@ -5,6 +5,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 
 namespace acre {
@@ -26,6 +27,7 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   }
   if (!allowed(c)) return false;
   ++shelves.kept_blocks;
+  ++heap.blocks.recycled[c];
   shelves.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
@@ -50,11 +52,17 @@ ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
   return true;
 }
 
-// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled; or a block of an explicit arena.
+// A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   write_link(slab, p, kEndOfList);
   slab::give_back(slab, low_address(p), link_of(p), 1);
+}
+
+// None of it may lie in an outbox (heap/explicit.h).
+ACRE_COLD void release_explicit(Slab* slab, void* p) {
+  thread_bytes::count_freed(slab->block_bytes);
+  release_without_heap(slab, p);
 }
 
 ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
@@ -63,7 +71,6 @@ ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
 }
 
 ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
-  relaxed_add(heap.counts.remote_frees, uint64_t{1});
   if (put_in_outbox(heap, slab, p)) tick(heap);
 }
 
@@ -76,7 +83,7 @@ ACRE_ALWAYS_INLINE Heap* heap_for_release() {
 }
 
 ACRE_ALWAYS_INLINE void release_of_others(Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(slab->is_explicit)) return release_without_heap(slab, p);  // heap/explicit.h
+  if (ACRE_UNLIKELY(slab->is_explicit)) return release_explicit(slab, p);
   Heap* heap = heap_for_release();
   if (heap == nullptr) return release_without_heap(slab, p);
   if (relaxed_load(slab->last_owner) == heap->token) {

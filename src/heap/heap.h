@@ -74,17 +74,36 @@ struct Shelves {
   uint16_t empties = 0;    // available runs whose blocks are all free
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
-  bool busy = false;       // refilled since the collection last passed
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
+  bool busy = false;       // refilled since the collection last passed; beside the next, for refill sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
 };
 
-struct HeapCounts {
-  uint64_t refills = 0;
-  uint64_t new_runs = 0;
-  uint64_t adoptions = 0;
-  uint64_t remote_frees = 0;  // blocks handed over through the outbox
+// Small blocks that the thread has allocated and freed, by class, as far as the slow door knows of them
+// (thread_bytes.h has the rest), and what it did. Each change costs an instruction or two there. Differences modulo 2^64.
+struct BlockCounts {
+  uint64_t recycled[kSmallClasses] = {};  // freed by the thread, and put on the private list since
+  uint64_t listed[kSmallClasses] = {};    // put on the private list otherwise, less those taken off it again
+  uint64_t freed[kSmallClasses] = {};     // freed by the thread in runs that it gave up
+
+  uint64_t refills[kSmallClasses] = {};   // these three for statistics: not blocks, but how often
+  uint64_t new_runs[kSmallClasses] = {};
+  uint64_t adoptions[kSmallClasses] = {};
+
+  // All that were put on the private list.
+  uint64_t put_on_list(SizeClass c) const { return recycled[c] + listed[c]; }
+};
+
+// thread_bytes.h: what the thread has allocated and freed. Of small blocks, as of the last look.
+struct ThreadBytes {
+  uint64_t allocated = 0;
+  uint64_t freed = 0;
+  uint64_t small_allocated = 0;  // part of `allocated`
+  uint64_t small_freed = 0;
+  int64_t base = 0;              // allocated - freed when the peak was reset
+  int64_t peak = 0;              // most of that difference since
+  bool watched = false;          // somebody wants it to be kept up to date, and the peak
 };
 
 // A visit by another thread to a heap whose owner seems to be idle (idle.h).
@@ -95,6 +114,7 @@ struct Heap : HotHeap {
 
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
+  bool bound = false;          // takes runs from its arena alone (registry::enter_late_heap)
   RunList adopted;
   Slab* shared = nullptr;      // runs that visitors took, through next (slab/sharing.h)
   size_t kept_pages = 0;       // of adopted and available runs
@@ -102,7 +122,6 @@ struct Heap : HotHeap {
   uint32_t events = 0;         // slow-door events
   SizeClass next_to_collect = 0;
   Outbox outbox;
-  HeapCounts counts;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
   Heap* next_late = nullptr;
@@ -112,6 +131,8 @@ struct Heap : HotHeap {
   uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
   bool unwatched = false;      // the watcher is not to see this thread's blocks
   Shelves shelves[kSmallClasses];
+  BlockCounts blocks;
+  ThreadBytes bytes;
 };
 
 static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
@@ -130,10 +151,8 @@ inline Heap* heap_if_any() {
 
 // --- refill.cc ----------------------------------------------------------------------------------------------
 
-// Fills the class's private list, which must be empty. Returns how many blocks it has, or kNotCounted if that would have
-// to be counted; 0 when memory is refused.
-uint32_t refill(Heap& heap, SizeClass c);
-inline constexpr uint32_t kNotCounted = UINT32_MAX;
+// Fills the class's private list, which must be empty. False when memory is refused.
+bool refill(Heap& heap, SizeClass c);
 
 // --- shelves.cc ---------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -15,6 +16,8 @@
 namespace acre::large {
 
 namespace {
+
+bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
 
 // Moving pages beats copying from here on. Each move may leave the kernel two mappings more to keep, so
 // there is a most.
@@ -56,6 +59,14 @@ ACRE_COLD void freeing_late(Run* run) {
 }
 
 constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
+
+// As if the new block was allocated and the old one freed.
+void count_resized(size_t old_bytes, size_t new_bytes) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr || old_bytes == new_bytes) return;
+  thread_bytes::count_freed(*heap, old_bytes);
+  thread_bytes::count_allocated(*heap, new_bytes);
+}
 
 // Runs of this length and more all come from the first arena, where they find each other's memory again: to
 // fill one takes so much longer than to find it that its lock is no bottleneck.
@@ -139,10 +150,14 @@ Run* find_run(size_t n, size_t alignment) {
   return try_to_find_run(arena, n, alignment);
 }
 
-ACRE_ALWAYS_INLINE void* finish(Run* run, size_t n, bool zeroed) {
+}  // namespace
+
+void* hand_out(Run* run, size_t n, bool zeroed) {
+  if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
+    thread_bytes::count_allocated(*heap, run->bytes());
     pressure::hurry_if_alarmed(*heap);
     tick(*heap);
   } else {
@@ -152,11 +167,8 @@ ACRE_ALWAYS_INLINE void* finish(Run* run, size_t n, bool zeroed) {
   return block;
 }
 
-}  // namespace
-
 void* allocate(size_t n, size_t alignment, bool zeroed) {
-  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
-  return run == nullptr ? out_of_memory(n) : finish(run, n, zeroed);
+  return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
 }
 
 Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
@@ -168,11 +180,29 @@ Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
 }
 
-void* hand_out(Run* run, size_t n, bool zeroed) { return finish(run, n, zeroed); }
+void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
+  if (n > PTRDIFF_MAX || is_huge(n, alignment)) return allocate(n, alignment, zeroed);
+  Run* run = find_run_in(*arena, n, alignment);
+  if (run == nullptr) {
+    gather_memory();
+    run = find_run_in(*arena, n, alignment);
+  }
+  return hand_out(run, n, zeroed);
+}
+
+size_t block_bytes(size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX || alignment > kMostAlignment) return 0;
+  const size_t bytes = align_up(larger<size_t>(n, 1), is_huge(n, alignment) ? os::page_bytes() : kPageBytes);
+  return bytes > PTRDIFF_MAX ? 0 : bytes;
+}
 
 void free(Run* run) {
   Heap* heap = heap_if_any();
-  if (ACRE_UNLIKELY(heap == nullptr)) freeing_late(run);
+  if (ACRE_LIKELY(heap != nullptr)) {
+    thread_bytes::count_freed(*heap, run->bytes());
+  } else {
+    freeing_late(run);
+  }
   if (ACRE_UNLIKELY(run->ticket != kNoTicket)) watch::freeing_run(run);
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
@@ -184,27 +214,32 @@ void free(Run* run) {
 
 void forbid_resizing() { g_most_resized = 0; }
 
+enum class May : uint8_t { kStay, kMove };
+
+static bool change_in_place(Run* run, size_t n) {
+  const size_t pages = pages_for(n);
+  if (run->kind == RunKind::kHuge) return huge::resize_in_place(run, n);
+  if (pages >= run->pages) return !is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages);
+  run->home->shrink_in_place(run, pages);
+  return true;
+}
+
 // The block's run afterwards; null if that can't be done.
-static Run* resized(Run* run, size_t n) {
+static Run* resized(Run* run, size_t n, May may) {
   const size_t pages = pages_for(n);
   if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) gather_memory();
-  if (run->kind == RunKind::kHuge) {
-    if (n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
-    return huge::resize_in_place(run, n) ? run : huge::grow_elsewhere(run, n);
-  }
-  if (pages < run->pages) {
-    run->home->shrink_in_place(run, pages);
-    return run;
-  }
-  if (!is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages)) return run;
-  return move_to_other_run(run, n);
+  const bool was_huge = run->kind == RunKind::kHuge;
+  if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
+  if (change_in_place(run, n)) return run;
+  if (may == May::kStay) return nullptr;
+  return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
 }
 
 // To a watcher a block of another size is another block.
-ACRE_COLD static Run* resized_and_seen(Run* run, size_t n) {
+ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   const Ticket ticket = run->ticket;
   run->ticket = kNoTicket;  // the header may be another run's afterwards
-  Run* to = resized(run, n);
+  Run* to = resized(run, n, may);
   if (to == nullptr) {
     run->ticket = ticket;
     return nullptr;
@@ -214,12 +249,23 @@ ACRE_COLD static Run* resized_and_seen(Run* run, size_t n) {
   return to;
 }
 
+static Run* resized_and_counted(Run* run, size_t n, May may) {
+  if (n > g_most_resized) return nullptr;
+  const size_t old_bytes = run->bytes();
+  const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
+  Run* to = seen ? resized_and_seen(run, n, may) : resized(run, n, may);
+  if (to != nullptr) count_resized(old_bytes, to->bytes());
+  return to;
+}
+
+bool resize_in_place(Run* run, size_t n) {
+  return pages_for(n) == run->pages || resized_and_counted(run, n, May::kStay) != nullptr;
+}
+
 void* resize(Run* run, size_t n) {
   if (pages_for(n) == run->pages) return pointer_to(run->base);
-  if (n > g_most_resized) return nullptr;
-  const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
-  run = seen ? resized_and_seen(run, n) : resized(run, n);
-  return run == nullptr ? nullptr : pointer_to(run->base);
+  Run* to = resized_and_counted(run, n, May::kMove);
+  return to == nullptr ? nullptr : pointer_to(to->base);
 }
 
 }  // namespace acre::large

@@ -3,13 +3,23 @@
 
 #include "slab/arena.h"
 
+namespace acre {
+struct Arena;
+}
+
 namespace acre::large {
 
 inline constexpr size_t kHugeFrom = size_t{64} << 20;
-inline bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
+inline constexpr size_t kMostAlignment = size_t{1} << 46;  // no larger multiple is a user address
 
 // n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure.
 void* allocate(size_t n, size_t alignment, bool zeroed);
+
+// The same from this arena; huge blocks are mappings of their own all the same.
+void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed);
+
+// Bytes of the block that allocate() would give; 0: there are none such.
+size_t block_bytes(size_t n, size_t alignment);
 
 void free(Run* run);
 
@@ -23,6 +33,9 @@ void* hand_out(Run* run, size_t n, bool zeroed);
 // Makes the block n bytes long (more than kSmallMax) without copying. Returns where it is now; null if that
 // can't be done, with nothing changed.
 void* resize(Run* run, size_t n);
+
+// The same without moving the block: false if that can't be done.
+bool resize_in_place(Run* run, size_t n);
 
 // From now on no block's length in pages is changed so: each change is an allocation and a free, which are seen
 // (fill.h).

@@ -36,7 +36,7 @@ ACRE_ALWAYS_INLINE Found find_block(const void* p) {
 }
 
 inline bool is_watched(const Found& found) { return found.slab == nullptr && found.run->kind == RunKind::kWatched; }
-// What a live block is; ends the program if p is the start of none. caller: for the message. (malloc.cc)
+// What a live block is; ends the program if p is the start of none, with a message that names the caller.
 Found find_live_block(const void* p, const char* caller);
 
 inline size_t block_bytes(const Found& found) {

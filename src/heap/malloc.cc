@@ -11,6 +11,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "tables/options.h"
 
@@ -29,9 +30,9 @@ void* allocate_in(Heap& heap, SizeClass c) {
 }
 
 // A thread whose heap is gone, in the last destructors, or any thread while blocks are filled (fill.h): from one that
-// such threads share.
-ACRE_COLD void* allocate_late(SizeClass c) {
-  Heap* heap = registry::enter_late_heap();
+// such threads share. arena: not null, from this one alone.
+ACRE_COLD void* allocate_late(SizeClass c, Arena* arena = nullptr) {
+  Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
@@ -78,6 +79,12 @@ void* take_block(Heap& heap, SizeClass c) {
   return pop(slot);
 }
 
+void* allocate_small_in(Arena* arena, SizeClass c) {
+  void* block = allocate_late(c, arena);
+  if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
+  return block;
+}
+
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
@@ -112,6 +119,11 @@ void* allocate_aligned(size_t n, size_t alignment) {
 }
 
 size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
+
+static constinit std::atomic<uint64_t> g_zero_reallocs{0};
+
+ACRE_COLD void count_zero_realloc() { g_zero_reallocs.fetch_add(1, std::memory_order_relaxed); }
+uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed); }
 
 void* reallocate(void* p, size_t n) {
   Found found = find_live_block(p, "realloc");

@@ -49,8 +49,15 @@ void* allocate_zeroed(size_t n);
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
+// A small block from this arena alone. Null and ENOMEM on failure.
+void* allocate_small_in(Arena* arena, SizeClass c);
+
 // Bytes that the program may use in a live block. caller: for the message if p is none.
 size_t usable_size(const void* p, const char* caller);
+
+// Of realloc with a block and size 0: how often it was called so far. Counted by its caller.
+void count_zero_realloc();
+uint64_t zero_reallocs();
 
 // As realloc for p != null, n != 0.
 void* reallocate(void* p, size_t n);

@@ -44,6 +44,22 @@ class Outbox {
     }
   }
 
+  // For anyone: the run whose blocks of this class are waiting, null if there is none, and how many they are, in no
+  // moment's state; and how many of the class were sent off so far.
+  struct Waiting {
+    const Slab* slab;
+    uint32_t blocks;
+  };
+  Waiting waiting(SizeClass c) const { return {racy_load(groups_[c].slab), racy_load(groups_[c].count)}; }
+  uint64_t sent(SizeClass c) const { return racy_load(groups_[c].sent); }
+
+  // For its thread: bytes of all blocks that were ever put in.
+  uint64_t total_bytes() const {
+    uint64_t bytes = bytes_;
+    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes += groups_[c].sent * size_of_class(c);
+    return bytes;
+  }
+
   // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
   bool holds(const Slab* slab, const void* block) const;
 
@@ -57,6 +73,7 @@ class Outbox {
     Link* last = nullptr;
     LowAddress head = kEndOfList;
     uint32_t count = 0;
+    uint64_t sent = 0;  // blocks, so far
   };
 
   ACRE_NOINLINE void send(SizeClass c) {
@@ -65,6 +82,7 @@ class Outbox {
     group.slab = nullptr;
     occupied_[c / 64] &= ~(uint64_t{1} << (c % 64));
     bytes_ -= group.count * slab->block_bytes;
+    relaxed_add(group.sent, uint64_t{group.count});
     slab::give_back(slab, group.head, group.last, group.count);
   }
 

@@ -29,45 +29,59 @@ uint32_t next_batch(Slot& slot, const Slab* slab) {
   return batch;
 }
 
+// A short list gets blocks that were never used, too.
+ACRE_NOINLINE void lengthen(Heap& heap, SizeClass c, Slab* slab, uint32_t deferred) {
+  if (++heap.shelves[c].short_lists != kShortListsBearable) return;
+  heap.shelves[c].short_lists = 0;
+  const uint32_t fresh = smaller<uint32_t>(deferred, slab->capacity - slab->carved);
+  heap.slots[c].head = slab::carve(slab, fresh, heap.slots[c].head);
+  heap.blocks.listed[c] += fresh;
+}
+
+LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
+  heap.blocks.recycled[c] += slab::deferred_count(slab);
+  return slab::take_deferred(slab);
+}
+
 // Blocks that the owner freed. If they are few, and it is not the first time, some that were never used are
 // added, so that a class in steady use comes here less often.
-uint32_t fill_from_deferred(Shelves& shelves, Slot& slot, Slab* slab) {
+bool fill_from_deferred(Heap& heap, SizeClass c, Slot& slot, Slab* slab) {
   const uint32_t deferred = slab::deferred_count(slab);
-  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return 0;
-  slot.head = slab::take_deferred(slab);
-  if (deferred < kWorthwhileBatch && slab->carved < slab->capacity && ++shelves.short_lists == kShortListsBearable) {
-    shelves.short_lists = 0;
-    const uint32_t carved = smaller<uint32_t>(deferred, slab->capacity - slab->carved);
-    slot.head = slab::carve(slab, carved, slot.head);
-    return deferred + carved;
-  }
-  return deferred;
+  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return false;
+  slot.head = recycle(heap, c, slab);
+  if (deferred < kWorthwhileBatch && slab->carved < slab->capacity) lengthen(heap, c, slab, deferred);
+  return true;
 }
 
 // The longer half of the choice; refill() has tried the deferred blocks.
-uint32_t fill_from_current(Slot& slot, Slab* slab) {
+ACRE_NOINLINE bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
+  Slot& slot = heap.slots[c];
   const uint32_t uncarved = slab->capacity - slab->carved;
   const uint32_t deferred = slab::deferred_count(slab);
   const uint32_t remote = load_remote(slab).free;
   if (remote != 0 && remote >= enough_for_list(slot, slab)) {
-    slot.head = slab::collect_remote(slab);
-    return kNotCounted;
+    slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
+  } else if (uncarved != 0) {
+    const LowAddress tail = recycle(heap, c, slab);
+    const uint32_t fresh = smaller(next_batch(slot, slab), uncarved);
+    slot.head = slab::carve(slab, fresh, tail);
+    heap.blocks.listed[c] += fresh;
+  } else if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
+    slot.head = deferred != 0 ? recycle(heap, c, slab) : slab::collect_remote(slab, &heap.blocks.listed[c]);
+  } else {
+    return false;
   }
-  if (uncarved != 0) {
-    LowAddress tail = slab::take_deferred(slab);
-    const uint32_t carved = smaller(next_batch(slot, slab), uncarved);
-    slot.head = slab::carve(slab, carved, tail);
-    return deferred + carved;
-  }
-  if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
-    slot.head = deferred != 0 ? slab::take_deferred(slab) : slab::collect_remote(slab);
-    return deferred != 0 ? deferred : kNotCounted;
-  }
-  return 0;
+  return true;
 }
 
-Slab* from_other_bins(Heap& heap, SizeClass c) {
-  if (heap.arena->is_explicit) return nullptr;
+// Used up: neither blocks that were never used nor any of others', and too few of its own.
+bool is_used_up(const Slab* slab) {
+  return slab->carved == slab->capacity && slab::deferred_count(slab) < slab->enough && load_remote(slab).free == 0;
+}
+
+Slab* from_bins(Heap& heap, SizeClass c) {
+  if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
+  if (heap.bound) return nullptr;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
   for (unsigned i = 1; i < arenas; ++i) {
     Arena* arena = arenas::at((heap.arena->index + i) % arenas::count());
@@ -78,7 +92,7 @@ Slab* from_other_bins(Heap& heap, SizeClass c) {
 
 // Pages from other arenas' free runs.
 Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
-  if (heap.arena->is_explicit) return nullptr;
+  if (heap.bound) return nullptr;
   unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
   for (unsigned i = 1; i < arenas; ++i) {
     PageHeap& other = arenas::at((heap.arena->index + i) % arenas::count())->pages;
@@ -102,20 +116,29 @@ Slab* new_run(Heap& heap, SizeClass c) {
     run->home->free(run, false);
     return nullptr;
   }
-  relaxed_add(heap.counts.new_runs, uint64_t{1});
   Shelves& shelves = heap.shelves[c];
+  relaxed_add(heap.blocks.new_runs[c], uint64_t{1});
   if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
   shelves.returned = false;
   return slab;
 }
 
-Slab* next_run(Heap& heap, SizeClass c) {
-  if (Slab* slab = take_available(heap, c)) return slab;
+// One that the heap does not have. Apart, so that a refill that does not need it keeps its values in registers.
+ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
   heap.outbox.flush();
   if (heap.shared != nullptr) unshare_runs(heap);
-  if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
-  if (Slab* slab = from_other_bins(heap, c)) return slab;
+  if (Slab* slab = from_bins(heap, c)) {
+    // What lies on its deferred list was freed by others.
+    if (!slab::is_shared(slab)) heap.blocks.freed[c] -= slab::deferred_count(slab);
+    return slab;
+  }
   return new_run(heap, c);
+}
+
+ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
+  Slot& slot = heap.slots[c];
+  heap.shelves[c].kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  slot.head = slab::harvest(shared, next_batch(slot, shared), &heap.blocks.listed[c]);
 }
 
 }  // namespace
@@ -126,15 +149,16 @@ static bool change_run(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   if (Slab* used_up = shelves.current) {
     shelves.current = nullptr;
+    heap.blocks.freed[c] += slab::deferred_count(used_up);
     slab::release(used_up);
   }
-  Slab* slab = next_run(heap, c);
+  Slab* slab = take_available(heap, c);
+  if (slab == nullptr) slab = run_from_elsewhere(heap, c);
   if (slab == nullptr) return false;
   Slot& slot = heap.slots[c];
   slot.high = high_part(slab->base);
   if (slab::is_shared(slab)) {
-    shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
-    slot.head = slab::harvest(slab, next_batch(slot, slab));
+    harvest(heap, c, slab);
     return true;
   }
   slab->shelf = Shelf::kCurrent;
@@ -143,23 +167,23 @@ static bool change_run(Heap& heap, SizeClass c) {
   return true;
 }
 
-uint32_t refill(Heap& heap, SizeClass c) {
+bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
-  relaxed_add(heap.counts.refills, uint64_t{1});
+  relaxed_add(heap.blocks.refills[c], uint64_t{1});
   shelves.busy = true;
   shelves.kept_blocks = 0;
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr) {
-      if (const uint32_t listed = fill_from_deferred(shelves, slot, slab)) return listed;
-      if (const uint32_t listed = fill_from_current(slot, slab)) return listed;
+      if (fill_from_deferred(heap, c, slot, slab)) return true;
+      if (!is_used_up(slab) && fill_from_current(heap, c, slab)) return true;
     }
     if (ACRE_LIKELY(change_run(heap, c))) {
-      if (!is_end(slot.head)) return kNotCounted;
+      if (!is_end(slot.head)) return true;
       continue;
     }
-    if (tried_all) return 0;
+    if (tried_all) return false;
     tried_all = true;
     gather_memory();
   }

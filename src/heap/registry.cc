@@ -9,6 +9,7 @@
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/pressure.h"
+#include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "heap/watched_run.h"
 #include "pages/huge.h"
@@ -123,15 +124,16 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
   ++g_live_count;
 }
 
-// token: the thread's, or none for a heap that threads without their own share.
-Heap* make_heap(ThreadToken token) {
+// token: the thread's, or none for a heap that threads without their own share. bound_to: null, or its arena.
+Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
   Heap* memory = take_spare();
   if (memory == nullptr) memory = static_cast<Heap*>(metadata::allocate(sizeof(Heap)));
   if (memory == nullptr) return nullptr;
   Heap* heap = new (memory) Heap;
   heap->token = token;
   heap->unwatched = !watch::new_threads();
-  heap->arena = join_arena();
+  heap->arena = bound_to == nullptr ? join_arena() : bound_to;
+  heap->bound = bound_to != nullptr;
   Lock lock(g_lock);
   if (heap->arena == nullptr) {
     heap->next = g_spare;
@@ -162,6 +164,10 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
   });
 }
 
+void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
+}
+
 bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
   for (const Heap* late = g_late_heaps; late != nullptr; late = late->next_late) {
     if (late == heap) return true;
@@ -176,6 +182,7 @@ void take_down(void* argument) {
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {
     Lock lock(g_lock);
+    keep_events_of(*heap);
     --heap->arena->threads;
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;
@@ -219,16 +226,38 @@ void start() {
   start_once();
 }
 
-Heap* enter_late_heap() {
-  {
-    Lock lock(g_lock);
-    if (Heap* heap = g_late_heaps) {
-      g_late_heaps = heap->next_late;
-      return heap;
-    }
+Heap* heap_of_thread() {
+  start_once();
+  return static_cast<Heap*>(pthread_getspecific(g_key));
+}
+
+ACRE_COLD void put_heap_aside() {
+  Heap* heap = t_heap == &kUnbornHeap ? birth() : heap_if_any();
+  if (heap == nullptr) return;
+  thread_bytes::look(*heap);
+  empty_heap(*heap);
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);
+}
+
+ACRE_COLD void take_heap_back() {
+  if (Heap* heap = heap_of_thread()) t_heap = heap;
+}
+
+// Bound heaps are few, and asked for seldom: one list serves both.
+static Heap* take_late_heap(const Arena* bound_to) {
+  Lock lock(g_lock);
+  for (Heap** at = &g_late_heaps; Heap* heap = *at; at = &heap->next_late) {
+    if (heap->bound != (bound_to != nullptr) || (heap->bound && heap->arena != bound_to)) continue;
+    *at = heap->next_late;
+    return heap;
   }
+  return nullptr;
+}
+
+Heap* enter_late_heap(Arena* bound_to) {
+  if (Heap* heap = take_late_heap(bound_to)) return heap;
   // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
-  Heap* heap = make_heap(kNoThread);
+  Heap* heap = make_heap(kNoThread, bound_to);
   if (heap != nullptr) heap->token = address_of(heap);
   return heap;
 }
@@ -239,10 +268,45 @@ void leave_late_heap(Heap* heap) {
   g_late_heaps = heap;
 }
 
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument) {
+ACRE_COLD Arena* arena_at(unsigned index) {
+  start_once();
+  if (index >= arenas::most()) return nullptr;
+  while (index >= arenas::count()) {
+    Arena* made = arenas::make();
+    if (made == nullptr) return nullptr;
+    Lock lock(g_lock);
+    if (index >= arenas::count()) {
+      arenas::install(made);
+    } else {
+      g_spare_arena = made;  // another thread was as fast
+    }
+  }
+  return arenas::at(index);
+}
+
+// What the heap has counted so far stays with the arena that it leaves: the other one is given it as a debt.
+ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
+  Lock lock(g_lock);
+  keep_events_of(heap);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
+  --heap.arena->threads;
+  ++arena->threads;
+  heap.arena = arena;
+}
+
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
   for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
+  if (at_last != nullptr) at_last(argument);
 }
+
+ClassEvents events_of(const Heap& heap, SizeClass c) {
+  const BlockCounts& counts = heap.blocks;
+  return {racy_load(counts.refills[c]), racy_load(counts.new_runs[c]), racy_load(counts.adoptions[c]),
+          heap.outbox.sent(c)};
+}
+
+LockCounts lock_counts() { return g_lock.counts(); }
 
 void wait_for_visits() { Lock lock(g_lock); }
 
@@ -258,7 +322,7 @@ bool has_threads() {
 
 // --- Fork -------------------------------------------------------------------------------------------------
 
-void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   control_lock.before_fork();
   watch::at_fork(watch::ForkStage::kBefore);
   g_lock.before_fork();
@@ -274,7 +338,7 @@ void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::begin_fork();
 }
 
-void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::end_fork();
   metadata::after_fork_in_parent();
   unit_table::after_fork_in_parent();
@@ -291,7 +355,7 @@ void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
 
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
 // own stays as it is: at most their current runs and what the shared bound allows.
-void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();
   window::after_fork_in_child();
@@ -301,7 +365,7 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   watched_runs::after_fork_in_child();
   arenas::explicit_after_fork_in_child();
   for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
-  Heap* mine = heap_if_any();
+  Heap* mine = heap_of_thread();
   Heap* heap = g_live;
   g_live = nullptr;
   g_live_count = 0;
@@ -312,9 +376,10 @@ void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
     if (heap == mine || is_idle_late_heap(heap)) {
       link_live(heap);
       g_late_count += heap != mine;
-      ++heap->arena->threads;
+      heap->arena->threads += !heap->bound;
       allowed_pages += heap->allowed_pages;
     } else {
+      keep_events_of(*heap);
       heap->next = g_lost;
       g_lost = heap;
     }

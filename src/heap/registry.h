@@ -9,18 +9,37 @@ namespace acre::registry {
 // (fill.h), and t_heap is &kGoneHeap then.
 Heap* birth();
 
+// The calling thread's heap, in use or put aside; null if it has none.
+Heap* heap_of_thread();
+
+// Puts the calling thread's heap aside, emptied: the thread goes on as one whose heap is gone, until it takes its heap
+// back. Nothing changes if it has none, as while blocks are filled.
+void put_heap_aside();
+void take_heap_back();
+
 // For a thread whose heap is gone: one of the heaps that such threads share, its own until leave_late_heap().
-// Null when memory is refused.
-Heap* enter_late_heap();
+// Null when memory is refused. bound_to: not null, for any thread: a heap that takes runs from this arena alone.
+Heap* enter_late_heap(Arena* bound_to = nullptr);
 void leave_late_heap(Heap* heap);
 
-// Visits the live heaps under the registry's lock. Their owners go on using them.
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument);
+// The arena of this index, made if there is none yet. Null: memory was refused, or index >= arenas::most().
+Arena* arena_at(unsigned index);
+
+// Binds a heap, emptied by its owner, to another arena.
+void move_to_arena(Heap& heap, Arena* arena);
+
+// Visits the live heaps under the registry's lock, and then calls at_last, if given. Their owners go on using them.
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument) = nullptr);
+
+// What happened in a class of a heap so far.
+ClassEvents events_of(const Heap& heap, SizeClass c);
 
 // Returns when no visit is going on that was when it was called.
 void wait_for_visits();
 
 unsigned live_heaps();
+
+LockCounts lock_counts();
 
 // Whether some thread has a heap of its own.
 bool has_threads();

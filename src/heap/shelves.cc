@@ -4,6 +4,7 @@
 #include "heap/lookup.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
+#include "heap/thread_bytes.h"
 #include "os/os.h"
 #include "slab/sharing.h"
 #include "tables/options.h"
@@ -85,6 +86,11 @@ void take_off_shelf(Heap& heap, Slab* slab) {
   }
 }
 
+// A run that the heap gives up goes with the blocks that the thread has freed in it.
+void count_freed(Heap& heap, const Slab* slab) {
+  heap.blocks.freed[slab->size_class] += slab::deferred_count(slab);
+}
+
 void take_off(Heap& heap, Slab* slab) {
   if (slab->shelf == Shelf::kAvailable && slab::used(slab) == 0) --heap.shelves[slab->size_class].empties;
   take_off_shelf(heap, slab);
@@ -93,6 +99,7 @@ void take_off(Heap& heap, Slab* slab) {
 
 void give_up(Heap& heap, Slab* slab) {
   take_off(heap, slab);
+  count_freed(heap, slab);
   slab::release(slab);
 }
 
@@ -108,10 +115,11 @@ void keep_within_allowance(Heap& heap, SizeClass c) {
 
 // All blocks of an available run have come back. A few such runs are kept, so that a program that frees and
 // allocates at the edge of a run does not make and destroy it each time.
-void on_empty(Heap& heap, Slab* slab) {
+ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
   Shelves& shelves = heap.shelves[slab->size_class];
   if (shelves.empties++ < shelves.keep) return;
   take_off(heap, slab);
+  count_freed(heap, slab);
   slab::free_pages(slab);
   shelves.returned = true;
 }
@@ -156,13 +164,17 @@ void RunList::remove(Slab* slab) {
 }
 
 void shelve_adopted(Heap& heap, Slab* slab) {
-  relaxed_add(heap.counts.adoptions, uint64_t{1});
+  const SizeClass c = slab->size_class;
+  relaxed_add(heap.blocks.adoptions[c], uint64_t{1});
+  const uint32_t used = slab::used(slab);
+  // All but the block that the thread has freed just now were freed before it owned the run.
+  heap.blocks.freed[c] -= slab->carved - used - 1;
   heap.kept_pages += slab->pages;
   slab->shelf = Shelf::kAdopted;
   heap.adopted.add(slab);
   // The event comes when `enough` blocks are free, those on the remote list included.
   int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
-  slab::watch(slab, slab::used(slab), floor);
+  slab::watch(slab, used, floor);
   if (slab->countdown <= 0) on_countdown(heap, slab);
   if (heap.kept_pages > heap.allowed_pages) keep_within_allowance(heap, slab->size_class);
 }
@@ -187,13 +199,16 @@ Slab* take_available(Heap& heap, SizeClass c) {
 
 // A list with blocks of other runs than the current one: each of these goes where it would if it were freed by a
 // thread without a heap.
-static void return_mixed_list(Slab* current, Address high, LowAddress head) {
+static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
+  const Address high = heap.slots[c].high;
   for (LowAddress next; !is_end(head); head = next) {
     Link* link = reinterpret_cast<Link*>(high | head);
     Slab* slab = find_block(link).slab;
     if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
     next = link->next;
+    --heap.blocks.listed[c];
     if (slab == current) {
+      --heap.blocks.freed[c];  // it is, already
       slab::defer(slab, link);
     } else {
       write_link(slab, link, kEndOfList);
@@ -212,11 +227,15 @@ void retire_current(Heap& heap, SizeClass c) {
   shelves.current = nullptr;
   if (shelves.kept_blocks != 0) {
     shelves.kept_blocks = 0;
-    return_mixed_list(slab, slot.high, head);
+    return_mixed_list(heap, c, slab, head);
   } else if (!is_end(head)) {
-    slab::return_list(slab, head);
+    const uint32_t returned = slab::return_list(slab, head);
+    heap.blocks.listed[c] -= returned;
+    heap.blocks.freed[c] -= returned;  // they are deferred now, and were not freed
   }
-  if (slab != nullptr) slab::release(slab);
+  if (slab == nullptr) return;
+  count_freed(heap, slab);
+  slab::release(slab);
 }
 
 void tick_slow(Heap& heap) {
@@ -228,9 +247,10 @@ void tick_slow(Heap& heap) {
   if (other != heap.arena) other->pages.decay(now);
   arenas::decay_an_explicit(now);
   if (tick % kTicksPerCollection == 0) collect_step(heap);
+  if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
-  if (ACRE_UNLIKELY(options().background_thread)) background::on_tick(heap, now);
+  if (ACRE_UNLIKELY(relaxed_load(options().background_thread))) background::on_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {
@@ -260,15 +280,21 @@ void empty_heap(Heap& heap) {
   heap.allowed_pages = 0;
 }
 
+static void unshare(Heap& heap, Slab* slab) {
+  uint64_t& freed = heap.blocks.freed[slab->size_class];  // read now: afterwards the run may be gone
+  freed += slab::unshare(slab);
+}
+
 static void take_kept_runs_of(Heap& heap, RunList& list) {
   for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
     next = slab->node.next;
     if (slab::is_all_free(slab)) {
       take_off_shelf(heap, slab);
+      count_freed(heap, slab);
       slab::free_pages(slab);
     } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
       take_off_shelf(heap, slab);
-      slab::share(slab, hostage);
+      heap.blocks.freed[slab->size_class] += slab::share(slab, hostage);
       slab->next = heap.shared;
       heap.shared = slab;
     }
@@ -287,7 +313,7 @@ void take_kept_runs(Heap& heap) {
   for (Slab** at = &heap.shared; Slab* slab = *at;) {
     if (slab::is_free_but_for_hostage(slab)) {
       *at = slab->next;
-      slab::unshare(slab);
+      unshare(heap, slab);
     } else {
       at = &slab->next;
     }
@@ -297,7 +323,7 @@ void take_kept_runs(Heap& heap) {
 void unshare_runs(Heap& heap) {
   while (Slab* slab = heap.shared) {
     heap.shared = slab->next;
-    slab::unshare(slab);
+    unshare(heap, slab);
   }
 }
 

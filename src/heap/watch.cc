@@ -4,6 +4,7 @@
 #include "heap/lookup.h"
 #include "heap/malloc.h"
 #include "heap/misuse.h"
+#include "heap/thread_bytes.h"
 #include "heap/watched_run.h"
 
 namespace acre::watch {
@@ -39,8 +40,9 @@ uint32_t unseen(Heap& heap, SizeClass c) {
 }
 
 void* allocate_watched(Heap& heap, SizeClass c) {
-  void* block = watched_runs::allocate(*heap.arena, c);
+  void* block = watched_runs::allocate(*heap.arena, heap.bound, c);
   if (block == nullptr) return nullptr;
+  thread_bytes::count_allocated(heap, size_of_class(c));
   const Ticket ticket = g_watcher.allocated(block, size_of_class(c));
   if (ticket != kNoTicket) watched_runs::set_ticket(block, ticket);
   return block;
@@ -48,9 +50,15 @@ void* allocate_watched(Heap& heap, SizeClass c) {
 
 // The list was just filled from one run: its current one, or one that is shared.
 void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
-  if (Slab* current = heap.shelves[c].current) return slab::return_list(current, rest);
+  if (Slab* current = heap.shelves[c].current) {
+    const uint32_t returned = slab::return_list(current, rest);
+    heap.blocks.listed[c] -= returned;
+    heap.blocks.freed[c] -= returned;  // they are deferred now, and were not freed
+    return;
+  }
   Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
   const ListEnd end = walk_list(shared, rest);
+  heap.blocks.listed[c] -= end.count;
   slab::give_back(shared, rest, end.last, end.count);
 }
 
@@ -85,13 +93,14 @@ void set_thread(Heap& heap, bool on) {
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
 void* allocate(Heap& heap, SizeClass c) {
-  if (heap.unwatched) return refill(heap, c) != 0 ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  if (heap.unwatched) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
   if (unseen(heap, c) == 0) {
     heap.shelves[c].unseen = kNotDrawn;
     if (void* block = allocate_watched(heap, c)) return block;
   }
-  uint32_t listed = refill(heap, c);
-  if (listed == 0) return out_of_memory(kSmallMax);
+  const uint64_t before = heap.blocks.put_on_list(c);
+  if (!refill(heap, c)) return out_of_memory(kSmallMax);
+  uint32_t listed = static_cast<uint32_t>(heap.blocks.put_on_list(c) - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
   if (listed > left) listed = shorten_list(heap, c, left);
   heap.shelves[c].unseen -= smaller(left, listed);
@@ -132,7 +141,10 @@ void release(WatchedRun* run, void* block) {
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   watched_runs::free(run, block);
   if (ticket != kNoTicket) g_watcher.freed(ticket);
-  if (Heap* heap = heap_if_any()) tick(*heap);
+  if (Heap* heap = heap_if_any()) {
+    thread_bytes::count_freed(*heap, run->block_bytes);
+    tick(*heap);
+  }
 }
 
 }  // namespace acre::watch

@@ -91,20 +91,20 @@ void drop_header(WatchedRun* run) {
   g_spare[run->size_class] = run;
 }
 
-Run* find_pages(Arena& arena, size_t pages) {
+Run* find_pages(Arena& arena, bool strict, size_t pages) {
   if (Run* run = arena.pages.allocate_free(pages, kRunUnitPages, true)) return run;
   if (Run* run = arena.pages.allocate(pages, kRunUnitPages)) return run;
-  for (unsigned i = 0; i < arenas::count(); ++i) {
+  for (unsigned i = 0; !strict && i < arenas::count(); ++i) {
     if (Run* run = arenas::at(i)->pages.allocate_free(pages, kRunUnitPages, false)) return run;
   }
   return nullptr;
 }
 
 // A run of which all blocks are free, known to nobody.
-WatchedRun* make(Arena& arena, SizeClass c) {
+WatchedRun* make(Arena& arena, bool strict, SizeClass c) {
   WatchedRun* made = take_header(c);
   if (made == nullptr) return nullptr;
-  Run* run = find_pages(arena, run_shape(c).pages);
+  Run* run = find_pages(arena, strict, run_shape(c).pages);
   if (run == nullptr) {
     drop_header(made);
     return nullptr;
@@ -124,12 +124,14 @@ WatchedRun* run_of(const void* block) { return g_page_map.find(block)->watched; 
 
 }  // namespace
 
-void* allocate(Arena& arena, SizeClass c) {
+void* allocate(Arena& arena, bool strict, SizeClass c) {
   {
     Lock lock(g_lock);
-    if (g_open[c] != nullptr) return take_block(g_open[c]);
+    WatchedRun* run = g_open[c];
+    while (strict && run != nullptr && run->run->home != &arena.pages) run = run->next;
+    if (run != nullptr) return take_block(run);
   }
-  WatchedRun* made = make(arena, c);
+  WatchedRun* made = make(arena, strict, c);
   if (made == nullptr) return nullptr;
   Lock lock(g_lock);
   open(made);

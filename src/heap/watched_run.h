@@ -26,9 +26,9 @@ struct WatchedRun {
 
 namespace watched_runs {
 
-// A live block of this class, without a ticket, on pages of this arena if new ones are needed. Null when memory is
-// refused.
-void* allocate(Arena& arena, SizeClass c);
+// A live block of this class, without a ticket, on pages of this arena if new ones are needed; strict: on none but this
+// arena's. Null when memory is refused.
+void* allocate(Arena& arena, bool strict, SizeClass c);
 
 // For the start of a live block.
 void set_ticket(const void* block, Ticket ticket);

@@ -37,6 +37,17 @@ Move move_result(long result) {
   return result == -EINVAL || result == -ENOSYS ? Move::kRefused : Move::kFailed;
 }
 
+// The system calls that calls() counts.
+enum Call : unsigned { kMmap, kMunmap, kMprotect, kMremap, kMadvise, kCallCount };
+constinit std::atomic<uint64_t> g_calls[kCallCount];
+constexpr long kCallNumbers[kCallCount] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise};
+
+template <class... Arguments>
+long counted(Call call, Arguments... arguments) {
+  g_calls[call].fetch_add(1, std::memory_order_relaxed);
+  return raw_syscall(kCallNumbers[call], arguments...);
+}
+
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};
 std::atomic<long> g_refuse_from{-1}, g_refuse_to{-1};
@@ -49,15 +60,15 @@ std::atomic<uint64_t> g_refused_memory{0}, g_refused_purges{0};
 std::atomic<int> g_purge_error{0};
 
 // The result of a request for memory, or of one that the test refuses.
-long counted(long result) {
+long noted(long result) {
   if (failed(result) && result != -EEXIST) g_refused_memory.fetch_add(1, std::memory_order_relaxed);
   return result;
 }
 
 void* map_with(Address hint, size_t bytes, int protection, int extra_flags) {
-  if (!granted()) return as_pointer(counted(-ENOMEM));
-  return as_pointer(counted(raw_syscall(SYS_mmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
-                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0)));
+  if (!granted()) return as_pointer(noted(-ENOMEM));
+  return as_pointer(noted(counted(kMmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0)));
 }
 
 }  // namespace
@@ -76,32 +87,32 @@ void* map_at(Address address, size_t bytes) {
 void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0); }
 
 bool commit(void* start, size_t bytes) {
-  if (!granted()) return counted(-ENOMEM) == 0;
-  return counted(raw_syscall(SYS_mprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
+  if (!granted()) return noted(-ENOMEM) == 0;
+  return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
 // Where a hole would be one mapping too many, the addresses are lost, but not the memory.
 void unmap(void* start, size_t bytes) {
-  if (raw_syscall(SYS_munmap, as_long(start), static_cast<long>(bytes)) != 0) {
-    raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
+  if (counted(kMunmap, as_long(start), static_cast<long>(bytes)) != 0) {
+    counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
   }
 }
 
 bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
   if (new_bytes > old_bytes && !granted()) return false;
-  return !failed(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
+  return !failed(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                              static_cast<long>(new_bytes), 0));
 }
 
 Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
   if (!granted()) return Move::kRefused;
-  return move_result(raw_syscall(SYS_mremap, as_long(start), static_cast<long>(old_bytes),
+  return move_result(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                                  static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
 }
 
 Move move_pages(void* from, void* to, size_t bytes) {
   const long size = static_cast<long>(bytes);
-  return move_result(raw_syscall(SYS_mremap, as_long(from), size, size,
+  return move_result(counted(kMremap, as_long(from), size, size,
                                  MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, as_long(to)));
 }
 
@@ -109,8 +120,7 @@ bool purge(void* start, size_t bytes) {
   Address first = align_up(address_of(start), page_bytes());
   Address end = align_down(address_of(start) + bytes, page_bytes());
   if (first < end) {
-    const long result =
-        raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first), MADV_DONTNEED);
+    const long result = counted(kMadvise, static_cast<long>(first), static_cast<long>(end - first), MADV_DONTNEED);
     if (result != 0) {
       g_refused_purges.fetch_add(1, std::memory_order_relaxed);
       g_purge_error.store(static_cast<int>(-result), std::memory_order_relaxed);
@@ -131,7 +141,7 @@ bool purge(void* start, size_t bytes) {
 bool purge_lazily(void* start, size_t bytes) {
   const Address first = align_up(address_of(start), page_bytes());
   const Address end = align_down(address_of(start) + bytes, page_bytes());
-  return first >= end || raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
+  return first >= end || counted(kMadvise, static_cast<long>(first), static_cast<long>(end - first),
                                      MADV_FREE) == 0;
 }
 
@@ -147,17 +157,22 @@ void* extend_data_segment(size_t bytes, size_t alignment) {
 }
 
 void avoid_huge_pages(void* start, size_t bytes) {
-  raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_NOHUGEPAGE);
+  counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_NOHUGEPAGE);
+}
+
+Calls calls() {
+  const auto of = [](Call call) { return g_calls[call].load(std::memory_order_relaxed); };
+  return {of(kMmap), of(kMunmap), of(kMprotect), of(kMremap), of(kMadvise)};
 }
 
 void prefer_huge_pages(void* start, size_t bytes) {
-  raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_HUGEPAGE);
+  counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_HUGEPAGE);
 }
 
 bool populate_huge_page(void* page) {
   if (!granted()) return false;
   prefer_huge_pages(page, kHugePageBytes);
-  const bool done = raw_syscall(SYS_madvise, as_long(page), kHugePageBytes, MADV_POPULATE_WRITE) == 0;
+  const bool done = counted(kMadvise, as_long(page), kHugePageBytes, MADV_POPULATE_WRITE) == 0;
   avoid_huge_pages(page, kHugePageBytes);
   return done;
 }
@@ -240,6 +255,12 @@ size_t resident_bytes() {
   size_t pages = 0;
   for (; *at >= '0' && *at <= '9'; ++at) pages = pages * 10 + static_cast<size_t>(*at - '0');
   return pages * page_bytes();
+}
+
+Faults faults() {
+  struct rusage usage;
+  if (raw_syscall(SYS_getrusage, RUSAGE_SELF, as_long(&usage)) != 0) return {};
+  return {static_cast<uint64_t>(usage.ru_minflt), static_cast<uint64_t>(usage.ru_majflt)};
 }
 
 long read_file(const char* path, char* buffer, size_t capacity) {

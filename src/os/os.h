@@ -71,6 +71,12 @@ void avoid_huge_pages(void* start, size_t bytes);
 // be made there later on. False when refused: a part of it may have got memory.
 bool populate_huge_page(void* page);
 
+// How often each of these was called, refusals included.
+struct Calls {
+  uint64_t mmap = 0, munmap = 0, mprotect = 0, mremap = 0, madvise = 0;
+};
+Calls calls();
+
 // --- Threads ----------------------------------------------------------------------------------------------
 
 // Lets other threads run.
@@ -97,6 +103,12 @@ struct Refusals {
   int purge_error;   // the error number of the last one
 };
 Refusals refusals();
+// Page faults of this process.
+struct Faults {
+  uint64_t minor = 0;  // that read nothing from a disk
+  uint64_t major = 0;
+};
+Faults faults();
 
 // --- Files ------------------------------------------------------------------------------------------------
 

@@ -60,21 +60,27 @@ class FreeRuns {
   // Without the lock that guards the set: of a recent moment.
   size_t pages() const { return __atomic_load_n(&pages_, __ATOMIC_RELAXED); }
 
- private:
-  static constexpr unsigned kExactBins = 32;
   static constexpr unsigned kBins = 192;  // the last one begins past 2^24 pages, 64 GiB
 
-  static constexpr unsigned kMostTried = 8;
-
-  void count(size_t pages) { __atomic_store_n(&pages_, pages, __ATOMIC_RELAXED); }
-
   // The bin that holds runs of this length.
-  static unsigned bin_of(size_t pages) {
+  static constexpr unsigned bin_of(size_t pages) {
     if (pages <= kExactBins) return static_cast<unsigned>(pages - 1);
     unsigned log2 = floor_log2(pages - 1);
     unsigned step = static_cast<unsigned>((pages - 1) >> (log2 - 3)) - 8;
     return kExactBins + (log2 - 5) * 8 + step;
   }
+  // The most pages of a bin's runs.
+  static constexpr size_t most_pages(unsigned bin) {
+    if (bin < kExactBins) return bin + 1;
+    const unsigned doubling = (bin - kExactBins) / 8, step = (bin - kExactBins) % 8;
+    return (size_t{9} + step) << (doubling + 2);
+  }
+
+ private:
+  static constexpr unsigned kExactBins = 32;
+  static constexpr unsigned kMostTried = 8;
+
+  void count(size_t pages) { __atomic_store_n(&pages_, pages, __ATOMIC_RELAXED); }
 
   // The first bin from this one on that has runs, or kBins.
   unsigned next_occupied(unsigned bin) const {

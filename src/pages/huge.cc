@@ -209,6 +209,8 @@ Counts counts() {
   return g_counts;
 }
 
+LockCounts lock_counts() { return g_lock.counts(); }
+
 void before_fork() { g_lock.before_fork(); }
 void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
 void after_fork_in_child() { g_lock.after_fork_in_child(); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "os/os.h"
 #include "pages/run.h"
 
@@ -31,6 +32,7 @@ struct Counts {
   size_t bytes = 0;
 };
 Counts counts();
+LockCounts lock_counts();
 
 void before_fork();
 void after_fork_in_parent();

@@ -60,6 +60,8 @@ size_t allocated_bytes() {
   return g_allocated;
 }
 
+LockCounts lock_counts() { return g_lock.counts(); }
+
 void before_fork() { g_lock.before_fork(); }
 void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
 void after_fork_in_child() { g_lock.after_fork_in_child(); }

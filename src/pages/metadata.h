@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
+
 namespace acre::metadata {
 
 // Zeroed memory, aligned to a cache line. Null when the OS refuses.
@@ -11,6 +13,7 @@ void* allocate(size_t bytes);
 
 size_t mapped_bytes();
 size_t allocated_bytes();
+LockCounts lock_counts();
 
 void before_fork();
 void after_fork_in_parent();

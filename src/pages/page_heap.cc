@@ -37,14 +37,14 @@ size_t growth(size_t had) {
 
 // --- Headers ----------------------------------------------------------------------------------------------
 
+// Whether there are enough is asked without the lock: until it is taken for the operation, others may use them up in
+// any case.
 bool PageHeap::reserve_headers() {
-  {
-    Lock lock(lock_);
-    if (header_count_ >= kHeadersPerOperation) return true;
-  }
+  if (has_headers()) return true;
   auto* batch = static_cast<Run*>(metadata::allocate(kHeaderBatch * sizeof(Run)));
   if (batch == nullptr) return false;
   Lock lock(lock_);
+  counts_.headers += kHeaderBatch;
   for (unsigned i = 0; i < kHeaderBatch; ++i) {
     Run* run = new (batch + i) Run;
     run->home = this;
@@ -62,7 +62,7 @@ Run* PageHeap::take_header() {
   Run* run = headers_;
   if (run == nullptr) return nullptr;
   headers_ = run->node.next;
-  --header_count_;
+  relaxed_add(header_count_, ~0u);
   run->node = {};
   return run;
 }
@@ -71,7 +71,7 @@ void PageHeap::drop_header(Run* run) {
   run->kind = RunKind::kNone;
   run->node.next = headers_;
   headers_ = run;
-  ++header_count_;
+  relaxed_add(header_count_, 1u);
 }
 
 // --- The sets of free runs ----------------------------------------------------------------------------------
@@ -331,6 +331,7 @@ PageCounts PageHeap::counts() {
   counts.dirty = dirty_pages();
   counts.muzzy = muzzy_pages();
   counts.clean = free_[at(Holds::kClean)].pages();
+  counts.spare_headers = header_count_;
   return counts;
 }
 

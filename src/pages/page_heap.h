@@ -14,12 +14,22 @@
 
 namespace acre {
 
+// How pages of one kind went back.
+struct PurgeCounts {
+  uint64_t sweeps = 0;  // that took any
+  uint64_t calls = 0;   // madvise
+  uint64_t pages = 0;   // that hold less now: are muzzy or clean
+};
+
 struct PageCounts {
   size_t obtained = 0;  // from the window, ever
   size_t used = 0;
   size_t dirty = 0;
   size_t muzzy = 0;
   size_t clean = 0;
+  size_t headers = 0;       // of runs, in all
+  size_t spare_headers = 0; // that stand for none now
+  PurgeCounts from_dirty, from_muzzy;
   uint64_t purges = 0;      // madvise calls
   uint64_t purged = 0;      // pages that became clean by them
   uint64_t made_muzzy = 0;  // pages
@@ -64,6 +74,7 @@ class PageHeap {
 
   // Remembers its chunks from now on, so that the arena can be reset. Before the first of them.
   void keep_chunks();
+  bool keeps_chunks() const { return keeps_chunks_; }
 
   // At most so many pages in use, in runs and huge blocks; SIZE_MAX: no limit.
   void set_limit(size_t pages);
@@ -114,6 +125,7 @@ class PageHeap {
   void wait_for_purge();
 
   PageCounts counts();
+  LockCounts lock_counts() const { return lock_.counts(); }
   // Readable at any time, of a recent moment.
   size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kDirty)].pages(); }
   size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kMuzzy)].pages(); }
@@ -125,6 +137,9 @@ class PageHeap {
 
  private:
   bool reserve_headers() ACRE_EXCLUDES(lock_);
+  bool has_headers() const ACRE_NO_THREAD_SAFETY_ANALYSIS {
+    return relaxed_load(header_count_) >= kHeadersPerOperation;
+  }
   void count_used(size_t more, size_t less) ACRE_REQUIRES(lock_);
   Run* take_header() ACRE_REQUIRES(lock_);
   void drop_header(Run* run) ACRE_REQUIRES(lock_);
@@ -154,7 +169,7 @@ class PageHeap {
   enum class HugePagesToo : uint8_t { kSpare, kBreak };
   Run* take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) ACRE_REQUIRES(lock_);
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
-  size_t put_back(Run* taken) ACRE_REQUIRES(lock_);
+  size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
   size_t purge(Holds from, Holds to, size_t keep, HugePagesToo huge);
   size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);

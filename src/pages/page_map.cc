@@ -6,6 +6,10 @@ namespace acre {
 
 constinit PageMap g_page_map;
 
+static constinit std::atomic<size_t> g_leaf_bytes{0};
+
+size_t PageMap::mapped_bytes() { return g_leaf_bytes.load(std::memory_order_relaxed); }
+
 Run* PageMap::find_covering(const void* p) const {
   for (Address at = align_down(address_of(p), kPageBytes); at != 0; at -= kPageBytes) {
     Entry* e = entry(at);
@@ -39,6 +43,8 @@ bool PageMap::prepare(Address start, size_t bytes) {
     Entry* expected = nullptr;
     if (!leaves_[i].compare_exchange_strong(expected, static_cast<Entry*>(memory))) {
       os::unmap(memory, kLeafBytes);  // another thread was faster
+    } else {
+      g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
     }
   }
   return true;

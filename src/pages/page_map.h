@@ -25,17 +25,24 @@ class PageMap {
   // For error messages.
   Run* find_covering(const void* p) const;
 
-  // Visits every run whose first page has an entry, in no moment's state: others go on changing them. Reads all
-  // entries of all prepared memory.
+  // Visits every run whose first page has an entry, in no moment's state: others go on changing them. Goes on behind
+  // the run, so that no page is in two of those visited, and reads an entry of each page that is in none.
   template <class Visit>
   void for_each_run(Visit&& visit) const {
+    Address next = 0;
     for (const std::atomic<Entry*>& slot : leaves_) {
       Entry* leaf = slot.load(std::memory_order_acquire);
-      if (leaf == nullptr) continue;
       const Address start = static_cast<Address>(&slot - leaves_) << kLeafShift;
-      for (size_t i = 0; i < kLeafEntries; ++i) {
-        Run* run = leaf[i].load(std::memory_order_acquire);
-        if (run != nullptr && racy_load(run->base) == start + (i << kPageShift)) visit(run);
+      const Address end = start + (Address{1} << kLeafShift);
+      if (leaf == nullptr || next >= end) continue;
+      for (Address a = next > start ? next : start; a < end; a = next) {
+        next = a + kPageBytes;
+        Run* run = leaf[(a - start) >> kPageShift].load(std::memory_order_acquire);
+        if (run == nullptr || racy_load(run->base) != a) continue;
+        const size_t bytes = racy_load(run->pages) << kPageShift;
+        if (bytes == 0 || racy_load(run->base) != a) continue;
+        next = a + bytes;
+        visit(run);
       }
     }
   }
@@ -46,6 +53,9 @@ class PageMap {
 
   // Makes entries for [start, start + bytes). False when memory is refused.
   bool prepare(Address start, size_t bytes);
+
+  static size_t mapped_bytes();
+  static constexpr size_t bytes_for(size_t entries) { return entries * sizeof(Entry); }
 
  private:
   using Entry = std::atomic<Run*>;

@@ -78,12 +78,14 @@ Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugePagesToo hu
 }
 
 // Puts purged runs back as what they hold now; returns pages that are clean.
-size_t PageHeap::put_back(Run* taken) {
+size_t PageHeap::put_back(Run* taken, Holds from) {
+  PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
   size_t purged = 0;
   while (taken != nullptr) {
     Run* next = taken->node.next;
     if (taken->holds == Holds::kClean) purged += taken->pages;
     if (taken->holds == Holds::kMuzzy) counts_.made_muzzy += taken->pages;
+    if (taken->holds != from) counts.pages += taken->pages;
     purging_.remove(taken);
     insert_free(taken, taken->holds);
     taken = next;
@@ -96,6 +98,7 @@ size_t PageHeap::put_back(Run* taken) {
 // Returns pages that became clean.
 size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
   size_t purged = 0;
+  bool first = true;
   for (;;) {
     if (!reserve_headers()) return purged;
     Run* taken;
@@ -115,8 +118,15 @@ size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
       refused |= run->holds == from;
     }
     Lock lock(lock_);
+    PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
+    counts.calls += calls;
     counts_.purges += calls;
-    purged += put_back(taken);
+    const uint64_t pages = counts.pages;
+    purged += put_back(taken, from);
+    if (first && counts.pages != pages) {
+      ++counts.sweeps;
+      first = false;
+    }
     decay_[at(from)].settle(free_[at(from)].pages());
     refused_ = refused;
     if (refused) return purged;

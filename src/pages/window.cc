@@ -133,6 +133,8 @@ void release(const Chunk& chunk) {
 
 size_t mapped_bytes() { return g_mapped.load(std::memory_order_relaxed); }
 
+LockCounts lock_counts() { return g_lock.counts(); }
+
 void before_fork() {
   g_segment_lock.before_fork();
   g_lock.before_fork();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "base/units.h"
 
 namespace acre::window {
@@ -38,6 +39,8 @@ Chunk allocate(size_t bytes);
 void release(const Chunk& chunk);
 
 size_t mapped_bytes();  // of all chunks there are
+
+LockCounts lock_counts();
 
 void before_fork();
 void after_fork_in_parent();

@@ -66,9 +66,12 @@ unsigned explicit_numbers_begin() {
 }
 
 Arena* make() {
-  void* memory = metadata::allocate(sizeof(Arena));
+  constexpr size_t kBytes = align_up(sizeof(Arena), kCacheLine);
+  char* memory = static_cast<char*>(metadata::allocate(kBytes + Arena::kEndedBytes));
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
+  arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // all zero, as it comes
+  arena->made_ms = os::now_ms();
   arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
   arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
   return arena;

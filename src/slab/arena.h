@@ -10,11 +10,38 @@ namespace acre {
 
 inline constexpr unsigned kMostArenas = 256;
 
+// What happened at the slow door in one size class.
+struct ClassEvents {
+  uint64_t refills = 0;
+  uint64_t new_runs = 0;
+  uint64_t adoptions = 0;
+  uint64_t remote_frees = 0;  // blocks that outboxes sent off
+
+  void add(const ClassEvents& other) {
+    refills += other.refills;
+    new_runs += other.new_runs;
+    adoptions += other.adoptions;
+    remote_frees += other.remote_frees;
+  }
+  void subtract(const ClassEvents& other) {  // modulo 2^64: what is added later makes up for it
+    refills -= other.refills;
+    new_runs -= other.new_runs;
+    adoptions -= other.adoptions;
+    remote_frees -= other.remote_frees;
+  }
+};
+
 struct Arena {
   PageHeap pages;  // first member: a run's home leads to its arena
   Bin bins[kSmallClasses];
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; under the registry's lock (heap/registry.cc)
+  uint64_t made_ms = 0;
+  // For each size class, of threads that have ended; under the registry's lock. Apart, since memory that is not touched
+  // costs nothing. Null in tests' own arenas.
+  ClassEvents* ended = nullptr;
+
+  static constexpr size_t kEndedBytes = kSmallClasses * sizeof(ClassEvents);
   // Made by the program (heap/explicit.h): no thread is bound to it, and no other arena takes runs from it.
   bool is_explicit = false;
   Arena* next_explicit = nullptr;

@@ -28,6 +28,7 @@ class Bin {
 
   bool seems_empty() const { return relaxed_load(count_) == 0; }
   uint32_t count() const { return relaxed_load(count_); }
+  LockCounts lock_counts() const { return lock_.counts(); }
 
   void before_fork() { lock_.before_fork(); }
   void after_fork_in_parent() { lock_.after_fork_in_parent(); }

@@ -54,13 +54,6 @@ bool is_all_free(const Slab* slab) {
   return word.holding == Holding::kOwned && used_blocks == static_cast<int32_t>(word.free);
 }
 
-LowAddress take_deferred(Slab* slab) {
-  LowAddress head = slab->deferred;
-  slab->deferred = kEndOfList;
-  watch(slab, slab->carved, slab->floor);
-  return head;
-}
-
 LowAddress cut(Slab* slab, uint32_t count, LowAddress tail) {
   Address first = slab->base + size_t{slab->carved} * slab->block_bytes;
   Address block = first;
@@ -79,18 +72,20 @@ LowAddress carve(Slab* slab, uint32_t count, LowAddress tail) {
   return cut(slab, count, tail);
 }
 
-LowAddress collect_remote(Slab* slab) {
+LowAddress collect_remote(Slab* slab, uint64_t* sum) {
   RemoteWord word = load_remote(slab);
   while (!change_remote(slab, word, RemoteWord{})) {
   }
+  *sum += word.free;
   return head_block(slab, word);
 }
 
-void return_list(Slab* slab, LowAddress head) {
+uint32_t return_list(Slab* slab, LowAddress head) {
   ListEnd end = walk_list(slab, head);
   end.last->next = slab->deferred;
   slab->deferred = head;
   slab->countdown -= static_cast<int32_t>(end.count);
+  return end.count;
 }
 
 void free_pages(Slab* slab) {

@@ -47,7 +47,12 @@ ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
 }
 
 // The deferred blocks as a list; they count as used from now on.
-LowAddress take_deferred(Slab* slab);
+inline LowAddress take_deferred(Slab* slab) {
+  LowAddress head = slab->deferred;
+  slab->deferred = kEndOfList;
+  watch(slab, slab->carved, slab->floor);
+  return head;
+}
 
 // Cuts `count` more blocks into a list that ends in `tail`; they count as used from now on.
 LowAddress carve(Slab* slab, uint32_t count, LowAddress tail);
@@ -55,11 +60,11 @@ LowAddress carve(Slab* slab, uint32_t count, LowAddress tail);
 // The same, but for the counting.
 LowAddress cut(Slab* slab, uint32_t count, LowAddress tail);
 
-// The remote list; its blocks were counted as used all along.
-LowAddress collect_remote(Slab* slab);
+// The remote list; its blocks were counted as used all along. Their number is added to *sum.
+LowAddress collect_remote(Slab* slab, uint64_t* sum);
 
-// Puts a list that was taken, and has blocks, back: deferred again.
-void return_list(Slab* slab, LowAddress head);
+// Puts a list that was taken, and has blocks, back: deferred again. Returns their number.
+uint32_t return_list(Slab* slab, LowAddress head);
 
 // Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
 void release(Slab* slab);

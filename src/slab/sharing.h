@@ -22,18 +22,18 @@ inline bool is_shared(const Slab* slab) { return acquire_load(slab->shelf) == Sh
 // head of its deferred list. None (end of list) if the free of that block is not yet counted, its last store to come.
 LowAddress find_hostage(const Slab* slab);
 
-// Takes such a run from its owner and gives it up.
-void share(Slab* slab, LowAddress hostage);
+// Takes such a run from its owner and gives it up. Returns how many blocks left its deferred list.
+uint32_t share(Slab* slab, LowAddress hostage);
 
 // Is the hostage the only block that is not free? Then no late block is there or on its way.
 bool is_free_but_for_hostage(const Slab* slab);
 
 // Ends the sharing. For the former owner, or for anyone who has seen is_free_but_for_hostage. The run may be gone when
-// this returns.
-void unshare(Slab* slab);
+// this returns. Returns how many blocks left its deferred list.
+uint32_t unshare(Slab* slab);
 
 // For a thread that has just taken a shared run from its bin: the blocks on its remote list and up to `fresh` that
-// were never used. The run is given up again.
-LowAddress harvest(Slab* slab, uint32_t fresh);
+// were never used. Their number is added to *sum. The run is given up again.
+LowAddress harvest(Slab* slab, uint32_t fresh, uint64_t* sum);
 
 }  // namespace acre::slab

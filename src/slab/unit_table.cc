@@ -101,7 +101,11 @@ void drop_header(Slab* slab) {
   g_spare = slab;
 }
 
-size_t used_bytes() { return table_bytes_for(window::used_bytes()); }
+size_t used_bytes() { return smaller(table_bytes_for(window::used_bytes()), committed_bytes()); }
+size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed)); }
+size_t reserved_bytes() { return table_bytes_for(window::bytes()); }
+
+LockCounts lock_counts() { return g_lock.counts(); }
 
 void before_fork() { g_lock.before_fork(); }
 void after_fork_in_parent() { g_lock.after_fork_in_parent(); }

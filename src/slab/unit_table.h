@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/bits.h"
+#include "base/mutex.h"
 #include "slab/slab.h"
 #include "tables/size_class.h"
 
@@ -41,8 +42,12 @@ void initialise();
 Slab* header_for(const Run* run);
 void drop_header(Slab* slab);
 
-// Bytes of the table that hold headers of pages that were obtained.
+// Bytes of the table that hold headers of pages that were obtained; that are memory; that are address space.
 size_t used_bytes();
+size_t committed_bytes();
+size_t reserved_bytes();
+
+LockCounts lock_counts();
 
 void before_fork();
 void after_fork_in_parent();

@@ -27,6 +27,7 @@ const char* name_of(OptionSource source) {
   switch (source) {
     case OptionSource::kDefault: return "default";
     case OptionSource::kFile: return "/etc/acre.conf";
+    case OptionSource::kJemalloc: return "malloc_conf";
     case OptionSource::kTcmalloc: return "TCMALLOC_*";
     case OptionSource::kEnvironment: return "ACRE_CONF";
     case OptionSource::kProgram: return "acre_conf";

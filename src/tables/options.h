@@ -1,8 +1,8 @@
 // Options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and what
 // `acre options` prints follow from it.
 //
-// Read once at start-up from /etc/acre.conf, TCMalloc's variables (synonyms.h), ACRE_CONF and the program's acre_conf;
-// of an option that is set twice the later setting counts.
+// Read once at start-up from /etc/acre.conf, jemalloc's malloc_conf and MALLOC_CONF, TCMalloc's variables
+// (synonyms.h), ACRE_CONF and the program's acre_conf; of an option that is set twice the later setting counts.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
 
 // Transparent huge pages: for no memory, for what is large and dense (pages/huge_pages.h), for all chunks.
 enum class HugePages : uint8_t { kNone, kAuto, kAll };
+
+// Statistics for people, a few lines or all; for programs.
+enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
 
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
@@ -50,6 +53,11 @@ struct HugePagesChoice {
   static constexpr OptionType kType = OptionType::kChoice;
   static constexpr const char kNames[] = "never\0auto\0always\0";
 };
+struct FormatChoice {
+  using Value = StatsFormat;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "summary\0text\0json\0openmetrics\0";
+};
 
 // Whether an option may be changed while the program runs, through ctl.
 enum class Change : uint8_t { kAtStart, kAnyTime };
@@ -63,12 +71,13 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
 // X(name, what it may be, default, least, most, change, help): a line an option.
 // clang-format off
 #define ACRE_OPTIONS(X) \
-  X(stats_print, Bool, 0, 0, 1, kAnyTime, "print a summary to stderr when the program ends") \
+  X(stats_print, Bool, 0, 0, 1, kAnyTime, "print statistics to stderr when the program ends") \
+  X(stats_format, FormatChoice, 0, 0, 3, kAtStart, "what stats_print prints; docs/statistics.md describes each") \
   X(arenas, Number, 0, 0, 256, kAtStart, "most arenas; 0: one on one processor, else four times the processors") \
   X(dirty_decay_ms, Number, 10000, -1, kMostMs, kAnyTime, "milliseconds in which unused dirty pages are returned; 0: at once; -1: never") \
   X(muzzy_decay_ms, Number, 0, -1, kMostMs, kAnyTime, "not 0: dirty pages become muzzy (MADV_FREE) first, and may stay it for so many milliseconds; -1: for ever") \
   X(release_rate, Bytes, -1, -1, kMostRate, kAnyTime, "so much goes back in a second, in place of the decay times; 0: nothing; -1: the decay times hold") \
-  X(background_thread, Bool, 0, 0, 1, kAtStart, "a thread that returns memory when the program is idle") \
+  X(background_thread, Bool, 0, 0, 1, kAnyTime, "a thread that returns memory when the program is idle") \
   X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
@@ -148,7 +157,7 @@ inline constexpr size_t kMostPath = 1024;  // with the 0 at its end
 const char* option_value_name(unsigned index, int64_t value);
 
 // Where an option's value is from.
-enum class OptionSource : uint8_t { kDefault, kFile, kTcmalloc, kEnvironment, kProgram, kRunTime };
+enum class OptionSource : uint8_t { kDefault, kFile, kJemalloc, kTcmalloc, kEnvironment, kProgram, kRunTime };
 const char* name_of(OptionSource source);
 
 int64_t option_value(unsigned index);
@@ -161,9 +170,10 @@ bool set_option(unsigned index, int64_t value, OptionSource source);
 
 struct OptionSources {
   const char* file = nullptr;     // path of a file, or of a symbolic link whose text holds the settings
-  char** environment = nullptr;   // where to look for ACRE_CONF and TCMalloc's variables
+  char** environment = nullptr;   // where to look for ACRE_CONF, MALLOC_CONF and TCMalloc's variables
   const char* program = nullptr;  // text of acre_conf
   bool privileged = false;        // set-user-id and the like: the environment is not trusted
+  const char* jemalloc = nullptr; // text of malloc_conf
 };
 
 // Reads the settings. A wrong one is one line on stderr, and is ignored; with abort or abort_conf the program

@@ -12,6 +12,8 @@
 
 // The program's, if it has one.
 extern "C" __attribute__((weak, visibility("default"))) const char* acre_conf;
+// jemalloc's, for programs that were made for it.
+extern "C" __attribute__((weak, visibility("default"))) const char* malloc_conf;
 
 namespace acre {
 
@@ -213,8 +215,10 @@ void add_shown(Text& text, Slice shown) {
 class Reader {
  public:
   void read_file(const char* path);
+  void read(const char* text, OptionSource source) {
+    if (text != nullptr) read_text({text, strlen(text)}, source);
+  }
   void read_environment(char** environment);
-  void read_program(const char* text) { read_text({text, strlen(text)}, OptionSource::kProgram); }
   unsigned wrong() const { return wrong_; }
 
  private:
@@ -223,6 +227,10 @@ class Reader {
   ACRE_COLD void read_synonyms(char** environment);
   void read_synonym(const Synonym& synonym, const char* text);
   ACRE_COLD void complain(Slice setting, const char* where, const char* why, unsigned option = kOptionCount);
+  // Many of jemalloc's options are none of acre's.
+  void complain_of(Slice setting, OptionSource source, const char* why, unsigned option = kOptionCount) {
+    if (source != OptionSource::kJemalloc) complain(setting, name_of(source), why, option);
+  }
   ACRE_COLD void complain_of_file(const char* path, long size);
 
   unsigned wrong_ = 0;
@@ -242,16 +250,17 @@ void Reader::complain(Slice setting, const char* where, const char* why, unsigne
 
 void Reader::read_setting(Slice setting, OptionSource source) {
   const size_t colon = find_any(setting, ":");
-  if (colon == setting.size) return complain(setting, name_of(source), "a setting is NAME:VALUE");
-  const Slice name = trimmed({setting.start, colon});
+  if (colon == setting.size) return complain_of(setting, source, "a setting is NAME:VALUE");
+  Slice name = trimmed({setting.start, colon});
+  if (source == OptionSource::kJemalloc && name.is("narenas")) name = {"arenas", 6};
   const Slice text = trimmed(setting.from(colon + 1));
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;
-    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain(setting, name_of(source), "", i);
+    if (!parse_value(i, text, &value) || !set_option(i, value, source)) complain_of(setting, source, "", i);
     return;
   }
-  complain(setting, name_of(source), "there is no such option; `acre options` lists them");
+  complain_of(setting, source, "there is no such option; `acre options` lists them");
 }
 
 void Reader::read_text(Slice text, OptionSource source) {
@@ -330,12 +339,13 @@ void Reader::read_synonyms(char** environment) {
   }
 }
 
-// What is set in acre's own words counts more.
+// What is set in acre's own words counts more than what other allocators read.
 void Reader::read_environment(char** environment) {
-  static constexpr char kName[] = "ACRE_CONF";  // a string literal would lie where a start does not look
+  // String literals would lie where a start does not look otherwise (cmake/seldom.ld).
+  static constexpr char kJemallocName[] = "MALLOC_CONF", kName[] = "ACRE_CONF";
+  read(find_variable(environment, kJemallocName), OptionSource::kJemalloc);
   if (has_synonyms(environment)) read_synonyms(environment);
-  const char* text = find_variable(environment, kName);
-  if (text != nullptr) read_text({text, strlen(text)}, OptionSource::kEnvironment);
+  read(find_variable(environment, kName), OptionSource::kEnvironment);
 }
 
 }  // namespace
@@ -343,8 +353,9 @@ void Reader::read_environment(char** environment) {
 void read_options(const OptionSources& sources) {
   Reader reader;
   if (sources.file != nullptr) reader.read_file(sources.file);
+  reader.read(sources.jemalloc, OptionSource::kJemalloc);
   if (sources.environment != nullptr && !sources.privileged) reader.read_environment(sources.environment);
-  if (sources.program != nullptr) reader.read_program(sources.program);
+  reader.read(sources.program, OptionSource::kProgram);
   if (reader.wrong() == 0) return;
   if (options().abort_conf) fatal("wrong settings end the program, since abort_conf is set");
   if (options().abort) fatal("wrong settings end the program, since abort is set");
@@ -357,6 +368,7 @@ void read_options(char** environment) {
   if (!ACRE_TESTING) sources.file = kFile;
   sources.environment = environment;
   if (&acre_conf != nullptr) sources.program = acre_conf;
+  if (&malloc_conf != nullptr) sources.jemalloc = malloc_conf;
   sources.privileged = getauxval(AT_SECURE) != 0;
   read_options(sources);
 }

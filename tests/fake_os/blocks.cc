@@ -92,6 +92,15 @@ void* Blocks::allocate_zeroed(size_t size) {
   return add(memory, size);
 }
 
+void* Blocks::allocate_with(size_t size, int flags) {
+  void* block = request([=] { return acre_mallocx(size, flags); });
+  if (block != nullptr) {
+    FAKE_OS_CHECK(acre_sallocx(block, 0) == acre_nallocx(size, flags));
+    FAKE_OS_CHECK((flags & 0x40) == 0 || zeroed(static_cast<unsigned char*>(block), acre_sallocx(block, 0)));
+  }
+  return add(block, size);
+}
+
 void* Blocks::allocate_aligned(size_t alignment, size_t size) {
   void* memory = request([=] { return acre_memalign(alignment, size); });
   FAKE_OS_CHECK(is_aligned(address_of(memory), alignment));
@@ -99,8 +108,15 @@ void* Blocks::allocate_aligned(size_t alignment, size_t size) {
 }
 
 bool Blocks::resize(size_t index, size_t size) {
+  return replace(index, size, request([&] { return acre_realloc(live_[index].start, size); }));
+}
+
+bool Blocks::resize_with(size_t index, size_t size, int flags) {
+  return replace(index, size, request([&] { return acre_rallocx(live_[index].start, size, flags); }));
+}
+
+bool Blocks::replace(size_t index, size_t size, void* moved) {
   Block& block = live_[index];
-  void* moved = request([&] { return acre_realloc(block.start, size); });
   if (moved == nullptr) {
     ++refused_;
     check(block, block.size);

@@ -19,9 +19,11 @@ class Blocks {
   void* allocate(size_t size);
   void* allocate_zeroed(size_t size);
   void* allocate_aligned(size_t alignment, size_t size);
+  void* allocate_with(size_t size, int flags);  // of mallocx
 
   // Of the block at this place. False when refused: it is as it was.
   bool resize(size_t index, size_t size);
+  bool resize_with(size_t index, size_t size, int flags);
   void free(size_t index);
 
   void check_all() const;
@@ -43,6 +45,7 @@ class Blocks {
   };
 
   void* add(void* memory, size_t size);
+  bool replace(size_t index, size_t size, void* moved);
   static void fill(const Block& block);
   static void check(const Block& block, size_t size);
 

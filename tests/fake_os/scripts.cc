@@ -10,6 +10,7 @@
 #include "../unit/support.h"
 #include "acre/acre.h"
 #include "acre/heap.h"
+#include "acre/jemalloc.h"
 
 namespace acre::fake_os {
 
@@ -180,6 +181,38 @@ void heaps_in_files(Blocks& blocks) {
   }
 }
 
+// Arenas are made, heaps bound to them, and one thread is bound to one after the other.
+void blocks_of_arenas(Blocks& blocks) {
+  for (unsigned arena = 0; arena < smaller(arenas::most(), 4u); ++arena) {
+    for (size_t size = 10; size < 100 * kMiB; size *= 6) {
+      blocks.allocate_with(size, MALLOCX_ARENA(arena) | MALLOCX_ZERO | MALLOCX_LG_ALIGN(arena));
+    }
+  }
+  for (size_t i = 0; i < blocks.count(); ++i) {
+    blocks.resize_with(i, 50 * kKiB, MALLOCX_ZERO | MALLOCX_ARENA(i % smaller(arenas::most(), 4u)));
+    blocks.resize_with(i, 3000, MALLOCX_ALIGN(4096));
+  }
+  for (unsigned arena = 0; arena < smaller(arenas::most(), 4u); ++arena) {
+    const int error = acre_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena);
+    FAKE_OS_CHECK(error == 0 || error == EAGAIN);
+    blocks.allocate(700);
+    blocks.allocate(70 * kKiB);
+  }
+}
+
+// A thread turns its cache off and on, and asks what it has allocated.
+void thread_without_cache(Blocks& blocks) {
+  for (bool on : {false, true, false, true}) {
+    const int error = acre_mallctl("thread.tcache.enabled", nullptr, nullptr, &on, sizeof on);
+    FAKE_OS_CHECK(error == 0 || error == EFAULT);
+    for (size_t size = 20; size < 200 * kKiB; size *= 5) blocks.allocate(size);
+    if (blocks.count() > 2) blocks.free(1);
+    uint64_t allocated = 0;
+    size_t size = sizeof allocated;
+    FAKE_OS_CHECK(acre_mallctl("thread.allocated", &allocated, &size, nullptr, 0) == 0);
+  }
+}
+
 }  // namespace
 
 const Script kScripts[] = {
@@ -193,6 +226,8 @@ const Script kScripts[] = {
     {"several_blocks_grow", several_blocks_grow, false},
     {"zeroed_blocks", zeroed_blocks, false},
     {"many_runs", many_runs, false},
+    {"blocks_of_arenas", blocks_of_arenas, false},
+    {"thread_without_cache", thread_without_cache, false},
     {"threads_one_by_one", threads_one_by_one, true},
     {"threads_at_once", threads_at_once, true},
     {"heaps", heaps, false},

@@ -91,6 +91,17 @@ def check_stats(checks, acre):
     ended = acre("run", "--stats", "--", "true")
     checks.that(any(line.startswith("acre") for line in ended.stderr.splitlines()) and not ended.stdout,
                 "acre run --stats prints a summary to stderr", ended)
+    both = acre("run", "--stats=text", "--", "printenv", "ACRE_CONF")
+    checks.that(both.stdout == "stats_print:true,stats_format:text\n" and "\nall arenas\n" in both.stderr,
+                "acre run --stats=text prints all statistics", both)
+    ended = acre("run", "--stats=json", "--", "true")
+    try:
+        figures = json.loads(ended.stderr)["acre"]["process"]
+        checks.that(figures["allocated"] <= figures["mapped"] > 0, "acre run --stats=json prints JSON", ended)
+    except ValueError:
+        checks.that(False, "acre run --stats=json prints JSON", ended)
+    ended = acre("run", "--stats=openmetrics", "--", "true")
+    checks.that(ended.stderr.endswith("# EOF\n"), "acre run --stats=openmetrics prints OpenMetrics", ended)
     ended = acre("stats", "--classes", "--json")
     try:
         report = json.loads(ended.stdout)
@@ -155,7 +166,7 @@ class CtlNode(ctypes.Structure):
 def check_ctl_page(checks, library, source):
     ask, node, in_source = ctypes.CDLL(library).acre_mallctl_info, CtlNode(), []
     while ask(len(in_source), ctypes.byref(node)) == 0:
-        access = ", ".join(word for word, can in (("read", node.readable), ("write", node.writable)) if can) or "does"
+        access = ", ".join(["read"] * node.readable + ["write"] * node.writable) or "does"
         in_source.append([f"`{node.name.decode()}`", f"`{node.type.decode()}`", access])
     in_page = [row[:3] for row in documented(source / "docs/ctl.md", "| name | type | access |")]
     checks.that(in_page == in_source, "the table in docs/ctl.md is the library's",
@@ -198,6 +209,7 @@ def check_refusals(checks, acre, work):
     ends("an interpreter that does not exist", 127, "run", "--", lost)
     ends("unknown command", 2, "frobnicate")
     ends("unknown option", 2, "run", "--frobnicate", "true")
+    ends("no such format", 2, "run", "--stats=yaml", "true")
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
     ends("unknown argument of options", 2, "options", "--frobnicate")

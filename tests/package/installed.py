@@ -59,6 +59,38 @@ def exported(library):
     return [line.split()[-1].split("@")[0] for line in lines]
 
 
+# What Debian's libjemalloc.so.2 exports, but for two hooks of its own tests and the operators.
+JEMALLOC_NAMES = """aligned_alloc calloc dallocx free mallctl mallctlbymib mallctlnametomib malloc malloc_conf
+    malloc_message malloc_stats_print malloc_usable_size mallocx memalign nallocx posix_memalign rallocx realloc sallocx
+    sdallocx valloc xallocx""".split()
+
+
+def check_jemalloc(checks, prefix, work):
+    """A program that was linked with jemalloc runs on acre by LD_LIBRARY_PATH alone."""
+    missing = set(JEMALLOC_NAMES) - set(exported(prefix.library))
+    checks.that(not missing, "all that jemalloc exports is exported", missing)
+    folder = prefix.libdir / "acre" / "jemalloc"
+    for name in ("libjemalloc.so.2", "libjemalloc.so"):
+        checks.that((folder / name).resolve() == prefix.library.resolve(), f"{name} is libacre.so, in its own folder")
+        checks.that(not (prefix.libdir / name).exists(), f"{name} is nowhere else")
+    # A library that has jemalloc's name and nothing in it that works, to link with.
+    stub, program = work / "stub", work / "jemalloc_user"
+    stub.mkdir()
+    (stub / "stub.c").write_text("\n".join(f"void *{name};" if name in ("malloc_conf", "malloc_message") else
+                                          f"void {name}(void) {{}}" for name in JEMALLOC_NAMES))
+    built = checks.succeeds("a stub of libjemalloc.so.2 builds", [
+        "gcc", "-shared", "-fPIC", "-w", "-fno-builtin", "-Wl,-soname,libjemalloc.so.2", "-o",
+        stub / "libjemalloc.so.2", stub / "stub.c"])
+    if not built or not checks.succeeds("jemalloc_user.c builds", [
+            "gcc", "-o", program, PROGRAMS / "jemalloc_user.c", stub / "libjemalloc.so.2"]):
+        return
+    needed = run(["readelf", "-dW", program]).stdout
+    checks.that("libjemalloc.so.2" in needed and "libacre" not in needed, "jemalloc_user needs libjemalloc.so.2", needed)
+    version = pkg_config(prefix, "--modversion").stdout.strip()
+    checks.succeeds("jemalloc_user runs on acre by LD_LIBRARY_PATH", [program, version],
+                    environment=clean_environment(LD_LIBRARY_PATH=folder))
+
+
 def check_cmake(checks, prefix, work):
     folder = work / "cmake-user"
     configured = checks.succeeds("find_package(acre) finds the moved prefix", [
@@ -174,6 +206,7 @@ def check(checks, source, build, work):
     if prefix is None:
         return
     check_elf(checks, prefix)
+    check_jemalloc(checks, prefix, work)
     check_cmake(checks, prefix, work)
     check_compilers(checks, prefix, work)
     check_dlopen(checks, prefix, work)

@@ -24,6 +24,7 @@ import cases_cpython
 import cases_scripts
 import cases_data
 import cases_servers
+import cases_jemalloc
 import cases_compilers
 import cases_browser
 

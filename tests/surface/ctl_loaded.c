@@ -17,5 +17,8 @@ int main(void) {
     check_ctl(&functions);
     find(&unused, "acre_mallctl_info");
     find(&unused, "acre_option_info");
+    find(&unused, "malloc_stats_print");
+    find(&unused, "acre_stats_print");
+    find(&unused, "acre_stat_info");
     return 0;
 }

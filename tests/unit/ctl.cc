@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "acre/jemalloc.h"
 #include "control/nodes.h"
 #include "heap/explicit.h"
+#include "control/snapshot.h"
 #include "heap/registry.h"
 #include "pages/release_rate.h"
 
@@ -37,6 +39,15 @@ int set(const std::string& name, T value) {
 }
 int act(const std::string& name) { return ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 0); }
 
+// New figures, whatever it takes to gather them.
+int renew_figures() {
+  for (const uint64_t before = ctl::epoch(); ctl::epoch() == before;) {
+    if (const int error = set<uint64_t>("epoch", 1)) return error;
+    std::this_thread::yield();
+  }
+  return 0;
+}
+
 std::vector<size_t> mib_of(const std::string& name, size_t room = 10) {
   std::vector<size_t> mib(room);
   EXPECT_EQ(ctl::name_to_mib(name.c_str(), mib.data(), &room), 0) << name;
@@ -45,14 +56,14 @@ std::vector<size_t> mib_of(const std::string& name, size_t room = 10) {
 }
 
 std::string with_index(std::string name, const std::string& index) {
-  const size_t at = name.find('#');
-  if (at != std::string::npos) name.replace(at, 1, index);
+  for (size_t at; (at = name.find('#')) != std::string::npos;) name.replace(at, 1, index);
   return name;
 }
 
 size_t size_of(const std::string& type) {
   if (type == "bool") return sizeof(bool);
   if (type == "unsigned" || type == "uint32_t") return sizeof(unsigned);
+  if (type == "void") return 0;
   return sizeof(size_t);
 }
 
@@ -140,7 +151,8 @@ TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, size_of(info.type)), EPERM) << name;
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 1), EPERM) << name;
     }
-    if (info.readable || info.writable) return;
+    if (info.readable) return;
+    if (info.writable || size_of(info.type) != 0) return;  // orders, sinks, makers, lookups
     EXPECT_EQ(ctl::by_name(name.c_str(), value, &size, nullptr, 0), EPERM) << name;
     EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, 8), EPERM) << name;
     const bool needs_explicit = name == "arena.0.reset" || name == "arena.0.destroy";
@@ -289,19 +301,34 @@ TEST_F(Ctl, Epoch) {
   EXPECT_EQ(value_of<uint64_t>("epoch"), before);
   uint64_t now = 0;
   size_t size = sizeof now;
-  EXPECT_EQ(ctl::by_name("epoch", &now, &size, &now, sizeof now), 0);
+  do {
+    EXPECT_EQ(ctl::by_name("epoch", &now, &size, &now, sizeof now), 0);
+  } while (now == before);  // it took long to gather the last ones
   EXPECT_EQ(now, before + 1) << "the new one is read";
 }
 
+// After so much processor time in nanoseconds, at these moments in milliseconds.
+TEST(CtlEpoch, FiguresThatTakeLongAreGatheredSeldom) {
+  constexpr uint64_t kMs = 1000000;
+  EXPECT_TRUE(ctl::is_due(0, 0, 0)) << "none were gathered yet";
+  EXPECT_TRUE(ctl::is_due(kMs - 1, 5000, 5000)) << "cheap ones at any time";
+  EXPECT_FALSE(ctl::is_due(kMs, 5000, 5000));
+  EXPECT_FALSE(ctl::is_due(kMs, 5000, 5049));
+  EXPECT_TRUE(ctl::is_due(kMs, 5000, 5050));
+  EXPECT_FALSE(ctl::is_due(20 * kMs, 5000, 5999)) << "a fiftieth of a processor";
+  EXPECT_TRUE(ctl::is_due(20 * kMs, 5000, 6000));
+  EXPECT_FALSE(ctl::is_due(20 * kMs, 5000, 4990)) << "another thread has gathered meanwhile";
+}
+
 TEST_F(Ctl, StatisticsAreThoseOfTheEpoch) {
-  set<uint64_t>("epoch", 1);
+  renew_figures();
   const size_t before = value_of<size_t>("stats.allocated");
   void* large = acre_malloc(size_t{10} << 20);
   void* huge = acre_malloc(size_t{100} << 20);
   std::vector<void*> small(5000);
   for (void*& block : small) block = acre_malloc(1000);
   EXPECT_EQ(value_of<size_t>("stats.allocated"), before);
-  set<uint64_t>("epoch", 1);
+  renew_figures();
   const size_t allocated = value_of<size_t>("stats.allocated");
   EXPECT_GE(allocated, before + (size_t{110} << 20) + 5000 * 1000);
   EXPECT_LE(allocated, before + (size_t{110} << 20) + 5000 * 1024 + (size_t{1} << 20));
@@ -311,23 +338,84 @@ TEST_F(Ctl, StatisticsAreThoseOfTheEpoch) {
 }
 
 TEST_F(Ctl, StatisticsAddUp) {
-  set<uint64_t>("epoch", 1);
+  renew_figures();
   const auto size = [](const std::string& name) { return value_of<size_t>(name); };
+  const auto all = [&](const std::string& name) { return size("stats.arenas.4096." + name); };
   EXPECT_LE(size("stats.allocated"), size("stats.active"));
-  EXPECT_EQ(size("stats.mapped"), size("stats.active") + size("stats.metadata"));
-  EXPECT_EQ(size("stats.active"), size("stats.arenas.4096.pactive") * kPageBytes);
-  EXPECT_EQ(size("stats.resident"), size("stats.mapped") + (size("stats.arenas.4096.pdirty") + size("stats.arenas.4096.pmuzzy")) * kPageBytes);
-  EXPECT_EQ(size("stats.retained"), size("stats.arenas.4096.retained"));
-  EXPECT_EQ(size("stats.allocated"),
-            size("stats.arenas.4096.small.allocated") + size("stats.arenas.4096.large.allocated"));
+  EXPECT_LE(size("stats.active"), size("stats.resident"));
+  EXPECT_LE(size("stats.resident"), size("stats.mapped"));
+  EXPECT_EQ(size("stats.active"), all("pactive") * kPageBytes);
+  EXPECT_EQ(size("stats.resident"), size("stats.active") + size("stats.metadata") + size("stats.purging") +
+                                        (all("pdirty") + all("pmuzzy")) * kPageBytes);
+  EXPECT_EQ(size("stats.mapped"), size("stats.resident") + size("stats.retained") + size("stats.metadata_unused"));
+  EXPECT_EQ(size("stats.retained"), all("retained"));
+  EXPECT_EQ(size("stats.allocated"), all("small.allocated") + all("large.allocated"));
   for (const char* name : {"pdirty", "pmuzzy", "retained", "small.allocated", "dirty_purged"}) {
     size_t sum = 0;
     for (unsigned i = 0; i < arenas::count(); ++i) sum += size("stats.arenas." + std::to_string(i) + "." + name);
-    EXPECT_EQ(sum, size(std::string("stats.arenas.4096.") + name)) << name;
+    EXPECT_EQ(sum, all(name)) << name;
   }
+  size_t small = 0;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    small += all("bins." + std::to_string(c) + ".curregs") * size_of_class(c);
+  }
+  EXPECT_EQ(small, all("small.allocated"));
+  size_t retained = 0;
+  for (unsigned i = 0; i < FreeRuns::kBins; ++i) retained += all("extents." + std::to_string(i) + ".retained_bytes");
+  EXPECT_EQ(retained, all("retained"));
   unsigned threads = 0;
   for (unsigned i = 0; i < arenas::count(); ++i) threads += value_of<unsigned>("stats.arenas." + std::to_string(i) + ".nthreads");
   EXPECT_EQ(threads, registry::live_heaps());
+}
+
+TEST_F(Ctl, TwoNumbersInAName) {
+  void* blocks[10];
+  for (void*& block : blocks) block = acre_malloc(1000);
+  void* large = acre_malloc(kSmallMax + 3 * kPageBytes);
+  renew_figures();
+  const SizeClass c = class_of_size(1000);
+  const std::string arena = "stats.arenas." + std::to_string(heap_if_any()->arena->index);
+  const std::string bin = arena + ".bins." + std::to_string(c);
+  EXPECT_EQ(value_of<size_t>(bin + ".curregs"), 10u);
+  EXPECT_GE(value_of<size_t>(bin + ".curslabs"), 1u);
+  EXPECT_GE(value_of<uint64_t>(bin + ".nfills"), 1u);
+  EXPECT_GE(value_of<uint64_t>(bin + ".nslabs"), 1u);
+  EXPECT_EQ(value_of<size_t>(arena + ".lextents.2.curlextents"), 1u);
+  EXPECT_EQ(value_of<size_t>("stats.arenas.4096.lextents.2.curlextents"), 1u);
+  EXPECT_EQ(value_of<size_t>(arena + ".lextents.1.curlextents"), 0u);
+
+  std::vector<size_t> mib = mib_of(bin + ".curregs");
+  ASSERT_EQ(mib.size(), 6u);
+  EXPECT_EQ(mib[4], c);
+  size_t value, size = sizeof value, sum = 0;
+  for (mib[4] = 0; mib[4] < kSmallClasses; ++mib[4]) {
+    ASSERT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), 0) << mib[4];
+    sum += value;
+  }
+  EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "one beyond";
+  EXPECT_EQ(sum, value_of<size_t>(arena + ".small.blocks"));
+  mib[4] = 0;
+  mib[2] = arenas::count();
+  EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "no such arena";
+  for (const char* name : {".bins.73.curregs", ".bins.0", ".bins..curregs", ".bins.0.mutex", ".lextents.16376.curlextents",
+                           ".extents.192.ndirty", ".bins.0.nothing", ".bins.0.curregs.x"}) {
+    EXPECT_EQ(act(arena + name), ENOENT) << name;
+  }
+  for (void* block : blocks) acre_free(block);
+  acre_free(large);
+}
+
+TEST_F(Ctl, LocksCountTheirUse) {
+  renew_figures();
+  const std::string lock = "stats.arenas.0.mutexes.extents_dirty.";
+  const uint64_t before = value_of<uint64_t>(lock + "num_ops");
+  acre_free(acre_malloc(size_t{1} << 20));
+  renew_figures();
+  EXPECT_GE(value_of<uint64_t>(lock + "num_ops"), before + 2);
+  EXPECT_LE(value_of<uint64_t>(lock + "max_wait_time"), value_of<uint64_t>(lock + "total_wait_time"));
+  EXPECT_EQ(value_of<uint32_t>(lock + "max_num_thds") == 0,
+            value_of<uint64_t>(lock + "num_wait") + value_of<uint64_t>(lock + "num_spin_acq") == 0);
+  EXPECT_GE(value_of<uint64_t>("stats.mutexes.ctl.num_ops"), 3u);
 }
 
 TEST_F(Ctl, ArenaOfThread) {
@@ -343,11 +431,11 @@ TEST_F(Ctl, ArenaOfThread) {
 
 TEST_F(Ctl, PurgeAndDecay) {
   acre_free(acre_malloc(size_t{10} << 20));
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   ASSERT_GT(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
   EXPECT_EQ(act("arena.0.purge"), 0);
   EXPECT_EQ(act("arena.4096.purge"), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
   EXPECT_GE(value_of<uint64_t>("stats.arenas.4096.dirty_purged"), (size_t{10} << 20) / kPageBytes);
   EXPECT_GE(value_of<uint64_t>("stats.arenas.4096.dirty_nmadvise"), 1u);
@@ -360,7 +448,7 @@ TEST_F(Ctl, PurgeAndDecay) {
 TEST_F(Ctl, TheNumberOfArenasStandsForAllOfThem) {
   acre_free(acre_malloc(size_t{10} << 20));
   EXPECT_EQ(act("arena." + std::to_string(value_of<unsigned>("arenas.narenas")) + ".purge"), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
   EXPECT_EQ(act("arena." + std::to_string(arenas::numbers() + 1) + ".purge"), ENOENT);
 }
@@ -372,8 +460,8 @@ TEST_F(Ctl, ArenasOnPurpose) {
   const std::string arena = "arena." + std::to_string(number) + ".";
   const std::string figures = "stats.arenas." + std::to_string(number) + ".";
   EXPECT_TRUE(value_of<bool>(arena + "initialized"));
-  void* small = arenas::allocate_in(number, 1000, 1, false);
-  arenas::allocate_in(number, size_t{1} << 20, 1, false);
+  void* small = acre_mallocx(1000, MALLOCX_ARENA(number));
+  acre_mallocx(size_t{1} << 20, MALLOCX_ARENA(number));
   ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
   EXPECT_GE(value_of<size_t>(figures + "pactive"), 256u);
   EXPECT_EQ(value_of<size_t>(figures + "large.allocated"), size_t{1} << 20);
@@ -413,7 +501,7 @@ TEST_F(Ctl, HooksOfArenas) {
   ASSERT_EQ(ctl::by_name("arenas.create", &number, &size, &given, sizeof given), 0);
   const std::string arena = "arena." + std::to_string(number) + ".";
   EXPECT_EQ(value_of<extent_hooks_t*>(arena + "extent_hooks"), &hooks);
-  arenas::allocate_in(number, 100, 1, false);
+  acre_mallocx(100, MALLOCX_ARENA(number));
   EXPECT_EQ(calls, 1u);
   EXPECT_EQ(act(arena + "destroy"), 0);
 
@@ -422,7 +510,7 @@ TEST_F(Ctl, HooksOfArenas) {
   ASSERT_EQ(ctl::by_name("arenas.create", &again, &size, nullptr, 0), 0);
   EXPECT_EQ(again, number) << "the number is used again";
   EXPECT_EQ(set<extent_hooks_t*>(arena + "extent_hooks", &hooks), 0);
-  arenas::allocate_in(number, size_t{3} << 20, 1, false);
+  acre_mallocx(size_t{3} << 20, MALLOCX_ARENA(number));
   EXPECT_EQ(calls, 2u);
   EXPECT_EQ(act(arena + "destroy"), 0);
   EXPECT_EQ(set<extent_hooks_t*>("arena.0.extent_hooks", &hooks), EFAULT);
@@ -446,7 +534,7 @@ TEST_F(Ctl, DecayTimes) {
   EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 77);
   acre_free(acre_malloc(size_t{10} << 20));
   EXPECT_EQ(set<ssize_t>("arena.4096.dirty_decay_ms", 0), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u) << "those in excess go at once";
   EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 10000), 0);
   EXPECT_EQ(value_of<ssize_t>("arena.0.dirty_decay_ms"), 10000) << "the option is for all arenas";
@@ -468,11 +556,11 @@ TEST_F(Ctl, MuzzyPages) {
   EXPECT_EQ(act("arena.4096.purge"), 0);
   acre_free(acre_malloc(size_t{10} << 20));
   EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
   EXPECT_GE(value_of<size_t>("stats.arenas.4096.pmuzzy"), (size_t{10} << 20) / kPageBytes);
   EXPECT_EQ(set<ssize_t>("opt.muzzy_decay_ms", 0), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pmuzzy"), 0u) << "those in excess go at once";
 }
 
@@ -481,11 +569,11 @@ TEST_F(Ctl, ReleaseRate) {
   EXPECT_EQ(set<ssize_t>("opt.release_rate", 0), 0);
   EXPECT_EQ(release_rate::get(), 0);
   EXPECT_EQ(set<ssize_t>("opt.dirty_decay_ms", 0), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_GT(value_of<size_t>("stats.arenas.4096.pdirty"), 0u) << "a rate takes the place of the times";
   EXPECT_EQ(set<ssize_t>("opt.release_rate", -1), 0);
   EXPECT_EQ(act("arena.4096.decay"), 0);
-  ASSERT_EQ(set<uint64_t>("epoch", 1), 0);
+  ASSERT_EQ(renew_figures(), 0);
   EXPECT_EQ(value_of<size_t>("stats.arenas.4096.pdirty"), 0u);
   EXPECT_EQ(set<ssize_t>("opt.release_rate", -2), EINVAL);
   EXPECT_EQ(release_rate::get(), -1);
@@ -495,13 +583,34 @@ TEST_F(Ctl, BackgroundThread) {
   EXPECT_FALSE(value_of<bool>("background_thread"));
   EXPECT_FALSE(value_of<bool>("opt.background_thread"));
   EXPECT_EQ(value_of<size_t>("stats.background_thread.num_threads"), 0u);
-  EXPECT_EQ(set<bool>("background_thread", true), EPERM);
+  const auto running = [] {
+    EXPECT_EQ(renew_figures(), 0);
+    return value_of<size_t>("stats.background_thread.num_threads") == 1;
+  };
+  for (const char* name : {"background_thread", "opt.background_thread", "background_thread"}) {
+    EXPECT_EQ(set<bool>(name, true), 0);
+    EXPECT_TRUE(value_of<bool>("background_thread"));
+    EXPECT_TRUE(running()) << "at once";
+    EXPECT_EQ(set<bool>(name, true), 0);
+    EXPECT_EQ(set<bool>(name, false), 0);
+    EXPECT_FALSE(value_of<bool>("background_thread"));
+    EXPECT_FALSE(running()) << "its end is waited for";
+  }
+  EXPECT_EQ(value_of<size_t>("max_background_threads"), value_of<size_t>("opt.max_background_threads"));
+  EXPECT_EQ(set<bool>("background_thread", true), 0);
+  EXPECT_EQ(set<size_t>("max_background_threads", kMostArenas + 1), EINVAL);
+  EXPECT_EQ(set<size_t>("max_background_threads", 0), 0);
+  EXPECT_FALSE(running());
+  EXPECT_EQ(set<size_t>("max_background_threads", 2), 0);
+  EXPECT_TRUE(running()) << "one";
+  EXPECT_EQ(set<size_t>("max_background_threads", kMostArenas), 0);
+  EXPECT_EQ(set<bool>("background_thread", false), 0);
 }
 
 TEST_F(Ctl, ErrnoIsLeftAlone) {
   errno = 12345;
   act("nothing");
-  set<uint64_t>("epoch", 1);
+  renew_figures();
   act("arena.4096.purge");
   EXPECT_EQ(errno, 12345);
 }

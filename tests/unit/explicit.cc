@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "acre/jemalloc.h"
 #include "heap/large.h"
 #include "heap/malloc.h"
 #include "os/os.h"
@@ -333,20 +334,22 @@ TEST(ExplicitArenas, NumbersComeAfterTheAutomaticArenas) {
   EXPECT_EQ(b, a + 1);
   EXPECT_GT(arenas::numbers(), b);
   EXPECT_EQ(arenas::explicit_at(a), first);
-  void* p = allocate_in(b, 100, 1, false);
+  void* p = acre_mallocx(100, MALLOCX_ARENA(b));
   EXPECT_EQ(explicit_arena_of(find_block(p)), second);
-  p = allocate_in(a, size_t{1} << 20, 4096, true);
+  p = acre_mallocx(size_t{1} << 20, MALLOCX_ARENA(a) | MALLOCX_ALIGN(4096) | MALLOCX_ZERO);
   EXPECT_EQ(explicit_arena_of(find_block(p)), first);
+  p = acre_rallocx(p, size_t{2} << 20, 0);
+  EXPECT_EQ(explicit_arena_of(find_block(p)), first) << "a block that moves stays in its arena";
   arenas::destroy(*first);
   EXPECT_EQ(arenas::explicit_at(a), nullptr);
-  EXPECT_EQ(allocate_in(a, 10, 1, false), nullptr);
-  EXPECT_EQ(allocate_in(4000, 10, 1, false), nullptr);
+  EXPECT_EQ(acre_mallocx(10, MALLOCX_ARENA(a)), nullptr);
+  EXPECT_EQ(acre_mallocx(10, MALLOCX_ARENA(4000)), nullptr);
   ExplicitArena* third = arenas::create({});
   EXPECT_EQ(arenas::give_number(*third), a);
   arenas::destroy(*second);
   arenas::destroy(*third);
   for (size_t n : {size_t{10}, size_t{50000}, size_t{80} << 20}) {
-    p = allocate_in(0u, n, 64, true);
+    p = acre_mallocx(n, MALLOCX_ARENA(0) | MALLOCX_ALIGN(64) | MALLOCX_ZERO);
     EXPECT_TRUE(test::all_zero(p, n));
     EXPECT_EQ(explicit_arena_of(find_block(p)), nullptr);
     acre_free(p);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -39,12 +40,38 @@ TEST(Mutex, AWaiterIsWokenUpAndCounted) {
     Lock lock(mutex);
     got_it = true;
   });
-  while (mutex.contentions() == 0) std::this_thread::yield();
+  while (mutex.waiting() == 0) std::this_thread::yield();
   EXPECT_FALSE(got_it);
   mutex.unlock();
   waiter.join();
   EXPECT_TRUE(got_it);
-  EXPECT_EQ(mutex.contentions(), 1u);
+  const LockCounts counts = mutex.counts();
+  EXPECT_EQ(counts.acquisitions, 2u);
+  EXPECT_EQ(counts.waits + counts.spins, 1u);
+  EXPECT_GT(counts.wait_ns, 0u);
+  EXPECT_EQ(counts.longest_wait_ns, counts.wait_ns) << "it was the only one";
+  EXPECT_EQ(counts.most_waiting, 1u);
+  EXPECT_EQ(mutex.waiting(), 0u);
+}
+
+TEST(Mutex, SleepersAreCounted) {
+  Mutex mutex{Rank::kBin};
+  mutex.lock();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] { Lock lock(mutex); });
+  }
+  while (mutex.waiting() < 3) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // longer than they stay awake
+  mutex.unlock();
+  for (std::thread& thread : threads) thread.join();
+  const LockCounts counts = mutex.counts();
+  EXPECT_EQ(counts.acquisitions, 4u);
+  EXPECT_EQ(counts.waits + counts.spins, 3u);
+  EXPECT_GE(counts.waits, 1u);
+  EXPECT_EQ(counts.most_waiting, 3u);
+  EXPECT_GE(counts.longest_wait_ns * 3, counts.wait_ns);
+  EXPECT_LE(counts.longest_wait_ns, counts.wait_ns);
 }
 
 TEST(Mutex, RanksInOrder) {
@@ -99,7 +126,7 @@ TEST(Mutex, ForkHoldsTheLockAgainstOthersOnly) {
     Lock lock(mutex);
     got_it = true;
   });
-  while (mutex.contentions() == 0) std::this_thread::yield();
+  while (mutex.waiting() == 0) std::this_thread::yield();
   {
     Lock lock(mutex);
   }

@@ -176,7 +176,7 @@ TEST_F(Properties, SizesAreThoseOfBlocks) {
     }
   }
   EXPECT_EQ(acre_nallocx(SIZE_MAX, 0), 0u);
-  EXPECT_EQ(acre_nallocx(1, 64), 0u);
+  EXPECT_EQ(acre_nallocx(1, 63), 0u);
   EXPECT_EQ(acre_nallocx(1, -1), 0u);
 }
 

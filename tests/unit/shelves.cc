@@ -145,9 +145,9 @@ TEST_F(ShelvesTest, RunsAreNotMadeAndDestroyedEachTime) {
   const size_t capacity = run_shape(c).capacity;
   std::vector<void*> base = allocate(capacity, 512);
   for (int i = 0; i < 30; ++i) free_shuffled(allocate(4 * capacity, 512), 1);  // learns how many to keep
-  const uint64_t new_runs = heap().counts.new_runs;
+  const uint64_t new_runs = registry::events_of(heap(), c).new_runs;
   for (int i = 0; i < 100; ++i) free_shuffled(allocate(4 * capacity, 512), 2);
-  EXPECT_LE(heap().counts.new_runs - new_runs, 20u) << "of 400 runs that were filled and emptied";
+  EXPECT_LE(registry::events_of(heap(), c).new_runs - new_runs, 20u) << "of 400 runs that were filled and emptied";
   const Walk walk(heap());
   for (void* block : base) acre_free(block);
 }
@@ -171,12 +171,12 @@ TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
   const size_t most = run_shape(class_of_size(kSize)).most_kept;
   ASSERT_GE(most, 2u);
   std::vector<void*> blocks = allocate(10 * run_shape(class_of_size(kSize)).capacity, kSize);
-  const uint64_t adoptions = heap().counts.adoptions;
+  const uint64_t adoptions = registry::events_of(heap(), class_of_size(kSize)).adoptions;
   for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
-  EXPECT_EQ(heap().counts.adoptions, adoptions);
+  EXPECT_EQ(registry::events_of(heap(), class_of_size(kSize)).adoptions, adoptions);
   for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
   for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
-  EXPECT_GT(heap().counts.adoptions, adoptions) << "no more than so many between two refills";
+  EXPECT_GT(registry::events_of(heap(), class_of_size(kSize)).adoptions, adoptions) << "no more than so many between two refills";
   for (size_t i = most; i < blocks.size(); ++i) acre_free(blocks[i]);
 }
 

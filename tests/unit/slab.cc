@@ -114,7 +114,7 @@ TEST_F(SlabTest, RemoteBlocksCountAsUsedUntilCollected) {
   give_back(slab, second);
   expect_adds_up(slab, 6);
   EXPECT_EQ(load_remote(slab).free, 6u);
-  std::vector<void*> list = test::blocks_of(slab, slab::collect_remote(slab));
+  std::vector<void*> list = test::collect(slab);
   EXPECT_EQ(list.size(), 6u);
   EXPECT_EQ(load_remote(slab).free, 0u);
   expect_adds_up(slab, 12);

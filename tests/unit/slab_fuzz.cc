@@ -84,7 +84,11 @@ class Fuzz {
     if (known.hostages == 0) {
       known.owner = known.last_owner = me;
     } else {
-      take_out(known, test::blocks_of(slab, slab::harvest(slab, static_cast<uint32_t>(random_.below(10)))));
+      uint64_t told = 0;
+      const std::vector<void*> blocks =
+          test::blocks_of(slab, slab::harvest(slab, static_cast<uint32_t>(random_.below(10)), &told));
+      EXPECT_EQ(told, blocks.size());
+      take_out(known, blocks);
     }
   }
 
@@ -96,7 +100,8 @@ class Fuzz {
 
   void share(Slab* slab, Known& known) {
     if (known.out.empty() || is_end(slab->deferred)) return;
-    slab::share(slab, slab::find_hostage(slab));
+    const uint32_t deferred = slab::deferred_count(slab);
+    EXPECT_EQ(slab::share(slab, slab::find_hostage(slab)), deferred - 1) << "all but the hostage";
     known.owner = known.last_owner = kNoThread;
     known.hostages = 1;
   }
@@ -109,9 +114,9 @@ class Fuzz {
   }
 
   void unshare(Slab* slab, Known& known) {
-    known.hostages = 0;
     const bool gone = known.out.empty();
-    slab::unshare(slab);
+    EXPECT_EQ(slab::unshare(slab), known.hostages);
+    known.hostages = 0;
     if (gone) runs_.erase(slab);
   }
 
@@ -142,7 +147,7 @@ class Fuzz {
     for (void* block : take_some(known.out)) slab::defer(slab, block);
   }
 
-  void collect(Slab* slab, Known& known) { take_out(known, test::blocks_of(slab, slab::collect_remote(slab))); }
+  void collect(Slab* slab, Known& known) { take_out(known, test::collect(slab)); }
 
   void release(Slab* slab, Known& known) {
     const bool gone = known.out.empty();
@@ -277,7 +282,8 @@ class Stress {
   bool fill_pot(Slab* slab, test::Random& random) {
     LowAddress list = kEndOfList;
     if (random.one_in(2)) {
-      list = slab::collect_remote(slab);
+      uint64_t unused = 0;
+      list = slab::collect_remote(slab, &unused);
     } else {
       const uint32_t uncarved = slab->capacity - slab->carved;
       list = slab::take_deferred(slab);
@@ -359,7 +365,7 @@ TEST(SlabThreads, OneOwnerManyFreers) {
     }
     std::vector<void*> back;
     while (back.size() < blocks.size()) {
-      for (void* block : test::blocks_of(slab, slab::collect_remote(slab))) back.push_back(block);
+      for (void* block : test::collect(slab)) back.push_back(block);
     }
     for (std::thread& freer : freers) freer.join();
     std::sort(back.begin(), back.end());

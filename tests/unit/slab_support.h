@@ -32,6 +32,14 @@ inline std::vector<void*> blocks_of(const Slab* slab, LowAddress head) {
   return blocks;
 }
 
+// The remote list, whose length is told.
+inline std::vector<void*> collect(Slab* slab) {
+  uint64_t told = 100;
+  std::vector<void*> blocks = blocks_of(slab, slab::collect_remote(slab, &told));
+  EXPECT_EQ(told, 100 + blocks.size());
+  return blocks;
+}
+
 inline std::vector<void*> carve(Slab* slab, uint32_t count) {
   return blocks_of(slab, slab::carve(slab, count, kEndOfList));
 }

@@ -1,0 +1,47 @@
+// Text of any length, given to a function in parts.
+#pragma once
+
+#include "base/text.h"
+#include "control/statistics.h"
+
+namespace acre {
+
+using WriteText = void (*)(void* opaque, const char* text);
+
+class Output {
+ public:
+  Output(WriteText write, void* opaque) : write_(write), opaque_(opaque) {}
+  ~Output() { flush(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // To append up to kMost bytes to.
+  static constexpr size_t kMost = 600;
+  Text& text() {
+    if (part_.size() + kMost >= kPart) flush();
+    return part_;
+  }
+
+ private:
+  static constexpr size_t kPart = 2048;
+
+  void flush() {
+    if (part_.size() != 0) write_(opaque_, part_.c_str());
+    part_.clear();
+  }
+
+  WriteText write_;
+  void* opaque_;
+  Line<kPart> part_;
+};
+
+// What happens in figures that are all zero need not be told.
+template <class Statistics>
+bool all_zero(const Statistics& statistics) {
+  for (size_t i = 0; i < sizeof statistics / sizeof(uint64_t); ++i) {
+    if (figures_of(statistics)[i] != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace acre

@@ -1,0 +1,24 @@
+// The blocks of a slab run, of some moment: others go on changing it, so that every count is kept within bounds.
+#pragma once
+
+#include "slab/remote.h"
+#include "tables/size_class.h"
+
+namespace acre {
+
+enum class RunState : uint8_t { kOwned, kFull, kBinned, kShared };
+
+struct SlabUse {
+  size_t block_bytes = 0;    // 0: it is no slab run any more
+  SizeClass size_class = 0;
+  RunState state = RunState::kOwned;
+  uint32_t live = 0;         // with the program, on a private list or in an outbox
+  uint32_t deferred = 0;     // free, in an owned run: freed by the owner
+  uint32_t remote = 0;       // free, in an owned run: freed by others, and not collected yet
+  uint32_t uncarved = 0;     // free, in an owned run: never cut
+  uint32_t unowned = 0;      // free, in a run that no thread owns
+  uint32_t free() const { return deferred + remote + uncarved + unowned; }
+};
+SlabUse use_of(const Slab* slab);
+
+}  // namespace acre

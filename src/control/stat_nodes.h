@@ -1,0 +1,36 @@
+// The ctl nodes of the figures: a group for each thing that has figures, with a node a row of its table.
+#pragma once
+
+#include "control/snapshot.h"
+
+namespace acre::ctl {
+
+struct StatGroup {
+  char prefix[44];
+  StatScope scope;
+  unsigned lock = 0;  // snapshot.h; of kLock
+
+  constexpr StatTable table() const { return stat_table(scope); }
+};
+
+constexpr StatGroup kStatGroups[] = {
+    {"stats.", StatScope::kProcess},
+#define ACRE_X(name, help) \
+  {"stats.mutexes." #name ".", StatScope::kLock, static_cast<unsigned>(ProcessLock::name)},
+    ACRE_PROCESS_LOCKS(ACRE_X)
+#undef ACRE_X
+    {"stats.arenas.#.", StatScope::kArena},
+    {"stats.arenas.#.mutexes.extents_dirty.", StatScope::kLock, kPagesLock},
+    {"stats.arenas.#.bins.#.", StatScope::kClass},
+    {"stats.arenas.#.bins.#.mutex.", StatScope::kLock, kBinLock},
+    {"stats.arenas.#.extents.#.", StatScope::kLength},
+};
+
+constexpr unsigned count_stat_nodes() {
+  unsigned count = 0;
+  for (const StatGroup& group : kStatGroups) count += group.table().count;
+  return count;
+}
+inline constexpr unsigned kStatNodes = count_stat_nodes();
+
+}  // namespace acre::ctl

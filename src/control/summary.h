@@ -1,0 +1,12 @@
+// A summary for people, of a few lines.
+#pragma once
+
+#include "base/text.h"
+#include "control/statistics.h"
+
+namespace acre {
+
+inline constexpr size_t kSummaryBytes = 2048;
+void add_summary(Text& text, const ProcessStatistics& figures);
+
+}  // namespace acre

@@ -1,0 +1,82 @@
+#include "control/this_thread.h"
+
+#include <errno.h>
+
+#include "heap/registry.h"
+#include "heap/thread_bytes.h"
+#include "os/os.h"
+
+namespace acre::ctl {
+
+namespace {
+
+constinit const ThreadBytes kNoBytes;
+
+// Its heap, even if it was put aside; made if the thread has not allocated yet. Null: it has none.
+Heap* heap_of_caller() { return t_heap == &kUnbornHeap ? registry::birth() : registry::heap_of_thread(); }
+
+Heap* looked_at() {
+  Heap* heap = heap_of_caller();
+  if (heap != nullptr) thread_bytes::look(*heap);
+  return heap;
+}
+
+}  // namespace
+
+unsigned arena_of_thread(int* error) {
+  const Heap* heap = heap_of_caller();
+  if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
+  return heap == nullptr ? 0 : heap->arena->index;
+}
+
+int set_arena_of_thread(unsigned index) {
+  if (index >= arenas::most()) return EFAULT;
+  Heap* heap = heap_of_caller();
+  Arena* arena = registry::arena_at(index);
+  if (heap == nullptr || arena == nullptr) return EAGAIN;
+  if (heap->arena == arena) return 0;
+  empty_heap(*heap);
+  registry::move_to_arena(*heap, arena);
+  return 0;
+}
+
+const ThreadBytes* bytes_of_thread() {
+  const Heap* heap = looked_at();
+  return heap == nullptr ? &kNoBytes : &heap->bytes;
+}
+
+const ThreadBytes* watched_bytes_of_thread() {
+  Heap* heap = looked_at();
+  if (heap == nullptr) return &kNoBytes;
+  heap->bytes.watched = true;
+  return &heap->bytes;
+}
+
+int reset_peak_of_thread() {
+  Heap* heap = looked_at();
+  if (heap == nullptr) return 0;
+  heap->bytes.watched = true;
+  thread_bytes::reset_peak(heap->bytes);
+  return 0;
+}
+
+int flush_thread() {
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  return 0;
+}
+
+int idle_thread() {
+  flush_thread();
+  if (const Heap* heap = heap_if_any()) heap->arena->pages.decay(os::now_ms());
+  return 0;
+}
+
+bool thread_has_cache() { return t_heap == &kUnbornHeap ? registry::birth() != nullptr : heap_if_any() != nullptr; }
+
+int set_thread_has_cache(bool on) {
+  if (on == thread_has_cache()) return 0;
+  on ? registry::take_heap_back() : registry::put_heap_aside();
+  return on == thread_has_cache() ? 0 : EFAULT;
+}
+
+}  // namespace acre::ctl

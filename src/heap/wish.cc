@@ -1,0 +1,96 @@
+#include "heap/wish.h"
+
+#include <string.h>
+
+#include "heap/explicit.h"
+#include "heap/free.h"
+#include "heap/large.h"
+#include "heap/lookup.h"
+#include "heap/malloc.h"
+#include "heap/registry.h"
+
+namespace acre::wish {
+
+namespace {
+
+bool is_small(size_t n, size_t alignment) { return class_for_aligned(n, alignment) != kSmallClasses; }
+
+// The one place where blocks are had from an arena by its index.
+void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
+  if (ExplicitArena* arena = arenas::explicit_at(index)) return arenas::allocate_in(*arena, n, alignment, zeroed);
+  Arena* arena = registry::arena_at(index);
+  if (arena == nullptr) return out_of_memory(n);
+  if (is_small(n, alignment)) return allocate_small_in(arena, class_for_aligned(n, alignment));
+  return large::allocate_in(arena, n, alignment, zeroed);
+}
+
+// Huge blocks grow by pages that the system has zeroed.
+void zero_added(const Found& found, void* block, size_t old_bytes) {
+  const size_t bytes = acre::block_bytes(found);
+  if (bytes <= old_bytes || (found.run != nullptr && found.run->kind == RunKind::kHuge)) return;
+  memset(static_cast<char*>(block) + old_bytes, 0, bytes - old_bytes);
+}
+
+// Whether a large block would be large with n bytes, too, and its address will do.
+bool may_stay_large(const Found& found, const void* p, size_t n, size_t alignment) {
+  return found.slab == nullptr && !is_watched(found) && address_of(p) % alignment == 0 && !is_small(n, alignment);
+}
+
+void* resize(const Found& found, void* p, size_t n, const Wish& wish) {
+  const size_t old_bytes = acre::block_bytes(found);
+  if (found.slab != nullptr || is_watched(found)) {
+    const bool fits = address_of(p) % wish.alignment == 0 && block_bytes(n, wish.alignment) == old_bytes;
+    return fits ? p : nullptr;
+  }
+  if (!may_stay_large(found, p, n, wish.alignment)) return nullptr;
+  void* resized = p;
+  if (wish.alignment <= kPageBytes) {
+    resized = large::resize(found.run, n);
+  } else if (!large::resize_in_place(found.run, n)) {
+    resized = nullptr;
+  }
+  if (resized != nullptr && wish.zeroed) zero_added(find_block(resized), resized, old_bytes);
+  return resized;
+}
+
+}  // namespace
+
+size_t block_bytes(size_t n, size_t alignment) {
+  const SizeClass c = class_for_aligned(n, alignment);
+  return c != kSmallClasses ? size_of_class(c) : large::block_bytes(n, alignment);
+}
+
+void* allocate(size_t n, const Wish& wish) {
+  const size_t bytes = block_bytes(n, wish.alignment);
+  if (bytes == 0) return out_of_memory(n);
+  void* block = wish.arena != kAnyArena             ? allocate_in(wish.arena, bytes, wish.alignment, wish.zeroed)
+                : is_small(bytes, wish.alignment) ? acre::allocate(bytes)
+                                                    : large::allocate(bytes, wish.alignment, wish.zeroed);
+  if (block != nullptr && wish.zeroed && is_small(bytes, wish.alignment)) memset(block, 0, bytes);
+  return block;
+}
+
+void* reallocate(void* p, size_t n, const Wish& wish, const char* caller) {
+  const Found found = find_live_block(p, caller);
+  const size_t bytes = block_bytes(n, wish.alignment);
+  if (bytes == 0) return out_of_memory(n);
+  const size_t old_bytes = acre::block_bytes(found);
+  if (void* resized = resize(found, p, larger<size_t>(n, 1), wish)) return resized;
+  ExplicitArena* home = wish.arena == kAnyArena ? explicit_arena_of(found) : nullptr;  // it stays there
+  void* moved = home == nullptr ? allocate(n, wish) : arenas::allocate_in(*home, bytes, wish.alignment, wish.zeroed);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, smaller(bytes, old_bytes));
+  release(p);
+  return moved;
+}
+
+size_t resize_in_place(void* p, size_t least, size_t most, const Wish& wish, const char* caller) {
+  const Found found = find_live_block(p, caller);
+  const size_t old_bytes = acre::block_bytes(found);
+  if (!may_stay_large(found, p, most, wish.alignment)) return old_bytes;
+  if (!large::resize_in_place(found.run, most) && old_bytes < least) large::resize_in_place(found.run, least);
+  if (wish.zeroed) zero_added(found, p, old_bytes);
+  return acre::block_bytes(found);
+}
+
+}  // namespace acre::wish
