@@ -77,7 +77,7 @@ enum class Kind : uint8_t {
   R("opt.retain", Bool, true)                                                      \
   R("opt.tcache", Bool, true)                                                      \
   R("opt.tcache_max", Size, kSmallMax)                                             \
-  R("opt.thp", String, "default")                                                  \
+  R("opt.thp", String, options().huge_pages == HugePages::kAll ? "always" : "default") \
   R("opt.trust_madvise", Bool, true)                                               \
   R("opt.utrace", Bool, false)                                                     \
   R("opt.zero_realloc", String, "free")                                            \

@@ -1,6 +1,5 @@
 #include "control/snapshot.h"
 
-#include <atomic>
 #include <new>
 
 #include "control/ctl.h"
@@ -17,7 +16,7 @@ namespace {
 constinit Report* g_report ACRE_GUARDED_BY(registry::control_lock) = nullptr;
 constinit bool g_background_thread ACRE_GUARDED_BY(registry::control_lock) = false;
 constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
-constinit std::atomic<uint64_t> g_cost_ns{0}, g_gathered_ms{0};  // of the last ones
+constinit Debt g_debt ACRE_GUARDED_BY(registry::control_lock);
 
 void take(const KernelFigures& kernel) ACRE_REQUIRES(registry::control_lock) {
   gather(*g_report, kernel);
@@ -80,15 +79,18 @@ bool refresh() {
     Lock lock(registry::control_lock);
     take(kernel);
   }
-  g_cost_ns.store(os::thread_ns() - begin, std::memory_order_relaxed);
-  g_gathered_ms.store(os::now_ms(), std::memory_order_relaxed);
+  const uint64_t cost_ns = os::thread_ns() - begin, now_ms = os::now_ms();
+  Lock lock(registry::control_lock);
+  g_debt = {g_debt.at(now_ms) + cost_ns, now_ms};
   return true;
 }
 
-bool refresh_if_due() {
-  const uint64_t cost_ns = g_cost_ns.load(std::memory_order_relaxed);
-  return !is_due(cost_ns, g_gathered_ms.load(std::memory_order_relaxed), os::now_ms()) || refresh();
+static bool is_due(uint64_t now_ms) {
+  Lock lock(registry::control_lock);
+  return g_debt.at(now_ms) < kMostDebtNs;
 }
+
+bool refresh_if_due() { return !is_due(os::now_ms()) || refresh(); }
 
 bool refresh_once() { return epoch() != 0 || refresh(); }
 

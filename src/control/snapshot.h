@@ -11,16 +11,22 @@ namespace acre::ctl {
 // Takes new figures. False when memory for them is refused.
 bool refresh();
 
-// The same, unless the last ones took so long to gather that it is too soon. What writing `epoch` does: programs such as
-// redis do so ten times a second, whatever it costs.
+// The same, unless it has cost too much of late. What writing `epoch` does: programs such as redis do so ten times a
+// second, whatever it costs.
 bool refresh_if_due();
 
-// Whether figures whose gathering took so much processor time and ended at this moment may be gathered anew: at any time
-// what takes less than a millisecond, all else so seldom that it takes a fiftieth of a processor at most.
-constexpr bool is_due(uint64_t cost_ns, uint64_t gathered_ms, uint64_t now_ms) {
-  constexpr uint64_t kCheapNs = 1000000, kRest = 50, kNsPerMs = 1000000;
-  return cost_ns < kCheapNs || now_ms - smaller(gathered_ms, now_ms) >= cost_ns / kNsPerMs * kRest;
-}
+// The processor time that figures took to gather is a debt, which a fiftieth of a processor pays off. They may be
+// gathered anew while it is below kMostDebtNs.
+struct Debt {
+  uint64_t ns = 0;
+  uint64_t since_ms = 0;
+
+  constexpr uint64_t at(uint64_t now_ms) const {
+    constexpr uint64_t kPaidPerMs = 1000000 / 50;
+    return ns - smaller(ns, (now_ms - smaller(since_ms, now_ms)) * kPaidPerMs);
+  }
+};
+inline constexpr uint64_t kMostDebtNs = 100000000;
 
 // The same as refresh() if none were taken yet. Before any of the others.
 bool refresh_once();

@@ -294,7 +294,7 @@ ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   heap.arena = arena;
 }
 
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
+ACRE_COLD void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
   for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
   if (at_last != nullptr) at_last(argument);
@@ -306,7 +306,7 @@ ClassEvents events_of(const Heap& heap, SizeClass c) {
           heap.outbox.sent(c)};
 }
 
-LockCounts lock_counts() { return g_lock.counts(); }
+ACRE_COLD LockCounts lock_counts() { return g_lock.counts(); }
 
 void wait_for_visits() { Lock lock(g_lock); }
 

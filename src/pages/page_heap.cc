@@ -177,7 +177,7 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
 }
 
 // If the run would take clean memory, and no limit is near.
-void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
+ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   const bool looked = limit::alarm() != limit::kWatchedFrom;  // the first alarm is only the call to look
   if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
   if (!reserve_headers()) return;
@@ -325,7 +325,7 @@ void PageHeap::shrink_in_place(Run* run, size_t pages) {
   doorbell::ring();
 }
 
-PageCounts PageHeap::counts() {
+ACRE_COLD PageCounts PageHeap::counts() {
   Lock lock(lock_);
   PageCounts counts = counts_;
   counts.dirty = dirty_pages();

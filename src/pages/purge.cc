@@ -54,7 +54,7 @@ Run* PageHeap::cut_out(Run* run, Address start, Address end) {
 
 // Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
 // are no headers to cut with. Returns them linked through node.next.
-Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) {
+ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) {
   const FreeRuns& runs = free_[at(from)];
   Run* taken = nullptr;
   size_t pages = 0;
@@ -96,7 +96,7 @@ size_t PageHeap::put_back(Run* taken, Holds from) {
 }
 
 // Returns pages that became clean.
-size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
+ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
   size_t purged = 0;
   bool first = true;
   for (;;) {
@@ -139,7 +139,7 @@ size_t PageHeap::purge_to(size_t keep) {
   return purged + purge(Holds::kDirty, Holds::kClean, keep, HugePagesToo::kBreak);
 }
 
-void PageHeap::wait_for_purge() {
+ACRE_COLD void PageHeap::wait_for_purge() {
   for (;; os::yield()) {
     Lock lock(lock_);
     if (purging_.oldest() == nullptr) return;
@@ -168,7 +168,7 @@ void PageHeap::decay(Holds from, uint64_t now) {
   purge(from, to, allowed, HugePagesToo::kSpare);
 }
 
-void PageHeap::release_at_rate(uint64_t now) {
+ACRE_COLD void PageHeap::release_at_rate(uint64_t now) {
   const size_t held = dirty_pages() + muzzy_pages();
   const size_t pages = release_rate::take(now, held);
   if (pages != 0) purge_to(held - pages);
@@ -190,7 +190,7 @@ void PageHeap::set_next_epoch() {
   __atomic_store_n(&next_epoch_, next, __ATOMIC_RELAXED);
 }
 
-uint64_t PageHeap::next_decay(uint64_t now) {
+ACRE_COLD uint64_t PageHeap::next_decay(uint64_t now) {
   const int64_t rate = release_rate::get();
   uint64_t next = kNever;
   Lock lock(lock_);

@@ -54,7 +54,7 @@ unsigned most() {
   return larger(g_most.load(std::memory_order_relaxed), count());
 }
 
-void look_at_quota() {
+ACRE_COLD void look_at_quota() {
   g_most.store(smaller(wanted_under_quota(), explicit_numbers_begin()), std::memory_order_relaxed);
 }
 
@@ -111,7 +111,7 @@ size_t dirty_pages() {
   return pages;
 }
 
-size_t purge_all(size_t keep) {
+ACRE_COLD size_t purge_all(size_t keep) {
   size_t purged = 0;
   for_each([&](Arena& arena) {
     purged += arena.pages.purge_to(keep);
@@ -120,13 +120,13 @@ size_t purge_all(size_t keep) {
   return purged;
 }
 
-void before_fork() {
+ACRE_COLD void before_fork() {
   for_each_lock([](auto& part) { part.before_fork(); });
 }
-void after_fork_in_parent() {
+ACRE_COLD void after_fork_in_parent() {
   for_each_lock([](auto& part) { part.after_fork_in_parent(); });
 }
-void after_fork_in_child() {
+ACRE_COLD void after_fork_in_child() {
   for_each_lock([](auto& part) { part.after_fork_in_child(); });
 }
 

@@ -23,7 +23,7 @@ static_assert(defaults_are_in_range());
 
 const Options& options() { return g_options; }
 
-const char* name_of(OptionSource source) {
+ACRE_COLD const char* name_of(OptionSource source) {
   switch (source) {
     case OptionSource::kDefault: return "default";
     case OptionSource::kFile: return "/etc/acre.conf";
@@ -36,7 +36,7 @@ const char* name_of(OptionSource source) {
   return "";
 }
 
-const char* option_help(unsigned index) {
+ACRE_COLD const char* option_help(unsigned index) {
 #define ACRE_X(name, type, initial, least, most, change, help) \
   if (index == index_of(Option::name)) return help;
   ACRE_OPTIONS(ACRE_X)
@@ -44,7 +44,7 @@ const char* option_help(unsigned index) {
   return "";
 }
 
-const char* option_value_name(unsigned index, int64_t value) {
+ACRE_COLD const char* option_value_name(unsigned index, int64_t value) {
   const char* names = "";
 #define ACRE_X(name, type, initial, least, most, change, help) \
   if (index == index_of(Option::name)) names = type::kNames;
@@ -54,7 +54,7 @@ const char* option_value_name(unsigned index, int64_t value) {
   return names;
 }
 
-int64_t option_value(unsigned index) {
+ACRE_COLD int64_t option_value(unsigned index) {
 #define ACRE_X(name, type, initial, least, most, change, help) \
   if (index == index_of(Option::name)) return static_cast<int64_t>(relaxed_load(g_options.name));
   ACRE_OPTIONS(ACRE_X)

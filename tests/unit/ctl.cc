@@ -307,17 +307,29 @@ TEST_F(Ctl, Epoch) {
   EXPECT_EQ(now, before + 1) << "the new one is read";
 }
 
-// After so much processor time in nanoseconds, at these moments in milliseconds.
 TEST(CtlEpoch, FiguresThatTakeLongAreGatheredSeldom) {
   constexpr uint64_t kMs = 1000000;
-  EXPECT_TRUE(ctl::is_due(0, 0, 0)) << "none were gathered yet";
-  EXPECT_TRUE(ctl::is_due(kMs - 1, 5000, 5000)) << "cheap ones at any time";
-  EXPECT_FALSE(ctl::is_due(kMs, 5000, 5000));
-  EXPECT_FALSE(ctl::is_due(kMs, 5000, 5049));
-  EXPECT_TRUE(ctl::is_due(kMs, 5000, 5050));
-  EXPECT_FALSE(ctl::is_due(20 * kMs, 5000, 5999)) << "a fiftieth of a processor";
-  EXPECT_TRUE(ctl::is_due(20 * kMs, 5000, 6000));
-  EXPECT_FALSE(ctl::is_due(20 * kMs, 5000, 4990)) << "another thread has gathered meanwhile";
+  EXPECT_EQ(ctl::Debt().at(5000), 0u);
+  constexpr ctl::Debt debt{200 * kMs, 5000};
+  EXPECT_EQ(debt.at(5000), 200 * kMs);
+  EXPECT_EQ(debt.at(4990), 200 * kMs) << "another thread has gathered meanwhile";
+  EXPECT_EQ(debt.at(6000), 180 * kMs) << "a fiftieth of a processor";
+  EXPECT_EQ(debt.at(14999), 200 * kMs - 9999 * kMs / 50);
+  EXPECT_EQ(debt.at(15000), 0u);
+  EXPECT_EQ(debt.at(1000000), 0u);
+
+  // However long one takes, all together take no more than a fiftieth of the time, and what may be owed.
+  for (uint64_t cost : {kMs / 10, 3 * kMs, 700 * kMs}) {
+    ctl::Debt owed;
+    uint64_t spent = 0;
+    for (uint64_t now = 0; now < 1000000; now += 100) {
+      if (owed.at(now) >= ctl::kMostDebtNs) continue;
+      owed = {owed.at(now) + cost, now};
+      spent += cost;
+    }
+    EXPECT_LE(spent, 1000000 * kMs / 50 + ctl::kMostDebtNs + cost);
+    EXPECT_GE(spent, cost < kMs ? 10000 * cost : 1000000 * kMs / 50);
+  }
 }
 
 TEST_F(Ctl, StatisticsAreThoseOfTheEpoch) {

@@ -378,10 +378,12 @@ TEST(ArenaOfABlock, IsFoundByItsAddress) {
   acre_free(huge);
 }
 
-TEST(NoDss, IsTheAnswer) {
-  EXPECT_STREQ(value_of<const char*>("arena.0.dss"), "disabled");
-  EXPECT_STREQ(value_of<const char*>("opt.dss"), "disabled");
-  EXPECT_EQ(set<const char*>("arena.0.dss", "disabled"), 0);
+TEST(Dss, IsSettledAtTheStart) {
+  acre_free(acre_malloc(1));  // so that there is an arena
+  for (const char* name : {"arena.0.dss", "stats.arenas.0.dss", "opt.dss"}) {
+    EXPECT_STREQ(value_of<const char*>(name), "secondary");
+  }
+  EXPECT_EQ(set<const char*>("arena.0.dss", "secondary"), 0);
   EXPECT_EQ(set<const char*>("arena.0.dss", "primary"), EFAULT);
   EXPECT_EQ(set<const char*>("arena.0.dss", nullptr), EINVAL);
 }
