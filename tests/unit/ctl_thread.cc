@@ -10,8 +10,7 @@
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
 #include "control/caches.h"
-#include "control/ctl.h"
-#include "control/snapshot.h"
+#include "ctl_calls.h"
 #include "heap/registry.h"
 #include "heap/thread_bytes.h"
 #include "support.h"
@@ -19,31 +18,11 @@
 namespace acre {
 namespace {
 
-template <class T>
-int get(const std::string& name, T* value) {
-  size_t size = sizeof *value;
-  return ctl::by_name(name.c_str(), value, &size, nullptr, 0);
-}
-template <class T>
-T value_of(const std::string& name) {
-  T value{};
-  EXPECT_EQ(get(name, &value), 0) << name;
-  return value;
-}
-template <class T>
-int set(const std::string& name, T value) {
-  return ctl::by_name(name.c_str(), nullptr, nullptr, &value, sizeof value);
-}
-
-// New figures, whatever it takes to gather them.
-int renew_figures() {
-  for (const uint64_t before = ctl::epoch(); ctl::epoch() == before;) {
-    if (const int error = set<uint64_t>("epoch", 1)) return error;
-    std::this_thread::yield();
-  }
-  return 0;
-}
-int act(const std::string& name) { return ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 0); }
+using test::act;
+using test::get;
+using test::renew_figures;
+using test::set;
+using test::value_of;
 
 // Each in a thread of its own: no other test's blocks are in its heap.
 template <class Body>

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -18,9 +16,12 @@
 #include "slab/sharing.h"
 #include "slab/unit_table.h"
 #include "support.h"
+#include "worker.h"
 
 namespace acre {
 namespace {
+
+using test::Worker;
 
 constexpr uint64_t kSecondMs = 1000;
 
@@ -36,41 +37,6 @@ Heap& my_heap() {
 }
 
 void look() { idle::look_around(&my_heap(), next_second()); }
-
-// A thread that does as it is told and otherwise sleeps.
-class Worker {
- public:
-  Worker() : thread_([this] { work(); }) {}
-  ~Worker() {
-    run([this] { done_ = true; });
-    thread_.join();
-  }
-
-  // Runs the task in the thread and returns when it is done.
-  void run(const std::function<void()>& task) {
-    std::unique_lock lock(mutex_);
-    task_ = &task;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return task_ == nullptr; });
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (!done_) {
-      changed_.wait(lock, [this] { return task_ != nullptr; });
-      (*task_)();
-      task_ = nullptr;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  const std::function<void()>* task_ = nullptr;
-  bool done_ = false;
-  std::thread thread_;
-};
 
 struct Filled {
   std::vector<void*> blocks;
