@@ -142,14 +142,15 @@ class Ratios:
         self.figures = figures(results, metric)
         self.spread = lru_cache(maxsize=None)(self.spread)
 
-    def pairs(self, case, allocator, other):
-        own, others = (self.figures.get(case, {}).get(name, {}) for name in (allocator, other))
-        return [math.log(own[place] / others[place]) for place in sorted(own) if place in others]
+    def pairs(self, case, allocator):
+        """-> round -> the logarithm of the ratio to the base"""
+        own, others = (self.figures.get(case, {}).get(name, {}) for name in (allocator, self.base))
+        return {place: math.log(own[place] / others[place]) for place in sorted(own) if place in others}
 
-    def spread(self, case, allocator, other=None):
-        """-> Spread against the base, or another; None where there is no pair."""
-        logs = self.pairs(case, allocator, other or self.base)
-        return spread_of(logs, (case, allocator, other, self.metric)) if logs else None
+    def spread(self, case, allocator):
+        """-> Spread; None where there is no pair."""
+        logs = list(self.pairs(case, allocator).values())
+        return spread_of(logs, (case, allocator, None, self.metric)) if logs else None
 
     def cases(self, workload):
         """Those that the base has: without it nobody has a ratio, so that nobody gains by it."""
@@ -189,24 +190,49 @@ class Ratios:
 
 
 class Oracle:
-    """Who picks, for every case, the peer that is best there in this metric. The pick is made on the same
-    results that it is judged by, which favours the oracle: no single allocator could be as good."""
+    """Who picks, for every case, the peer that is best there in this metric: for each round by what all other
+    rounds say (leave-one-out cross-validation, Stone 1974).
+
+    To pick by the round that is judged, too, would favour the oracle: of a dozen peers that are equally fast one is
+    fastest by chance, and the more so the noisier the machine. With a single round there is no other way.
+    """
 
     def __init__(self, ratios):
         self.ratios = ratios
+        self.picks_by_round = lru_cache(maxsize=None)(self.picks_by_round)
 
     def best(self, case):
-        """-> the best peer's name, or None"""
-        found = {name: self.ratios.spread(case, name) for name in self.ratios.results.peers}
-        centers = {name: spread.center for name, spread in found.items() if spread}
+        """-> the name of the peer that all rounds together say is best, or None"""
+        return self.best_without(self.peers_pairs(case), None)
+
+    def peers_pairs(self, case):
+        return {name: self.ratios.pairs(case, name) for name in self.ratios.results.peers}
+
+    @staticmethod
+    def best_without(pairs, left_out):
+        logs = {name: [log for place, log in own.items() if place != left_out] for name, own in pairs.items()}
+        centers = {name: numpy.median(own) for name, own in logs.items() if own}
         return min(centers, key=centers.get) if centers else None
+
+    def picks_by_round(self, case):
+        """-> round -> the logarithm of the pick's ratio to the base; a round that the pick lacks is left out"""
+        pairs, found = self.peers_pairs(case), {}
+        for place in sorted({place for own in pairs.values() for place in own}):
+            pick = self.best_without(pairs, place) or self.best_without(pairs, None)
+            if place in pairs[pick]:
+                found[place] = pairs[pick][place]
+        return found
+
+    def spread(self, case):
+        logs = list(self.picks_by_round(case).values())
+        return spread_of(logs, (case, "oracle", None, self.ratios.metric)) if logs else None
 
     def mean(self, groups):
         """The oracle's own ratio to the base."""
-        return self.ratios.over(self.ratios.workloads(groups), lambda case: self.ratios.spread(case, self.best(case)))
+        return self.ratios.over(self.ratios.workloads(groups), self.spread)
 
     def workload(self, name):
-        return self.ratios.over([name], lambda case: self.ratios.spread(case, self.best(case)))
+        return self.ratios.over([name], self.spread)
 
     def against(self, groups, allocator):
         """An allocator's ratio to the oracle."""
@@ -216,7 +242,9 @@ class Oracle:
         return self.ratios.over([name], lambda case: self.versus(case, allocator))
 
     def versus(self, case, allocator):
-        return self.ratios.spread(case, allocator, self.best(case))
+        own, picks = self.ratios.pairs(case, allocator), self.picks_by_round(case)
+        logs = [own[place] - picks[place] for place in own if place in picks]
+        return spread_of(logs, (case, allocator, "oracle", self.ratios.metric)) if logs else None
 
     def picks(self, name):
         """The peers it picks for a workload's cases, the most frequent first."""
