@@ -99,13 +99,12 @@ void populate(Address page) {
 
 size_t most_spared(size_t used_pages) { return used_pages / kMostSparedShare; }
 
-Range without_broken(Range free) {
-  constexpr size_t kHalf = kHugePageBytes / 2;
+Range without_broken(Range free, size_t least) {
   const Address first = align_down(free.start, kHugePageBytes);
   const Address first_end = smaller(first + kHugePageBytes, free.end);
-  if (first_end - free.start < kHalf && is_whole(first)) free.start = first_end;
+  if (first_end - free.start < least && is_whole(first)) free.start = first_end;
   const Address last = larger(align_down(free.end - 1, kHugePageBytes), free.start);
-  if (free.start < free.end && free.end - last < kHalf && is_whole(last)) free.end = last;
+  if (free.start < free.end && free.end - last < least && is_whole(last)) free.end = last;
   return free;
 }
 

@@ -24,12 +24,12 @@ void populate(Address page);
 // Pages that huge pages may be kept whole for, with so many in use.
 size_t most_spared(size_t used_pages);
 
-// Of a free range, the part that can be purged without breaking a huge page of which less than half would go.
+// Of a free range, the part that can be purged without breaking a huge page of which fewer than `least` bytes would go.
 struct Range {
   Address start;
   Address end;
 };
-Range without_broken(Range free);
+Range without_broken(Range free, size_t least);
 
 // A range is being purged: no whole huge pages are there any more.
 void forget(Range purged);

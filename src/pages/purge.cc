@@ -54,7 +54,7 @@ Run* PageHeap::cut_out(Run* run, Address start, Address end) {
 
 // Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
 // are no headers to cut with. Returns them linked through node.next.
-ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugePagesToo huge) {
+ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) {
   const FreeRuns& runs = free_[at(from)];
   Run* taken = nullptr;
   size_t pages = 0;
@@ -63,7 +63,9 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, HugeP
     if (runs.pages() <= keep || pages >= most || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
     huge_pages::Range part = {run->base, run->end()};
-    if (huge == HugePagesToo::kSpare) part = huge_pages::without_broken(part);
+    if (breaking != Breaking::kAll) {
+      part = huge_pages::without_broken(part, breaking == Breaking::kNone ? kHugePageBytes : kHugePageBytes / 2);
+    }
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);
     part.end = smaller(part.end, part.start + (excess << kPageShift));
@@ -96,7 +98,7 @@ size_t PageHeap::put_back(Run* taken, Holds from) {
 }
 
 // Returns pages that became clean.
-ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo huge) {
+ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking breaking) {
   size_t purged = 0;
   bool first = true;
   for (;;) {
@@ -104,9 +106,9 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo
     Run* taken;
     {
       Lock lock(lock_);
-      taken = take_oldest(from, keep, kPurgeBatch, huge);
-      if (taken == nullptr && huge == HugePagesToo::kSpare) {
-        taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, HugePagesToo::kBreak);
+      taken = take_oldest(from, keep, kPurgeBatch, breaking);
+      if (taken == nullptr && breaking == Breaking::kMostlyFree) {
+        taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, Breaking::kAll);
         if (from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
       }
     }
@@ -135,8 +137,17 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, HugePagesToo
 
 size_t PageHeap::purge_to(size_t keep) {
   const size_t keep_muzzy = keep - smaller(keep, dirty_pages());
-  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep_muzzy, HugePagesToo::kBreak);
-  return purged + purge(Holds::kDirty, Holds::kClean, keep, HugePagesToo::kBreak);
+  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep_muzzy, Breaking::kAll);
+  return purged + purge(Holds::kDirty, Holds::kClean, keep, Breaking::kAll);
+}
+
+// Memory is about to be used that never was, or was purged: the process need not grow by it while it keeps as many dirty
+// pages, which were too short for the purpose.
+ACRE_COLD void PageHeap::make_room(size_t pages) {
+  const size_t muzzy = smaller(muzzy_pages(), pages);
+  if (muzzy != 0) purge(Holds::kMuzzy, Holds::kClean, muzzy_pages() - muzzy, Breaking::kNone);
+  const size_t dirty = smaller(dirty_pages(), pages - muzzy);
+  if (dirty != 0) purge(Holds::kDirty, Holds::kClean, dirty_pages() - dirty, Breaking::kNone);
 }
 
 ACRE_COLD void PageHeap::wait_for_purge() {
@@ -165,7 +176,7 @@ void PageHeap::decay(Holds from, uint64_t now) {
     if (pages <= allowed + spared(from)) return;
     if (from == Holds::kDirty && decay_[at(Holds::kMuzzy)].time() != 0) to = Holds::kMuzzy;
   }
-  purge(from, to, allowed, HugePagesToo::kSpare);
+  purge(from, to, allowed, Breaking::kMostlyFree);
 }
 
 ACRE_COLD void PageHeap::release_at_rate(uint64_t now) {

@@ -153,15 +153,15 @@ TEST_F(HugePagesTest, WhatIsFreeAgainIsFoundInTheRange) {
   PageRun* run = whole_huge_page();
   const Address start = run->base, end = run->end();
   const Address little = 4 * kPageBytes;
-  huge_pages::Range part = huge_pages::without_broken({start + little, end});
+  huge_pages::Range part = huge_pages::without_broken({start + little, end}, kHugePageBytes / 2);
   EXPECT_EQ(part.start, start + little) << "most of it is free";
-  part = huge_pages::without_broken({end - little, end + little});
+  part = huge_pages::without_broken({end - little, end + little}, kHugePageBytes / 2);
   EXPECT_EQ(part.start, end) << "the next one is none";
   EXPECT_EQ(part.end, end + little);
-  part = huge_pages::without_broken({start + little, start + 2 * little});
+  part = huge_pages::without_broken({start + little, start + 2 * little}, kHugePageBytes / 2);
   EXPECT_GE(part.start, part.end);
   huge_pages::forget({start + little, start + 2 * little});
-  part = huge_pages::without_broken({start + little, start + 2 * little});
+  part = huge_pages::without_broken({start + little, start + 2 * little}, kHugePageBytes / 2);
   EXPECT_EQ(part.start, start + little);
   EXPECT_EQ(part.end, start + 2 * little);
 }
