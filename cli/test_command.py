@@ -41,8 +41,8 @@ SUITES = (
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
-    Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer"),
-    Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under UndefinedBehaviorSanitizer"),
+    Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer and UndefinedBehaviorSanitizer"),
+    Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under the second of these alone; only by name"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
@@ -50,6 +50,7 @@ SUITES = (
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
+ONLY_BY_NAME = ("ubsan",)
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
@@ -75,7 +76,8 @@ def parse(arguments):
             usage_error(f"test: there is no suite '{word}' (./acre test --list names them)")
     if names:
         return yes, jobs, [suite for suite in SUITES if suite.name in names]
-    return yes, jobs, [REAL_QUICK if suite.name == "real" else suite for suite in SUITES]
+    chosen = [suite for suite in SUITES if suite.name not in ONLY_BY_NAME]
+    return yes, jobs, [REAL_QUICK if suite.name == "real" else suite for suite in chosen]
 
 
 def run_suite(suite, jobs):
