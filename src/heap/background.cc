@@ -1,5 +1,6 @@
 #include "heap/background.h"
 
+#include "heap/fill.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
@@ -76,6 +77,14 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   empty_heap(heap);  // whoever ticks relies on it that no private list has grown
 }
 
+// For a thread without a heap, as the one that answers at the socket: what the C library allocates is from one that such
+// threads share.
+ACRE_COLD void start_without_heap() {
+  State state = g_state.load();
+  if (state == State::kRunning || !g_state.compare_exchange_strong(state, State::kRunning)) return;
+  if (!os::start_thread(live)) g_state.store(State::kRefused);
+}
+
 }  // namespace
 
 State state() { return g_state.load(std::memory_order_relaxed); }
@@ -103,7 +112,11 @@ bool follow_option() {
   }
   Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
   g_retry_at_ms.store(0, std::memory_order_relaxed);
-  if (heap != nullptr) on_tick(*heap, os::now_ms());
+  if (heap != nullptr) {
+    on_tick(*heap, os::now_ms());
+  } else if (!fill::is_on() && g_loaded.load(std::memory_order_relaxed)) {
+    start_without_heap();
+  }
   if (state() != State::kRefused) return true;
   set_option(index_of(Option::background_thread), 0, OptionSource::kRunTime);
   return false;

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "heap/attendant.h"
 #include "heap/background.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
@@ -190,7 +191,9 @@ void take_down(void* argument) {
     heap->next = g_spare;
     g_spare = heap;
   }
-  if (!has_threads()) background::on_last_thread();
+  if (has_threads()) return;
+  background::on_last_thread();
+  if (const auto call = attendant::g_on_last_thread.load(std::memory_order_relaxed)) call();
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "heap/attendant.h"
 #include "heap/background.h"
 #include "heap/free.h"
 #include "heap/idle.h"
@@ -251,6 +252,7 @@ void tick_slow(Heap& heap) {
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(relaxed_load(options().background_thread))) background::on_tick(heap, now);
+  if (const auto call = attendant::g_on_tick.load(std::memory_order_relaxed); ACRE_UNLIKELY(call != nullptr)) call(heap);
 }
 
 void collect_step(Heap& heap) {
