@@ -1,5 +1,6 @@
 #include "heap/background.h"
 
+#include "heap/attendant.h"
 #include "heap/fill.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
@@ -77,12 +78,23 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   empty_heap(heap);  // whoever ticks relies on it that no private list has grown
 }
 
+// One that was started without a heap, and may have ended since.
+constinit std::atomic<bool> g_to_join{false};
+constinit unsigned long g_thread = 0;
+
+void join_if_any() {
+  if (g_to_join.exchange(false)) os::join_thread(g_thread);
+}
+
 // For a thread without a heap, as the one that answers at the socket: what the C library allocates is from one that such
-// threads share.
+// threads share. The thread gets that one's descriptors and not the program's, and so may not be the process's last.
 ACRE_COLD void start_without_heap() {
   State state = g_state.load();
   if (state == State::kRunning || !g_state.compare_exchange_strong(state, State::kRunning)) return;
-  if (!os::start_thread(live)) g_state.store(State::kRefused);
+  join_if_any();
+  const bool started = os::start_thread(live, &g_thread);
+  g_to_join.store(started);
+  if (!started) g_state.store(State::kRefused);
 }
 
 }  // namespace
@@ -128,10 +140,15 @@ void on_tick(Heap& heap, uint64_t now_ms) {
   doorbell::ring();
 }
 
-void on_last_thread() { doorbell::wake(); }
+void on_last_thread() {
+  doorbell::wake();
+  join_if_any();
+  if (const auto call = attendant::g_on_last_thread.load(std::memory_order_relaxed)) call();
+}
 
 void after_fork_in_child() {
   g_state.store(State::kNone);
+  g_to_join.store(false);
   doorbell::close();
 }
 

@@ -5,7 +5,6 @@
 
 #include <new>
 
-#include "heap/attendant.h"
 #include "heap/background.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
@@ -191,9 +190,7 @@ void take_down(void* argument) {
     heap->next = g_spare;
     g_spare = heap;
   }
-  if (has_threads()) return;
-  background::on_last_thread();
-  if (const auto call = attendant::g_on_last_thread.load(std::memory_order_relaxed)) call();
+  if (!has_threads()) background::on_last_thread();
 }
 
 }  // namespace
