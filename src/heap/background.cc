@@ -78,6 +78,12 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   empty_heap(heap);  // whoever ticks relies on it that no private list has grown
 }
 
+void on_tick(Heap& heap, uint64_t now_ms) {
+  const State state = g_state.load(std::memory_order_relaxed);
+  if (state != State::kRunning) return start(heap, now_ms, state);
+  doorbell::ring();
+}
+
 // One that was started without a heap, and may have ended since.
 constinit std::atomic<bool> g_to_join{false};
 constinit unsigned long g_thread = 0;
@@ -124,6 +130,7 @@ bool follow_option() {
   }
   Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
   g_retry_at_ms.store(0, std::memory_order_relaxed);
+  attendant::g_nobody.store(false);
   if (heap != nullptr) {
     on_tick(*heap, os::now_ms());
   } else if (!fill::is_on() && g_loaded.load(std::memory_order_relaxed)) {
@@ -134,10 +141,16 @@ bool follow_option() {
   return false;
 }
 
-void on_tick(Heap& heap, uint64_t now_ms) {
-  const State state = g_state.load(std::memory_order_relaxed);
-  if (state != State::kRunning) return start(heap, now_ms, state);
-  doorbell::ring();
+static bool somebody_listens() {
+  return relaxed_load(options().background_thread) || attendant::g_on_tick.load() != nullptr;
+}
+
+ACRE_COLD void tell_of_tick(Heap& heap, uint64_t now_ms) {
+  if (relaxed_load(options().background_thread)) on_tick(heap, now_ms);
+  if (const auto call = attendant::g_on_tick.load()) call(heap);
+  if (somebody_listens()) return;
+  attendant::g_nobody.store(true);
+  if (somebody_listens()) attendant::g_nobody.store(false);  // since just now
 }
 
 void on_last_thread() {

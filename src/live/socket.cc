@@ -171,17 +171,17 @@ void on_last_thread() {
   os::join_thread(g_thread);
   g_ends.store(0);
   g_state.store(State::kNone);
-  attendant::g_on_tick.store(on_tick, std::memory_order_relaxed);
+  attendant::tell_of_ticks(on_tick);
 }
 
 void start_thread() {
   State state = g_state.load();
   if (state == State::kRunning || state == State::kEnding) return;
   if (!g_state.compare_exchange_strong(state, State::kEnding)) return;  // until the thread's number is known
-  attendant::g_on_tick.store(nullptr, std::memory_order_relaxed);
+  attendant::g_on_tick.store(nullptr);
   if (os::start_thread(attend, &g_thread)) return g_state.store(State::kRunning);
   g_retry_at_ms.store(os::now_ms() + kRetryMs, std::memory_order_relaxed);
-  attendant::g_on_tick.store(on_tick, std::memory_order_relaxed);
+  attendant::tell_of_ticks(on_tick);
   g_state.store(State::kRefused);
 }
 
@@ -191,7 +191,7 @@ void after_fork_in_child() {
   g_ends.store(0);
   g_named.store(0);
   g_retry_at_ms.store(0);
-  attendant::g_on_tick.store(on_tick, std::memory_order_relaxed);
+  attendant::tell_of_ticks(on_tick);
   if (Heap* heap = heap_if_any()) pressure::hurry(*heap);
 }
 
