@@ -13,6 +13,7 @@ import time
 from say import fail
 
 PATIENCE_S = 15     # more than the process gives a client
+GLANCE_S = 3        # where one of many does not answer
 START_S = 2         # in which a process that has just begun makes its socket
 REPLY_END = b"\0"
 
@@ -103,13 +104,13 @@ def user_name(number):
 
 # --- Asking -----------------------------------------------------------------------------------------------------
 
-def open_socket(process):
+def open_socket(process, patience_s):
     """Connected to this very process; None: it has no socket."""
     for path in process.socket_paths():
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.settimeout(PATIENCE_S)
+        client.settimeout(patience_s)
         try:
-            connect(client, path)
+            connect(client, path, patience_s)
             pid, _, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if pid == process.pid:
                 return client
@@ -119,9 +120,9 @@ def open_socket(process):
     return None
 
 
-def connect(client, path):
+def connect(client, path, patience_s):
     """Waits for its turn where many clients do."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while True:
         try:
             return client.connect(path)
@@ -134,21 +135,25 @@ def connect(client, path):
 def why_no_socket(process):
     if not process.is_mine():
         return (f"{process} belongs to {user_name(process.user)}: only that user and root may ask it")
+    if process.has_library() and process.may_get_socket():
+        return (f"{process} has the option control, but no socket: {list(process.folders())[-1]} may be another user's, or "
+                "the system refused a thread, or is older than Linux 5.9")
     if process.has_library():
         return (f"{process} runs on acre, but answers at no socket: it was started without the option control, "
                 "which `acre run` sets")
     return f"{process} does not run on acre, or was started without the option control, which `acre run` sets"
 
 
-def ask(pid, *words):
+def ask(pid, *words, patience_s=None):
     """The body of the answer. May raise LiveError."""
     process = Process(pid)
+    patience_s = patience_s or PATIENCE_S
     end = time.monotonic() + START_S
-    client = open_socket(process)
+    client = open_socket(process, patience_s)
     while client is None and process.is_mine() and process.may_get_socket() and time.monotonic() < end:
         time.sleep(0.02)
         process = Process(pid)
-        client = open_socket(process)
+        client = open_socket(process, patience_s)
     if client is None:
         raise LiveError(why_no_socket(process))
     with client:
@@ -178,16 +183,16 @@ def exchange(client, process, words):
     raise LiveError(status.removeprefix("error: "))
 
 
-def ask_json(pid, *words):
-    text = ask(pid, *words)
+def ask_json(pid, *words, patience_s=None):
+    text = ask(pid, *words, patience_s=patience_s)
     try:
         return json.loads(text)
     except ValueError:
         raise LiveError(f"process {pid} said what this version of acre does not understand: {text[:80]!r}") from None
 
 
-def statistics(pid, letters=""):
-    return ask_json(pid, "stats", "json", *([letters] if letters else []))["acre"]
+def statistics(pid, letters="", patience_s=None):
+    return ask_json(pid, "stats", "json", *([letters] if letters else []), patience_s=patience_s)["acre"]
 
 
 FIGURES_ALONE = "gmablxe"  # the letters that leave the process's own figures
@@ -196,13 +201,13 @@ FIGURES_ALONE = "gmablxe"  # the letters that leave the process's own figures
 # --- All of them ------------------------------------------------------------------------------------------------
 
 def everyone():
-    """(process, its figures) of each that answers; root sees those of all users."""
+    """(process, its figures) of each that answers, none that is stopped; root sees those of all users."""
     remove_dead_sockets()
     for name in sorted(filter(str.isdecimal, os.listdir("/proc")), key=int):
         with contextlib.suppress(LiveError):
             process = Process(int(name))
-            if process.is_mine() and any(map(is_socket, process.socket_paths())):
-                yield process, statistics(process.pid, FIGURES_ALONE)
+            if process.is_mine() and not process.stopped and any(map(is_socket, process.socket_paths())):
+                yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
 
 
 def is_socket(path):

@@ -9,6 +9,7 @@ import os
 import pty
 import random
 import re
+import resource
 import select
 import signal
 import socket
@@ -373,6 +374,41 @@ def check_users(checks, work):
                         "acre ps of a user shows that user's", seen)
 
 
+def check_refusals(checks, work):
+    """A folder in the way, and a system that gives no thread at first."""
+    if os.geteuid() != 0:
+        print("only root can be in the way of another user: not checked")
+        return
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    theirs, aside = Path(f"/tmp/acre-{NOBODY}"), Path(f"/tmp/acre-{NOBODY}-aside-{os.getpid()}")
+    if theirs.exists():
+        theirs.rename(aside)
+    try:
+        theirs.mkdir(0o777)
+        with work.running("idle", **as_nobody) as process:
+            ended = acre("stats", process.pid)
+            checks.that(is_one_line(ended, "no socket", str(theirs)) and not list(theirs.iterdir()),
+                        "a folder that is another user's is not used: one line", ended)
+        theirs.rmdir()
+        theirs.symlink_to(work.folder)
+        with work.running("idle", **as_nobody) as process:
+            ended = acre("stats", process.pid)
+            checks.that(is_one_line(ended, "no socket") and not list(work.folder.glob("*.sock")), "no link is followed", ended)
+        theirs.unlink()
+    finally:
+        if aside.exists():
+            aside.rename(theirs)
+    with work.running("work_alone", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 100)), **as_nobody) as process:
+        if "acre-control" in tasks(process.pid):
+            print("this system gives threads beyond RLIMIT_NPROC: not checked")
+            return
+        subprocess.run(["/usr/bin/python3", "-c", "import resource, sys; "
+                        "resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NPROC, (100, 100))", str(process.pid)],
+                       check=True, **as_nobody)
+        checks.that(eventually(lambda: "acre-control" in tasks(process.pid), 60) and live.ask(process.pid, "info")
+                    and ends_well(process), "a thread that was refused is asked for again")
+
+
 def check_folders(checks, work):
     with tempfile.TemporaryDirectory() as runtime:
         with work.running("idle", runtime={"XDG_RUNTIME_DIR": runtime}) as process:
@@ -545,7 +581,8 @@ def main():
         work = Work(Path(folder))
         os.environ.pop("XDG_RUNTIME_DIR", None)
         for check in (check_run, check_ps, check_stats, check_ctl, check_background_thread, check_purge, check_why, check_top,
-                      check_errors, check_users, check_folders, check_thread, check_fork_and_exec, check_descriptors,
+                      check_errors, check_users, check_refusals,
+                      check_folders, check_thread, check_fork_and_exec, check_descriptors,
                       check_last_thread, check_static, check_hostile):
             if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
                 check(checks, work)

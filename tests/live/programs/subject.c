@@ -81,6 +81,9 @@ int main(int count, char **arguments) {
         start_work(2);
         tell("ready");
         idle();
+    } else if (strcmp(what, "work_alone") == 0) {
+        tell("ready");
+        work(NULL);
     } else if (strcmp(what, "dirty") == 0) {
         char *block = malloc(30 << 20);
         memset(block, 1, 30 << 20);
