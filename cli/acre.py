@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "lib", "options", "stats", "bench", "test")
+COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "lib", "options", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -20,6 +20,18 @@ acre: a memory allocator for Linux, and the tools around it
                         512 KiB or so many BYTES (64K, 1M; 0: every block)
           -o FOLDER     write them to FOLDER and not to the current one
           --lib PATH    use this libacre.so and build nothing
+  ./acre ps [--json]
+        list the running processes that `acre run` has started, or that have the option control
+  ./acre top [-d SECONDS] [-n TIMES]
+        the same, again and again, on a full screen
+  ./acre stats PID [--text|--json|--openmetrics]
+        print a summary of the memory of a running process, or all statistics
+  ./acre ctl PID [NAME [VALUE]] [--json]
+        ask or tell a running process by the names of docs/ctl.md; without one: list them
+  ./acre purge PID [--json]
+        make a running process return unused memory to the system
+  ./acre why PID [--json]
+        explain the resident memory of a running process, and what could be done about it
   ./acre lib [-y]
         print the path of libacre.so, building it first if need be
   ./acre options [-y] [--json] [--lib PATH]

@@ -112,9 +112,8 @@ def add_acre(environment, path, options):
     before = environment.get(b"LD_PRELOAD")
     environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
     before = environment.get(b"ACRE_CONF")
-    words = ([before] if before else []) + [os.fsencode(word) for word in settings(options)]
-    if words:
-        environment[b"ACRE_CONF"] = b",".join(words)
+    words = [b"control:true"] + ([before] if before else []) + [os.fsencode(word) for word in settings(options)]
+    environment[b"ACRE_CONF"] = b",".join(words)
 
 
 def find(name, environment):

@@ -1,9 +1,10 @@
-"""acre stats: figures of the allocator. So far the size classes and what each of them wastes."""
+"""acre stats: figures of a running process, or the size classes and what each of them wastes."""
 
 import ctypes
 import json
 
 import library
+import live
 from ask import ask_library
 from say import fail, usage_error
 
@@ -80,12 +81,32 @@ def print_table(rows):
           f"at most {whole['worst_tail_waste']:.2%} of a run is tail")
 
 
+FORMATS = {"--json": "json", "--text": "text", "--openmetrics": "openmetrics"}
+
+
+def print_process(arguments):
+    pid, form = None, "summary"
+    for word in arguments:
+        if word in FORMATS:
+            form = FORMATS[word]
+        elif pid is None and not word.startswith("-"):
+            pid = live.number_of("stats", word)
+        else:
+            usage_error(f"stats: unknown argument '{word}'")
+    if pid is None:
+        usage_error("stats: say which: a process, or --classes")
+    with live.reported("stats"):
+        text = live.ask(pid, "stats", form)
+    print(text, end="")
+    return 0
+
+
 def main(arguments):
+    if "--classes" not in arguments:
+        return print_process(arguments)
     unknown = set(arguments) - {"--classes", "--json", "-y", "--yes"}
     if unknown:
         usage_error(f"stats: unknown argument '{sorted(unknown)[0]}'")
-    if "--classes" not in arguments:
-        usage_error("stats: say which: --classes")
     rows = size_classes(library.ensure("-y" in arguments or "--yes" in arguments))
     if not rows:
         fail("stats: the library reports no size class")

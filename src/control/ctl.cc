@@ -123,22 +123,6 @@ Place find_mib(const size_t* mib, size_t length) {
   return place;
 }
 
-size_t size_of(Type type) {
-  switch (type) {
-    case Type::kVoid: return 0;
-    case Type::kBool: return sizeof(bool);
-    case Type::kUnsigned: return sizeof(unsigned);
-    case Type::kU32: return sizeof(uint32_t);
-    case Type::kU64: return sizeof(uint64_t);
-    case Type::kSize: return sizeof(size_t);
-    case Type::kSsize: return sizeof(ssize_t);
-    case Type::kString: return sizeof(const char*);
-    case Type::kHooks: return sizeof(extent_hooks_t*);
-    case Type::kCounter: return sizeof(const uint64_t*);
-  }
-  return 0;
-}
-
 int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   Value value{};
   if (const int error = read(place.node, place.index[0], place.index[1], &value)) return error;
@@ -215,6 +199,33 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
 
 }  // namespace
 
+size_t size_of(Type type) {
+  switch (type) {
+    case Type::kVoid: return 0;
+    case Type::kBool: return sizeof(bool);
+    case Type::kUnsigned: return sizeof(unsigned);
+    case Type::kU32: return sizeof(uint32_t);
+    case Type::kU64: return sizeof(uint64_t);
+    case Type::kSize: return sizeof(size_t);
+    case Type::kSsize: return sizeof(ssize_t);
+    case Type::kString: return sizeof(const char*);
+    case Type::kHooks: return sizeof(extent_hooks_t*);
+    case Type::kCounter: return sizeof(const uint64_t*);
+  }
+  return 0;
+}
+
+const char* name_of(Type type) {
+  static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
+                                           "const char *", "extent_hooks_t *", "uint64_t *"};
+  return kTypes[static_cast<unsigned>(type)];
+}
+
+const Node* node_named(const char* name) {
+  const Place place = find_name(name, true);
+  return place.node == kNoNode ? nullptr : &node(place.node);
+}
+
 int by_name(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
   return access(find_name(name, true), oldp, oldlenp, newp, newlen);
 }
@@ -238,11 +249,9 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
 }
 
 bool node_info(unsigned index, NodeInfo* out) {
-  static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *", "extent_hooks_t *", "uint64_t *"};
   if (index >= kNodes) return false;
   const Node& what = node(index);
-  *out = {what.name, kTypes[static_cast<unsigned>(what.type)], what.kind == Kind::kValue, what.writable};
+  *out = {what.name, name_of(what.type), what.kind == Kind::kValue, what.writable};
   return true;
 }
 

@@ -165,6 +165,12 @@ struct Node {
 };
 const Node& node(unsigned index);
 
+// The node that a name means, numbers in the places of its `#`; null: there is none (ctl.cc).
+const Node* node_named(const char* name);
+
+size_t size_of(Type type);
+const char* name_of(Type type);  // as C writes it
+
 // Whether a number may stand in this node's name. at: 0 for its first, 1 for its second.
 bool is_valid_index(unsigned node, unsigned at, size_t index);
 inline constexpr unsigned kMostIndices = 2;

@@ -31,4 +31,7 @@ void print_text(const Report& report, const Omitted& omitted, Output& out);
 void print_json(const Report& report, const Omitted& omitted, Output& out);
 void print_openmetrics(const Report& report, Output& out);
 
+// A text of the user's as JSON has it, with the quotes.
+void add_json_text(Output& out, const char* text);
+
 }  // namespace acre

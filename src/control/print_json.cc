@@ -63,8 +63,27 @@ void add_arena(Output& out, const ArenaReport& report, const Omitted& omitted) {
   if (!omitted.large || !omitted.free_runs) add_lengths(out, report, omitted);
 }
 
-// A text of the user's.
-void add_string(Output& out, const char* text) {
+void add_general(Output& out) {
+  out.text().add(",\n\"page\":").decimal(kPageBytes).add(",\"options\":{");
+  for (unsigned i = 0; i < kOptionCount; ++i) {
+    Text& text = out.text().add(i == 0 ? "\"" : ",\"").add(kOptionTable[i].name).add("\":");
+    const char* name = option_value_name(i, option_value(i));
+    if (kOptionTable[i].type == OptionType::kPath) {
+      add_json_text(out, path_of(option_value(i)));
+    } else if (kOptionTable[i].type == OptionType::kChoice) {
+      text.add('"').add(name).add('"');
+    } else if (kOptionTable[i].type == OptionType::kBool) {
+      text.add(name);
+    } else {
+      text.signed_decimal(option_value(i));
+    }
+  }
+  out.text().add('}');
+}
+
+}  // namespace
+
+void add_json_text(Output& out, const char* text) {
   constexpr char kDigits[] = "0123456789abcdef";
   out.text().add('"');
   for (; *text != '\0'; ++text) {
@@ -78,26 +97,6 @@ void add_string(Output& out, const char* text) {
   }
   out.text().add('"');
 }
-
-void add_general(Output& out) {
-  out.text().add(",\n\"page\":").decimal(kPageBytes).add(",\"options\":{");
-  for (unsigned i = 0; i < kOptionCount; ++i) {
-    Text& text = out.text().add(i == 0 ? "\"" : ",\"").add(kOptionTable[i].name).add("\":");
-    const char* name = option_value_name(i, option_value(i));
-    if (kOptionTable[i].type == OptionType::kPath) {
-      add_string(out, path_of(option_value(i)));
-    } else if (kOptionTable[i].type == OptionType::kChoice) {
-      text.add('"').add(name).add('"');
-    } else if (kOptionTable[i].type == OptionType::kBool) {
-      text.add(name);
-    } else {
-      text.signed_decimal(option_value(i));
-    }
-  }
-  out.text().add('}');
-}
-
-}  // namespace
 
 void print_json(const Report& report, const Omitted& omitted, Output& out) {
   out.text().add("{\"acre\":{\"version\":\"" ACRE_VERSION "\",\"pid\":").decimal(static_cast<uint64_t>(getpid()));

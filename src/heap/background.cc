@@ -1,5 +1,7 @@
 #include "heap/background.h"
 
+#include "heap/attendant.h"
+#include "heap/fill.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
@@ -76,6 +78,31 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   empty_heap(heap);  // whoever ticks relies on it that no private list has grown
 }
 
+void on_tick(Heap& heap, uint64_t now_ms) {
+  const State state = g_state.load(std::memory_order_relaxed);
+  if (state != State::kRunning) return start(heap, now_ms, state);
+  doorbell::ring();
+}
+
+// One that was started without a heap, and may have ended since.
+constinit std::atomic<bool> g_to_join{false};
+constinit unsigned long g_thread = 0;
+
+void join_if_any() {
+  if (g_to_join.exchange(false)) os::join_thread(g_thread);
+}
+
+// For a thread without a heap, as the one that answers at the socket: what the C library allocates is from one that such
+// threads share. The thread gets that one's descriptors and not the program's, and so may not be the process's last.
+ACRE_COLD void start_without_heap() {
+  State state = g_state.load();
+  if (state == State::kRunning || !g_state.compare_exchange_strong(state, State::kRunning)) return;
+  join_if_any();
+  const bool started = os::start_thread(live, &g_thread);
+  g_to_join.store(started);
+  if (!started) g_state.store(State::kRefused);
+}
+
 }  // namespace
 
 State state() { return g_state.load(std::memory_order_relaxed); }
@@ -103,22 +130,38 @@ bool follow_option() {
   }
   Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any();
   g_retry_at_ms.store(0, std::memory_order_relaxed);
-  if (heap != nullptr) on_tick(*heap, os::now_ms());
+  attendant::g_nobody.store(false);
+  if (heap != nullptr) {
+    on_tick(*heap, os::now_ms());
+  } else if (!fill::is_on() && g_loaded.load(std::memory_order_relaxed)) {
+    start_without_heap();
+  }
   if (state() != State::kRefused) return true;
   set_option(index_of(Option::background_thread), 0, OptionSource::kRunTime);
   return false;
 }
 
-void on_tick(Heap& heap, uint64_t now_ms) {
-  const State state = g_state.load(std::memory_order_relaxed);
-  if (state != State::kRunning) return start(heap, now_ms, state);
-  doorbell::ring();
+static bool somebody_listens() {
+  return relaxed_load(options().background_thread) || attendant::g_on_tick.load() != nullptr;
 }
 
-void on_last_thread() { doorbell::wake(); }
+ACRE_COLD void tell_of_tick(Heap& heap, uint64_t now_ms) {
+  if (relaxed_load(options().background_thread)) on_tick(heap, now_ms);
+  if (const auto call = attendant::g_on_tick.load()) call(heap);
+  if (somebody_listens()) return;
+  attendant::g_nobody.store(true);
+  if (somebody_listens()) attendant::g_nobody.store(false);  // since just now
+}
+
+void on_last_thread() {
+  doorbell::wake();
+  join_if_any();
+  if (const auto call = attendant::g_on_last_thread.load(std::memory_order_relaxed)) call();
+}
 
 void after_fork_in_child() {
   g_state.store(State::kNone);
+  g_to_join.store(false);
   doorbell::close();
 }
 

@@ -29,8 +29,9 @@ void set_most_threads(unsigned most);
 // system gave no thread, and the option is off again.
 bool follow_option();
 
-// At the end of a tick, with no lock held: makes the thread or rings for it. Call it if the option is on.
-void on_tick(Heap& heap, uint64_t now_ms);
+// At the end of a tick, with no lock held: makes the thread or rings for it, if the option is on, and tells others who
+// want to know (attendant.h).
+void tell_of_tick(Heap& heap, uint64_t now_ms);
 
 // The last thread with a heap is gone.
 void on_last_thread();

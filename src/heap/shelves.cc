@@ -1,3 +1,4 @@
+#include "heap/attendant.h"
 #include "heap/background.h"
 #include "heap/free.h"
 #include "heap/idle.h"
@@ -250,7 +251,7 @@ void tick_slow(Heap& heap) {
   if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
-  if (ACRE_UNLIKELY(relaxed_load(options().background_thread))) background::on_tick(heap, now);
+  if (ACRE_UNLIKELY(!attendant::g_nobody.load(std::memory_order_relaxed))) background::tell_of_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {

@@ -17,30 +17,41 @@ namespace {
 // Enough for handlers that run at exit, if this is the last thread of the process. Not all of it is touched.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
-int create_detached(void* (*body)(void*), size_t stack_bytes) {
+// thread: null for a detached one.
+int create(void* (*body)(void*), size_t stack_bytes, pthread_t* thread) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error != 0) return error;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (thread == nullptr) pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_t thread;
-  error = pthread_create(&thread, &attributes, body, nullptr);
+  pthread_t made;
+  error = pthread_create(&made, &attributes, body, nullptr);
   pthread_attr_destroy(&attributes);
+  if (error == 0 && thread != nullptr) *thread = made;
   return error;
 }
 
 }  // namespace
 
-bool start_thread(void* (*body)(void*)) {
+bool start_thread(void* (*body)(void*)) { return start_thread(body, nullptr); }
+
+bool start_thread(void* (*body)(void*), unsigned long* thread) {
+  static_assert(sizeof(pthread_t) == sizeof *thread);
   const int saved_errno = errno;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
-  int error = create_detached(body, kStackBytes);
-  if (error == EINVAL) error = create_detached(body, 0);  // the program's static TLS needs more room
+  int error = create(body, kStackBytes, thread);
+  if (error == EINVAL) error = create(body, 0, thread);  // the program's static TLS needs more room
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = saved_errno;
   return error == 0;
+}
+
+void join_thread(unsigned long thread) {
+  const int saved_errno = errno;
+  pthread_join(thread, nullptr);
+  errno = saved_errno;
 }
 
 void name_this_thread(const char* name) { raw_syscall(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(name)); }

@@ -175,6 +175,12 @@ bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offse
 // False when the system refuses.
 bool start_thread(void* (*body)(void*));
 
+// The same, to be waited for: join_thread() is called once with what *thread is then, by a thread that may wait. So the
+// last thread of a program can see to it that it is the process's last, too, and that the C library's work at exit is
+// done with the program's descriptors.
+bool start_thread(void* (*body)(void*), unsigned long* thread);
+void join_thread(unsigned long thread);
+
 void name_this_thread(const char* name);  // at most 15 characters
 
 // Sleeps while the word has this value, until wake(), at most so many milliseconds (without end from 2^31 seconds

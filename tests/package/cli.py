@@ -71,12 +71,13 @@ def check_environment(checks, acre):
     seen = acre("run", "--", "env", environment={"PATH": os.environ["PATH"]}).stdout.splitlines()
     # The shell that starts ./acre may add PWD, SHLVL and _, as for any script.
     names = {line.partition("=")[0] for line in seen} - {"PWD", "OLDPWD", "SHLVL", "_"}
-    checks.that(names == {"PATH", "LD_PRELOAD"}, "the environment gains LD_PRELOAD and nothing else", names)
+    checks.that(names == {"PATH", "LD_PRELOAD", "ACRE_CONF"},
+                "the environment gains LD_PRELOAD and ACRE_CONF, and nothing else", names)
     both = acre("run", "--", "printenv", "LD_PRELOAD", environment=dict(acre.environment, LD_PRELOAD="libdl.so.2"))
     checks.that(both.stdout.endswith("libacre.so:libdl.so.2\n"), "an LD_PRELOAD that was there is kept", both)
     both = acre("run", "--stats", "--", "printenv", "ACRE_CONF",
                 environment=dict(acre.environment, ACRE_CONF="stats_print:false"))
-    checks.that(both.stdout == "stats_print:false,stats_print:true\n", "an ACRE_CONF that was there is kept", both)
+    checks.that(both.stdout == "control:true,stats_print:false,stats_print:true\n", "an ACRE_CONF that was there is kept", both)
     for way, disposition in (("default", signal.SIG_DFL), ("ignored", signal.SIG_IGN)):
         def before():
             signal.signal(signal.SIGPIPE, disposition)
@@ -92,7 +93,7 @@ def check_stats(checks, acre):
     checks.that(any(line.startswith("acre") for line in ended.stderr.splitlines()) and not ended.stdout,
                 "acre run --stats prints a summary to stderr", ended)
     both = acre("run", "--stats=text", "--", "printenv", "ACRE_CONF")
-    checks.that(both.stdout == "stats_print:true,stats_format:text\n" and "\nall arenas\n" in both.stderr,
+    checks.that(both.stdout == "control:true,stats_print:true,stats_format:text\n" and "\nall arenas\n" in both.stderr,
                 "acre run --stats=text prints all statistics", both)
     ended = acre("run", "--stats=json", "--", "true")
     try:

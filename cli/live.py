@@ -1,0 +1,263 @@
+"""Running processes on acre, asked at their control sockets (docs/live.md)."""
+
+import contextlib
+import errno
+import json
+import os
+import pwd
+import socket
+import stat
+import struct
+import time
+
+from say import fail
+
+PATIENCE_S = 15     # more than the process gives a client
+GLANCE_S = 3        # where one of many does not answer
+START_S = 2         # in which a process that has just begun makes its socket
+REPLY_END = b"\0"
+
+
+class LiveError(Exception):
+    """One line that says why a process cannot be asked, or what it said."""
+
+
+# --- What /proc says --------------------------------------------------------------------------------------------
+
+class Process:
+    """May raise LiveError: there is no such process."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as lines:
+                fields = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
+        except (OSError, ValueError):
+            raise LiveError(f"there is no process {pid}") from None
+        if fields.get("Tgid", str(pid)) != str(pid):
+            raise LiveError(f"{pid} is a thread of process {fields['Tgid']}, and no process")
+        if fields.get("State", "").startswith(("Z", "X")):
+            raise LiveError(f"process {pid} has ended")
+        self.name = fields["Name"]
+        self.stopped = fields.get("State", "").startswith(("T", "t"))
+        self.users = [int(number) for number in fields["Uid"].split()]
+        self.user = self.users[1]
+        # Its number as it sees it, in a container.
+        self.own_pid = int(fields.get("NSpid", str(pid)).split()[-1])
+
+    def __str__(self):
+        return f"process {self.pid} ({self.name})"
+
+    def read(self, name):
+        try:
+            with open(f"/proc/{self.pid}/{name}", "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
+
+    def command(self):
+        words = self.read("cmdline").rstrip(b"\0").split(b"\0")
+        return " ".join(word.decode(errors="replace") for word in words) or f"[{self.name}]"
+
+    def environment(self, name):
+        for entry in self.read("environ").split(b"\0"):
+            if entry.startswith(name.encode() + b"="):
+                return os.fsdecode(entry.split(b"=", 1)[1])
+        return None
+
+    def folders(self):
+        """Where its socket may be."""
+        runtime = self.environment("XDG_RUNTIME_DIR")
+        if runtime and runtime.startswith("/"):
+            yield f"{runtime}/acre"
+        for user in dict.fromkeys([self.user, *self.users]):
+            yield f"/tmp/acre-{user}"
+
+    def socket_paths(self):
+        for folder in self.folders():
+            yield f"{folder}/{self.own_pid}.sock"
+            yield f"/proc/{self.pid}/root{folder}/{self.own_pid}.sock"  # as a container sees it
+
+    def is_mine(self):
+        return os.geteuid() in (0, self.user)
+
+    def has_library(self):
+        return b"libacre" in self.read("maps")
+
+    def age_s(self):
+        began = int(self.read("stat").rpartition(b")")[2].split()[19] or 0) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - began
+
+    def may_get_socket(self):
+        """It has been told to make one; a static program shows nothing else of acre."""
+        if "control:true" not in (self.environment("ACRE_CONF") or ""):
+            return False
+        return self.has_library() or self.age_s() < START_S
+
+
+def user_name(number):
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+# --- Asking -----------------------------------------------------------------------------------------------------
+
+def open_socket(process, patience_s):
+    """Connected to this very process; None: it has no socket."""
+    for path in process.socket_paths():
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.settimeout(patience_s)
+        try:
+            connect(client, path, patience_s)
+            pid, _, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            if pid == process.pid:
+                return client
+        except OSError:
+            pass
+        client.close()
+    return None
+
+
+def connect(client, path, patience_s):
+    """Waits for its turn where many clients do."""
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            return client.connect(path)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def why_no_socket(process):
+    if not process.is_mine():
+        return (f"{process} belongs to {user_name(process.user)}: only that user and root may ask it")
+    if process.has_library() and process.may_get_socket():
+        return (f"{process} has the option control, but no socket: {list(process.folders())[-1]} may be another user's, or "
+                "the system refused a thread, or is older than Linux 5.9")
+    if process.has_library():
+        return (f"{process} runs on acre, but answers at no socket: it was started without the option control, "
+                "which `acre run` sets")
+    return f"{process} does not run on acre, or was started without the option control, which `acre run` sets"
+
+
+def ask(pid, *words, patience_s=None):
+    """The body of the answer. May raise LiveError."""
+    process = Process(pid)
+    patience_s = patience_s or PATIENCE_S
+    end = time.monotonic() + START_S
+    client = open_socket(process, patience_s)
+    while client is None and process.is_mine() and process.may_get_socket() and time.monotonic() < end:
+        time.sleep(0.02)
+        process = Process(pid)
+        client = open_socket(process, patience_s)
+    if client is None:
+        raise LiveError(why_no_socket(process))
+    with client:
+        return exchange(client, process, words)
+
+
+def exchange(client, process, words):
+    answer = b""
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it has refused before it was asked
+            client.sendall(" ".join(words).encode("utf-8", "surrogateescape") + b"\n")
+        while not answer.endswith(REPLY_END):
+            part = client.recv(1 << 16)
+            if not part:
+                raise LiveError(f"{process} ended its answer too early")
+            answer += part
+    except TimeoutError:
+        state = ", which is stopped," if process.stopped else ""
+        raise LiveError(f"{process}{state} does not answer") from None
+    except OSError as error:
+        if error.errno in (errno.ECONNRESET, errno.EPIPE) and not os.path.exists(f"/proc/{process.pid}"):
+            raise LiveError(f"{process} has ended") from None
+        raise LiveError(f"{process} does not answer: {error.strerror}") from None
+    status, _, body = answer[:-1].decode("utf-8", "replace").partition("\n")
+    if status == "ok":
+        return body
+    raise LiveError(status.removeprefix("error: "))
+
+
+def ask_json(pid, *words, patience_s=None):
+    text = ask(pid, *words, patience_s=patience_s)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise LiveError(f"process {pid} said what this version of acre does not understand: {text[:80]!r}") from None
+
+
+def statistics(pid, letters="", patience_s=None):
+    return ask_json(pid, "stats", "json", *([letters] if letters else []), patience_s=patience_s)["acre"]
+
+
+FIGURES_ALONE = "gmablxe"  # the letters that leave the process's own figures
+
+
+# --- All of them ------------------------------------------------------------------------------------------------
+
+def everyone():
+    """(process, its figures) of each that answers, none that is stopped; root sees those of all users."""
+    remove_dead_sockets()
+    for name in sorted(filter(str.isdecimal, os.listdir("/proc")), key=int):
+        with contextlib.suppress(LiveError):
+            process = Process(int(name))
+            if process.is_mine() and not process.stopped and any(map(is_socket, process.socket_paths())):
+                yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
+
+
+def is_socket(path):
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def own_folders():
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    for folder in ([f"{runtime}/acre"] if runtime else []) + [f"/tmp/acre-{os.geteuid()}"]:
+        with contextlib.suppress(OSError):
+            if os.lstat(folder).st_uid == os.geteuid() and not os.path.islink(folder):
+                yield folder
+
+
+def remove_dead_sockets():
+    """A process that was killed leaves its socket behind. One that lives has listened before its socket got its name."""
+    for folder in own_folders():
+        for name in os.listdir(folder):
+            path = f"{folder}/{name}"
+            if not name.endswith(".sock") or not is_socket(path):
+                continue
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, contextlib.suppress(OSError):
+                client.setblocking(False)
+                if client.connect_ex(path) == errno.ECONNREFUSED:
+                    os.unlink(path)
+
+
+# --- For the commands -------------------------------------------------------------------------------------------
+
+def number_of(command, word):
+    if not word.isdecimal() or int(word) == 0:
+        fail(f"{command}: '{word}' is no process number", 2)
+    return int(word)
+
+
+@contextlib.contextmanager
+def reported(command):
+    """Ends the command with one line."""
+    try:
+        yield
+    except LiveError as error:
+        fail(f"{command}: {error}")
+
+
+def human(count):
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1024:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"

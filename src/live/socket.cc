@@ -1,0 +1,223 @@
+#include "live/socket.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "heap/attendant.h"
+#include "heap/pressure.h"
+#include "live/verbs.h"
+#include "os/socket.h"
+#include "tables/options.h"
+
+namespace acre::live {
+
+namespace {
+
+constexpr uint64_t kRequestMs = 1000;    // for a client to say what it wants
+constexpr uint64_t kReplyMs = 10000;     // for it to take the answer
+constexpr uint64_t kLookMs = 10000;      // between two looks whether the socket still has its name
+constexpr uint64_t kRetryMs = 10000;     // after the system refused a thread
+constexpr unsigned kMostFailures = 30;   // looks without a socket
+
+enum class State : uint32_t {
+  kNone,
+  kRunning,  // or it has given up, and waits to be joined
+  kEnding,
+  kRefused,  // the system gave no thread
+};
+constinit std::atomic<State> g_state{State::kNone};
+constinit std::atomic<uint32_t> g_ends{0};  // the thread is to end
+constinit std::atomic<uint64_t> g_retry_at_ms{0};
+constinit unsigned long g_thread = 0;
+
+// Where folders for sockets may be: the environment's, if it says so, and the one that there always is.
+constexpr size_t kMostFolder = 80;
+constinit char g_runtime_folder[kMostFolder] = "";
+
+// Written by the thread before g_named says so.
+constinit char g_path[os::kMostSocketPath] = "";
+constinit std::atomic<int> g_named{0};  // the process that the path is of
+
+bool wants_end() { return g_ends.load(std::memory_order_relaxed) != 0; }
+
+// --- The socket ---------------------------------------------------------------------------------------------------
+
+class Door {
+ public:
+  ~Door() {
+    if (socket_ >= 0) os::close_file(static_cast<int>(socket_));
+  }
+
+  // Sees to it that there is a socket under its name. False: there is none.
+  bool keep_open() {
+    if (socket_ >= 0 && os::identify_path(g_path) == file_) return true;
+    if (!open_in(g_runtime_folder, "/acre") && !open_in_tmp()) return socket_ >= 0;  // the old one has other names
+    return true;
+  }
+
+  int socket() const { return static_cast<int>(socket_); }
+
+ private:
+  bool open_in_tmp() {
+    Line<32> name;
+    name.add("/acre-").decimal(os::user());
+    return open_in("/tmp", name.c_str());
+  }
+
+  bool open_in(const char* above, const char* name) {
+    if (*above == '\0') return false;
+    Line<kMostFolder + 32> folder;
+    folder.add(above).add(name);
+    if (!os::make_own_folder(folder.c_str())) return false;
+    const int process = getpid();
+    Line<os::kMostSocketPath> path, at_first;
+    path.add(folder.c_str()).add('/').decimal(static_cast<uint64_t>(process)).add(".sock");
+    at_first.add(folder.c_str()).add("/.").decimal(static_cast<uint64_t>(process));
+    const long made = os::listen_at(path.c_str(), at_first.c_str());
+    if (made < 0) return false;
+    if (socket_ >= 0) os::close_file(static_cast<int>(socket_));
+    socket_ = made;
+    g_named.store(0);
+    strcpy(g_path, path.c_str());
+    file_ = os::identify_path(g_path);
+    g_named.store(process);
+    return true;
+  }
+
+  long socket_ = -1;
+  os::FileIdentity file_;
+};
+
+// --- Clients ------------------------------------------------------------------------------------------------------
+
+bool may_ask(int client) {
+  const uint32_t peer = os::user_of_peer(client);
+  return peer == os::user() || peer == 0;
+}
+
+// False: no whole line came in time.
+bool read_request(int client, RequestLine& line, Reply& reply) {
+  const uint64_t end_ms = os::now_ms() + kRequestMs;
+  for (uint64_t now; (now = os::now_ms()) < end_ms && !wants_end();) {
+    char part[256];
+    if (!os::wait_for(client, os::Direction::kRead, end_ms - now)) continue;
+    const long got = os::receive(client, part, sizeof part);
+    if (got == -EAGAIN || got == -EINTR) continue;
+    if (got <= 0) return false;
+    switch (line.add(part, static_cast<size_t>(got))) {
+      case RequestLine::State::kMore: break;
+      case RequestLine::State::kWhole: return true;
+      case RequestLine::State::kTooLong: reply.refuse("a request is a line of at most 2047 bytes"); return false;
+    }
+  }
+  reply.refuse("no whole line came within a second");
+  return false;
+}
+static_assert(kMostRequest == 2048);
+
+void serve(int client) {
+  Reply reply(client, os::now_ms() + kRequestMs + kReplyMs);
+  RequestLine line;
+  if (!may_ask(client)) {
+    reply.refuse("only the user of this process and root may ask it");
+  } else if (read_request(client, line, reply)) {
+    answer(line.text(), reply);
+  }
+  os::close_file(client);
+}
+
+void* attend(void*) {
+  t_heap = const_cast<HotHeap*>(&kGoneHeap);  // what the C library allocates here is from heaps that threads share
+  os::name_this_thread("acre-control");
+  Door door;
+  for (unsigned failures = os::leave_descriptors() ? 0 : kMostFailures; failures < kMostFailures && !wants_end();) {
+    if (!door.keep_open()) {
+      ++failures;
+      os::wait_while(g_ends, 0, kLookMs);
+      continue;
+    }
+    failures = 0;
+    if (!os::wait_for(door.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
+    const long client = os::accept_client(door.socket());
+    if (client >= 0) serve(static_cast<int>(client));
+  }
+  if (g_named.exchange(0) == getpid()) os::remove_file(g_path);
+  return nullptr;
+}
+
+// --- The thread ---------------------------------------------------------------------------------------------------
+
+void start_thread();
+
+// In the child of a fork, and where a thread was refused.
+void on_tick(Heap& heap) {
+  if (Mutex::this_thread_forks() || os::now_ms() < g_retry_at_ms.load(std::memory_order_relaxed)) return;
+  start_thread();
+  if (&heap == heap_if_any()) empty_heap(heap);  // the C library has allocated in it
+}
+
+// Nobody but this thread has a heap. It lives on until that one is gone: so that the C library's work at exit, if this
+// is the end, is done in the thread that has the program's descriptors.
+void on_last_thread() {
+  State state = State::kRunning;
+  if (!g_state.compare_exchange_strong(state, State::kEnding)) return;
+  g_ends.store(1);
+  os::wake(g_ends);
+  if (g_named.load() != 0) os::ring_at(g_path);
+  os::join_thread(g_thread);
+  g_ends.store(0);
+  g_state.store(State::kNone);
+  attendant::tell_of_ticks(on_tick);
+}
+
+void start_thread() {
+  State state = g_state.load();
+  if (state == State::kRunning || state == State::kEnding) return;
+  if (!g_state.compare_exchange_strong(state, State::kEnding)) return;  // until the thread's number is known
+  attendant::g_on_tick.store(nullptr);
+  if (os::start_thread(attend, &g_thread)) return g_state.store(State::kRunning);
+  g_retry_at_ms.store(os::now_ms() + kRetryMs, std::memory_order_relaxed);
+  attendant::tell_of_ticks(on_tick);
+  g_state.store(State::kRefused);
+}
+
+// The child's next event at the slow door is a tick, so that it can be asked soon.
+void after_fork_in_child() {
+  g_state.store(State::kNone);
+  g_ends.store(0);
+  g_named.store(0);
+  g_retry_at_ms.store(0);
+  attendant::tell_of_ticks(on_tick);
+  if (Heap* heap = heap_if_any()) pressure::hurry(*heap);
+}
+
+// Of the environment as it is at the start. That of a program with more rights than its user is not trusted.
+void find_runtime_folder() {
+  for (char** at = environ; at != nullptr && *at != nullptr && getauxval(AT_SECURE) == 0; ++at) {
+    constexpr char kName[] = "XDG_RUNTIME_DIR=/";
+    if (strncmp(*at, kName, sizeof kName - 1) != 0) continue;
+    const char* path = *at + sizeof kName - 2;
+    if (strlen(path) < kMostFolder && os::is_own_folder(path)) strcpy(g_runtime_folder, path);
+    return;
+  }
+}
+
+}  // namespace
+
+void start() {
+  find_runtime_folder();
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  attendant::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);
+  start_thread();
+}
+
+void end() {
+  g_ends.store(1);  // it shall not be made anew
+  if (g_named.exchange(0) == getpid()) os::remove_file(g_path);
+}
+
+}  // namespace acre::live

@@ -1,0 +1,93 @@
+#include "live/value.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "control/print.h"
+
+namespace acre::live {
+
+namespace {
+
+// The power of 1024 that a number may end in.
+unsigned suffix_power(const char* text) {
+  constexpr char kLetters[] = "KMGTkmgt";
+  const char* found = *text == '\0' || text[1] != '\0' ? nullptr : strchr(kLetters, *text);
+  return found == nullptr ? 0 : static_cast<unsigned>(found - kLetters) % 4 + 1;
+}
+
+bool read_number(const char* text, bool* negative, uint64_t* value) {
+  *negative = *text == '-';
+  if (*negative) ++text;
+  if (*text < '0' || *text > '9') return false;
+  uint64_t n = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    if (__builtin_mul_overflow(n, 10u, &n) || __builtin_add_overflow(n, static_cast<uint64_t>(*text - '0'), &n)) return false;
+  }
+  const unsigned power = suffix_power(text);
+  if (*text != '\0' && power == 0) return false;
+  *value = n;
+  return !__builtin_mul_overflow(n, uint64_t{1} << (10 * power), value);
+}
+
+const char* read_unsigned(const char* text, uint64_t most, uint64_t* value) {
+  bool negative;
+  if (!read_number(text, &negative, value) || negative || *value > most) {
+    return most == UINT_MAX ? "a number from 0 to 4294967295" : "a number from 0 on, in 64 bits";
+  }
+  return nullptr;
+}
+
+const char* read_signed(const char* text, ssize_t* value) {
+  bool negative;
+  uint64_t size;
+  if (!read_number(text, &negative, &size) || size > uint64_t{INT64_MAX}) return "a number in 63 bits";
+  *value = negative ? -static_cast<ssize_t>(size) : static_cast<ssize_t>(size);
+  return nullptr;
+}
+
+const char* read_bool(const char* text, bool* value) {
+  *value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+  return *value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 ? nullptr : "true or false";
+}
+
+}  // namespace
+
+const char* read_value(ctl::Type type, const char* text, ctl::Value* value) {
+  uint64_t number = 0;
+  const char* expected = nullptr;
+  switch (type) {
+    case ctl::Type::kBool: return read_bool(text, &value->of_bool);
+    case ctl::Type::kSsize: return read_signed(text, &value->of_ssize);
+    case ctl::Type::kString: value->of_string = text; return nullptr;
+    case ctl::Type::kUnsigned:
+      expected = read_unsigned(text, UINT_MAX, &number);
+      value->of_unsigned = static_cast<unsigned>(number);
+      return expected;
+    case ctl::Type::kU32:
+      expected = read_unsigned(text, UINT_MAX, &number);
+      value->of_u32 = static_cast<uint32_t>(number);
+      return expected;
+    case ctl::Type::kU64: return read_unsigned(text, UINT64_MAX, &value->of_u64);
+    case ctl::Type::kSize:
+      expected = read_unsigned(text, UINT64_MAX, &number);
+      value->of_size = number;
+      return expected;
+    default: return "something that only the program has";
+  }
+}
+
+void write_value(Output& out, ctl::Type type, const ctl::Value& value) {
+  switch (type) {
+    case ctl::Type::kBool: out.text().add(value.of_bool ? "true" : "false"); return;
+    case ctl::Type::kUnsigned: out.text().decimal(value.of_unsigned); return;
+    case ctl::Type::kU32: out.text().decimal(value.of_u32); return;
+    case ctl::Type::kU64: out.text().decimal(value.of_u64); return;
+    case ctl::Type::kSize: out.text().decimal(value.of_size); return;
+    case ctl::Type::kSsize: out.text().signed_decimal(value.of_ssize); return;
+    case ctl::Type::kString: add_json_text(out, value.of_string == nullptr ? "" : value.of_string); return;
+    default: out.text().add("null"); return;
+  }
+}
+
+}  // namespace acre::live

@@ -1,0 +1,123 @@
+#include "live/verbs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "acre/acre.h"
+#include "control/census.h"
+#include "control/print.h"
+#include "heap/explicit.h"
+#include "os/socket.h"
+#include "tables/options.h"
+#include "tables/size_class.h"
+
+namespace acre::live {
+
+namespace {
+
+constexpr size_t kMostMessage = 300;
+
+bool takes_no_more(const char* rest, Reply& reply) {
+  if (*rest != '\0') reply.refuse("there is more in this request than the verb takes; `info` shows its form");
+  return *rest == '\0';
+}
+
+// 0 … 3; -1: there is no such form.
+int form_of(const char* name) {
+  if (*name == '\0') return static_cast<int>(StatsFormat::kSummary);
+  for (int i = 0;; ++i) {
+    const char* known = option_value_name(index_of(Option::stats_format), i);
+    if (*known == '\0') return -1;
+    if (strcmp(known, name) == 0) return i;
+  }
+}
+
+size_t dirty_bytes() {
+  size_t pages = arenas::dirty_pages();
+  return pages * kPageBytes;
+}
+
+// Runs that lie side by side are one region.
+struct Regions {
+  Output& out;
+  const char* before = "";
+  Address start = 0;
+  Address end = 0;
+
+  void put() {
+    if (start == end) return;
+    out.text().add(before).add('[').decimal(start).add(',').decimal(end).add(']');
+    before = ",\n";
+  }
+};
+
+void add_run(void* opaque, uintptr_t start, size_t bytes, census::Kind, double) {
+  Regions& regions = *static_cast<Regions*>(opaque);
+  if (start != regions.end) {
+    regions.put();
+    regions.start = start;
+  }
+  regions.end = start + bytes;
+}
+
+}  // namespace
+
+void answer_info(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  Output out(Reply::write, &reply);
+  out.text().add("{\"acre\":\"" ACRE_VERSION "\",\"protocol\":").decimal(kProtocol);
+  out.text().add(",\"pid\":").decimal(static_cast<uint64_t>(getpid())).add(",\"user\":").decimal(os::user());
+  out.text().add(",\n\"verbs\":[");
+  const char* before = "\n";
+#define ACRE_X(name, form, help)                                                                               \
+  out.text().add(before).add("{\"verb\":\"" #name "\",\"form\":\"" form "\",\"help\":\"" help "\"}");          \
+  before = ",\n";
+  ACRE_VERBS(ACRE_X)
+#undef ACRE_X
+  out.text().add("],\n\"class_sizes\":");
+  for (SizeClass c = 0; c < kSmallClasses; ++c) out.text().add(c == 0 ? '[' : ',').decimal(size_of_class(c));
+  out.text().add("]}\n");
+}
+
+void answer_stats(const Request& request, Reply& reply) {
+  const int form = form_of(request.name);
+  if (form < 0) return reply.refuse("statistics are summary, text, json or openmetrics");
+  StatsFormat format = static_cast<StatsFormat>(form);
+  StatsFormat unused = format;
+  const Omitted omitted = read_letters(request.value, &unused);
+  if (print_statistics(format, omitted, Reply::write, &reply) != 0) reply.refuse("memory for statistics was refused");
+}
+
+void answer_purge(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  const uint64_t returned = arenas::purge_all(0) * kPageBytes;
+  Output out(Reply::write, &reply);
+  out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(dirty_bytes()).add("}\n");
+}
+
+void answer_regions(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  Output out(Reply::write, &reply);
+  out.text().add("{\"regions\":[");
+  Regions regions{out};
+  census::ranges(add_run, &regions);
+  regions.put();
+  out.text().add("]}\n");
+}
+
+void answer(char* line, Reply& reply) {
+  Request request;
+  if (const char* wrong = parse(line, &request)) return reply.refuse(wrong);
+#define ACRE_X(name, form, help)                \
+  if (strcmp(request.verb, #name) == 0) {       \
+    answer_##name(request, reply);              \
+    return reply.finish();                      \
+  }
+  ACRE_VERBS(ACRE_X)
+#undef ACRE_X
+  Line<kMostMessage> message;
+  reply.refuse(message.add("there is no verb '").add(request.verb).add("'; `info` names them").c_str());
+}
+
+}  // namespace acre::live

@@ -1,0 +1,150 @@
+// A program that is asked while it runs. Its first argument says what it does; a line on stdout says when it does.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+
+static void on_term(int number) { (void)number; stop = 1; }
+
+static void tell(const char *what) {
+    char line[64];
+    const int size = snprintf(line, sizeof line, "%s %d\n", what, (int)getpid());
+    if (write(1, line, (size_t)size) != size) _exit(4);
+}
+
+static void idle(void) {
+    while (!stop) usleep(20000);
+}
+
+static void allocate_a_little(void) {
+    for (size_t size = 1; size < 20000; size = size * 5 / 4 + 1) free(malloc(size));
+}
+
+// Blocks that keep what was written into them, whoever asks meanwhile.
+static void *work(void *argument) {
+    enum { kBlocks = 2000 };
+    unsigned char *blocks[kBlocks] = {0};
+    size_t sizes[kBlocks] = {0};
+    unsigned long random = (unsigned long)argument + 1;
+    while (!stop) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const size_t at = (random >> 33) % kBlocks, size = 1 + (random >> 43) % 5000;
+        for (size_t i = 0; i < sizes[at]; i += 97) {
+            if (blocks[at][i] != (unsigned char)(at + sizes[at])) abort();
+        }
+        free(blocks[at]);
+        blocks[at] = malloc(size);
+        sizes[at] = size;
+        memset(blocks[at], (int)(unsigned char)(at + size), size);
+    }
+    return NULL;
+}
+
+static void start_work(int threads) {
+    for (long i = 0; i < threads; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, (void *)i) != 0) abort();
+        pthread_detach(thread);
+    }
+}
+
+// No descriptor that the program opens is another than it would be without acre, and none of them is lost.
+static void open_files(void) {
+    tell("ready");
+    while (!stop) {
+        const int first = open("/dev/null", O_RDONLY), second = open("/dev/null", O_RDONLY);
+        if (second != first + 1) abort();
+        if (close(first) != 0 || close(second) != 0) abort();
+    }
+}
+
+static void *end_late(void *argument) {
+    free(malloc(100));
+    usleep(300000);
+    return argument;
+}
+
+int main(int count, char **arguments) {
+    const char *what = count > 1 ? arguments[1] : "idle";
+    signal(SIGTERM, on_term);
+    if (strcmp(what, "idle") == 0) {
+        tell("ready");
+        idle();
+    } else if (strcmp(what, "work") == 0) {
+        start_work(2);
+        tell("ready");
+        idle();
+    } else if (strcmp(what, "work_alone") == 0) {
+        tell("ready");
+        work(NULL);
+    } else if (strcmp(what, "dirty") == 0) {
+        char *block = malloc(30 << 20);
+        memset(block, 1, 30 << 20);
+        free(block);
+        tell("ready");
+        idle();
+    } else if (strcmp(what, "nearly_empty") == 0) {
+        static char *blocks[200000];
+        for (int i = 0; i < 200000; i++) blocks[i] = memset(malloc(200), 1, 200);
+        for (int i = 0; i < 200000; i++) {
+            if (i % 100 != 0) free(blocks[i]);
+        }
+        tell("ready");
+        idle();
+    } else if (strcmp(what, "fork") == 0) {
+        const pid_t child = fork();
+        allocate_a_little();
+        tell(child == 0 ? "child" : "parent");
+        idle();
+        if (child != 0) {
+            kill(child, SIGTERM);
+            waitpid(child, NULL, 0);
+        }
+    } else if (strcmp(what, "forks") == 0) {
+        start_work(1);
+        tell("ready");
+        while (!stop) {
+            const pid_t child = fork();
+            if (child == 0) {
+                allocate_a_little();
+                _exit(0);
+            }
+            int status = 1;
+            while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
+            if (status != 0) abort();
+        }
+    } else if (strcmp(what, "exec") == 0) {
+        tell("before");
+        usleep(200000);
+        execl(arguments[0], arguments[0], "idle", (char *)NULL);
+        abort();
+    } else if (strcmp(what, "exec_other") == 0) {
+        tell("ready");
+        idle();
+        unsetenv("LD_PRELOAD");
+        execlp("sleep", "sleep", "100", (char *)NULL);
+    } else if (strcmp(what, "close") == 0) {
+        tell("ready");
+        for (int i = 0; i < 1024; i++) close(i);
+        idle();
+    } else if (strcmp(what, "open") == 0) {
+        open_files();
+    } else if (strcmp(what, "last") == 0) {
+        // main ends before the other thread does: the process ends with that one, and what is in stdio's buffer gets out.
+        pthread_t thread;
+        printf("buffered\n");
+        if (pthread_create(&thread, NULL, end_late, NULL) != 0) abort();
+        pthread_detach(thread);
+        pthread_exit(NULL);
+    } else {
+        return 2;
+    }
+    return 0;
+}
