@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "package"))
 
+import heap
 from checks import Checks, clean_environment, run
 from pprof import Profile
 
@@ -171,7 +172,7 @@ def check_go(checks, program, folder):
     work = Path(tempfile.mkdtemp(dir=folder))
     profiled(program, work, conf="prof_sample:0")
     said = run(["go", "tool", "pprof", "-raw", only(work, "sites*.live.pb.gz")], timeout=200,
-               environment=clean_environment(PPROF_TMPDIR=work, HOME=work, DEBUGINFOD_URLS=""))
+               environment=clean_environment(PPROF_TMPDIR=work, DEBUGINFOD_URLS=""))
     checks.that(said.returncode == 0 and "inuse_space/bytes[dflt]" in said.stdout, "go tool pprof reads a profile",
                 said.stdout[:500] + said.stderr)
 
@@ -235,6 +236,7 @@ def main():
         check_fork(checks, program, folder)
         check_command(checks, program, folder)
         check_go(checks, program, folder)
+        heap.check(checks, SOURCE / "acre", library(), HERE, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
