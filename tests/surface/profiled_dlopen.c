@@ -5,10 +5,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 static const char *const kLibraries[] = {"libm.so.6",   "libgcc_s.so.1", "libstdc++.so.6",
                                          "libresolv.so.2", "libnone.so.7",  "libanl.so.1"};
-enum { LIBRARIES = sizeof kLibraries / sizeof kLibraries[0], THREADS = 4, ROUNDS = 60 };
+enum { LIBRARIES = sizeof kLibraries / sizeof kLibraries[0], THREADS = 4, ROUNDS = 300 };
 
 static atomic_int done;
 

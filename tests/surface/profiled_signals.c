@@ -4,12 +4,13 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <signal.h>
 #include <unistd.h>
 
 __attribute__((weak)) int mallctl(const char *name, void *old, size_t *old_size, void *to, size_t size);
 
-enum { THREADS = 3, ROUNDS = 2000 };
+enum { THREADS = 3, ROUNDS = 30000 };
 
 static atomic_int done, signals;
 static pthread_t thread[THREADS];
