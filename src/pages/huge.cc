@@ -4,9 +4,9 @@
 
 #include "base/mutex.h"
 #include "os/os.h"
-#include "pages/on_growth.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
 #include "pages/page_heap.h"
 #include "pages/page_map.h"
 #include "pages/source.h"

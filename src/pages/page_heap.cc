@@ -4,10 +4,10 @@
 
 #include "base/fatal.h"
 #include "pages/doorbell.h"
-#include "pages/on_growth.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
 #include "pages/window.h"
 #include "tables/options.h"
 

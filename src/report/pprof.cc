@@ -110,7 +110,6 @@ class Writer {
     }
   }
 
-
   // Numbers of texts: each is written when it is first needed, and then has the next number.
   uint64_t text(const char* text) {
     to_profile(of_profile::kString, text, strlen(text));

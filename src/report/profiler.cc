@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "heap/watch.h"
@@ -30,7 +31,7 @@ void write_both(Naming naming) {
 // --- On a signal, or amid an allocation: who asks there may do next to nothing, so a thread writes ---------------
 
 constinit std::atomic<uint32_t> g_asked{0};
-constinit std::atomic<bool> g_has_thread{false};
+constinit std::atomic<int> g_thread_of{0};  // the process that has the thread: a child of fork has it not
 
 void ask() {
   g_asked.fetch_add(1);
@@ -50,9 +51,10 @@ void* write_when_asked(void*) {
 }
 
 bool has_thread() {
-  if (g_has_thread.exchange(true)) return true;
+  const int process = getpid();
+  if (g_thread_of.exchange(process) == process) return true;
   if (os::start_thread(write_when_asked)) return true;
-  g_has_thread.store(false);
+  g_thread_of.store(0);
   return false;
 }
 

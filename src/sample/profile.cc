@@ -2,9 +2,9 @@
 
 #include "heap/watch.h"
 #include "os/os.h"
-#include "pages/on_growth.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
 #include "pages/window.h"
 #include "sample/chance.h"
 #include "sample/held.h"
