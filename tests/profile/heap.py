@@ -142,6 +142,8 @@ class Heap:
         bar = "[...document.querySelectorAll('.bar')].find(bar => bar.textContent === '%s')"
         got = browser.value(names)
         that({"main", "deeper", "outer_site", "inlined_site"} <= set(got), "the flame graph has the functions", got)
+        bottom = browser.value("(box => box.scrollHeight - box.scrollTop - box.clientHeight)(document.querySelector('main'))")
+        that(bottom < 2, "the outermost functions are in view", bottom)
         light = browser.value("getComputedStyle(document.body).backgroundColor")
         browser.prefer("dark")
         browser.wait_for("document.documentElement.dataset.theme === 'dark'")
