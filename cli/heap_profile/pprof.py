@@ -15,7 +15,10 @@ def read(data):
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
             raise Malformed(f"it does not unpack: {error}") from error
-    return Reader(data).profile()
+    try:
+        return Reader(data).profile()
+    except (TypeError, AttributeError) as error:
+        raise Malformed("a field is a number where it should be bytes, or the other way round") from error
 
 
 class Reader:

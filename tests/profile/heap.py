@@ -2,9 +2,11 @@
 
 import gzip
 import os
+import random
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -116,6 +118,28 @@ class Heap:
             self.checks.that(said.returncode != 0 and re.fullmatch(r"acre: .*\n", said.stderr),
                              f"acre heap {' '.join(str(word)[-20:] for word in arguments)}: refused", said)
 
+    def check_changed_bytes(self):
+        """Whatever a file has in it, it is read or refused."""
+        sys.path.insert(0, str(Path(self.acre).parent / "cli"))
+        from heap_profile import legacy, page, pprof, protobuf, views
+        text = (b"heap profile: 3: 300 [ 9: 900] @ heap_v2/524288\n 1: 100 [ 3: 300] @ 0x1234 0x99\n"
+                b"MAPPED_LIBRARIES:\n00001000-00002000 r-xp 00000000 00:00 0 /bin/x\n")
+        draw, read = random.Random(1), 0
+        for reader, whole in ((pprof.read, gzip.decompress(self.small.read_bytes())), (legacy.read, text)):
+            for _ in range(600):
+                data = bytearray(whole)
+                for _ in range(draw.randint(1, 4)):
+                    data[draw.randrange(len(data))] = draw.randrange(256)
+                try:
+                    profile = reader(bytes(data[:draw.randrange(len(data))] if draw.random() < 0.2 else data))
+                except protobuf.Malformed:
+                    continue
+                read += 1
+                views.top(profile, profile.default, 5)
+                page.page("title", profile)
+                pprof.write(profile)
+        self.checks.that(read > 100, "files with changed bytes are read or refused", read)
+
     # --- The page, in a browser ---
 
     def check_page(self):
@@ -196,5 +220,5 @@ class Heap:
 
 def check(checks, acre, library, here, folder):
     heap = Heap(checks, acre, library, here, folder)
-    for part in (heap.check_text, heap.check_tools, heap.check_pprof, heap.check_refusals, heap.check_page):
+    for part in (heap.check_text, heap.check_tools, heap.check_pprof, heap.check_refusals, heap.check_changed_bytes, heap.check_page):
         part()
