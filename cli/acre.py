@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "lib", "options", "bench", "test")
+COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "heap", "lib", "options", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -38,6 +38,16 @@ acre: a memory allocator for Linux, and the tools around it
         print the options: what they may be, what they are now, and where that was set
   ./acre stats --classes [--json]
         print the size classes and what each wastes
+  ./acre heap [--by KIND] [-n N] [--lines] [--lifetimes] [--collapsed] [--html[=PAGE]]
+              [--pprof FILE] [--diff] [--binaries FOLDER] [-o FILE] [-y] PROFILE…
+        print the functions of heap profiles, added up, by what they hold
+          --by KIND      inuse_space, alloc_space, held_space …; -n N: so many of them
+          --lines        line by line
+          --lifetimes    how long freed blocks had lived, and whether another thread freed them
+          --collapsed    a line a stack, for flame graph programs; -o FILE: into a file
+          --html[=PAGE]  a flame graph, as a page for a browser
+          --pprof FILE   the same profile with names, for pprof without the binaries
+          --diff         what is more, and less, in the second of two profiles
   ./acre bench [-y] [--quick|--full] …
         measure acre against other allocators; `./acre bench --help` tells more
   ./acre test [-y] [-j N] [SUITE…]

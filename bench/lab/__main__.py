@@ -8,6 +8,7 @@
   acre bench --resume                       goes on where the last run stopped
   acre bench list                           the workloads and the allocators
   acre bench report RESULTS… [-o FOLDER]    the page again, from files of results
+  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler
   acre bench compare A B [--json]           what got better or worse from A to B
 """
 
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import catalog, compare, peers, place, plan, progress, report, results, runner
+from . import catalog, compare, overhead, peers, place, plan, progress, report, results, runner
 from .workload import Failed
 
 OUT = Console()
@@ -163,13 +164,22 @@ def main(words):
             return make_report(words[1:])
         if command == "compare":
             return compare.main(words[1:], OUT)
+        if command == "overhead" and words[1:2] == ["--of"]:
+            overhead.show(words[2], OUT)
+            return 0
+        if command == "overhead":
+            words = overhead.words(words[1:])
         lab = place.here()
         options = parse(words)
         if options.resume is not None:
             folder = output_folder(lab, options)
             words = [*resumed_words(folder), "--resume", str(folder)]
             options = parse(words)
-        return measure(lab, options, words)
+        code = measure(lab, options, words)
+        if command == "overhead":
+            overhead.show(max((lab.built / "results").glob("*/results.jsonl")) if options.output is None
+                          else options.output, OUT)
+        return code
     except (ValueError, FileNotFoundError, Failed) as error:
         say(str(error))
         return 2

@@ -22,6 +22,9 @@ from .workload import Failed
 
 BASE, OURS, ALL = "glibc", "acre", "all"
 BACKGROUND = "acre-background"  # acre with its background thread: only where it is asked for by name
+# acre while it samples for the heap profile, at the default rate and at another; likewise.
+PROFILED = {"acre-profile": "prof:true", "acre-profile-64k": "prof:true,prof_sample:64K"}
+OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED}
 LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -96,7 +99,7 @@ TABLE = {
 
 def names():
     """All that --alloc takes without a path; glibc first, then acre."""
-    return [BASE, OURS, BACKGROUND, *(name for name in TABLE if name != BASE)]
+    return [BASE, OURS, *OPTIONS, *(name for name in TABLE if name != BASE)]
 
 
 # Finding
@@ -245,11 +248,11 @@ def acre_library(lab):
 
 def find(lab, name, say):
     """-> Allocator, built and tried; Failed tells why there is none."""
-    if name in (OURS, BACKGROUND):
+    if name == OURS or name in OPTIONS:
         library = acre_library(lab)
         if not library.exists():
             raise Failed(f"there is no {library}; build it with: ./acre lib")
-        settings = (("ACRE_CONF", "background_thread:true"),) if name == BACKGROUND else ()
+        settings = (("ACRE_CONF", OPTIONS[name]),) if name in OPTIONS else ()
         return tried(lab, Allocator(name, library, machine.commit(lab.root), settings))
     peer = TABLE[name]
     if peer.kind == LIBC:
@@ -293,7 +296,7 @@ def ensure(lab, wanted, say):
     if unknown:
         raise ValueError(f"--alloc {', '.join(unknown)}: not known; there are {', '.join(names())}, {ALL} and NAME=PATH")
     everything = not wanted or ALL in plain
-    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n != BACKGROUND))]
+    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n not in OPTIONS))]
     allocators, missing = [], {}
     for name in chosen:
         try:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <vector>
 
 namespace {
 
@@ -58,6 +59,25 @@ void add_statistics(Cut& text) {
   text.line('=', physical + unmapped, "Virtual address space used");
 }
 
+// The stacks of the heap profile as MallocExtension gives them; null: there is no profile.
+void** read_stacks(int of, int* period) {
+  std::vector<void*> entries;
+  const size_t mean = acre_profile_stacks(
+      of,
+      [](void* to, size_t blocks, size_t bytes, const uintptr_t* frames, unsigned depth) {
+        auto& all = *static_cast<std::vector<void*>*>(to);
+        for (uintptr_t number : {blocks, bytes, size_t{depth}}) all.push_back(reinterpret_cast<void*>(number));
+        for (unsigned i = 0; i < depth; ++i) all.push_back(reinterpret_cast<void*>(frames[i]));
+      },
+      &entries);
+  if (period != nullptr) *period = as_int(mean);
+  if (mean == 0) return nullptr;
+  void** copy = new void*[entries.size() + 1];
+  std::copy(entries.begin(), entries.end(), copy);
+  copy[entries.size()] = nullptr;
+  return copy;
+}
+
 class AcreExtension final : public MallocExtension {
  public:
   bool VerifyAllMemory() override { return acre_verify_memory() != 0; }
@@ -80,6 +100,9 @@ class AcreExtension final : public MallocExtension {
     add_statistics(text);
     acre_malloc_stats_print([](void* to, const char* more) { static_cast<Cut*>(to)->add(more); }, &text, nullptr);
   }
+
+  void** ReadStackTraces(int* sample_period) override { return read_stacks(ACRE_STACKS_OF_SAMPLES, sample_period); }
+  void** ReadHeapGrowthStackTraces() override { return read_stacks(ACRE_STACKS_OF_GROWTH, nullptr); }
 
   void Ranges(void* arg, RangeFunction func) override {
     struct Given {

@@ -52,6 +52,15 @@ void acre_free_lists(void (*visit)(void *opaque, size_t least, size_t most, size
  * in use is in live blocks. */
 void acre_ranges(void (*visit)(void *opaque, uintptr_t start, size_t bytes, int kind, double fraction), void *opaque);
 
+/* Visits the stacks of the heap profile (docs/profiling.md), innermost return address first. blocks, bytes: sampled
+ * blocks that live; with ACRE_STACKS_OF_GROWTH how often address space was got from the system for this stack, and how
+ * much. Stacks with none are left out. Returns the bytes from sample to sample, at least 1; 0: there is no profile. The
+ * function that is called may allocate. */
+#define ACRE_STACKS_OF_SAMPLES 0
+#define ACRE_STACKS_OF_GROWTH 1
+size_t acre_profile_stacks(int of, void (*visit)(void *opaque, size_t blocks, size_t bytes, const uintptr_t *frames,
+                                                 unsigned depth), void *opaque);
+
 #ifdef __cplusplus
 }
 #endif

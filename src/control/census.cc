@@ -1,12 +1,12 @@
 #include "control/census.h"
 
 #include "base/bits.h"
-#include "control/slab_use.h"
 #include "control/statistics.h"
 #include "heap/idle.h"
 #include "heap/verify.h"
 #include "heap/watched_run.h"
 #include "pages/page_map.h"
+#include "slab/slab_use.h"
 
 namespace acre::census {
 

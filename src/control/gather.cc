@@ -1,7 +1,6 @@
 #include <new>
 
 #include "control/ctl.h"
-#include "control/slab_use.h"
 #include "control/sums.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
@@ -11,6 +10,7 @@
 #include "pages/metadata.h"
 #include "pages/page_map.h"
 #include "pages/window.h"
+#include "slab/slab_use.h"
 #include "slab/unit_table.h"
 
 namespace acre {

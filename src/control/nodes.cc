@@ -17,6 +17,7 @@
 #include "os/os.h"
 #include "pages/release_rate.h"
 #include "report/profile_file.h"
+#include "report/profiler.h"
 #include "sample/profile.h"
 
 namespace acre::ctl {
@@ -259,6 +260,12 @@ int set_profiling(bool on) {
   return 0;
 }
 
+// As jemalloc has it: -1 for none.
+ssize_t lg_interval() {
+  const int64_t bytes = options().prof_interval;
+  return bytes == 0 ? -1 : static_cast<ssize_t>(floor_log2(static_cast<uint64_t>(bytes)));
+}
+
 bool ends_with(const char* text, const char* end) {
   const size_t size = strlen(text), of_end = strlen(end);
   return size >= of_end && strcmp(text + size - of_end, end) == 0;
@@ -272,6 +279,7 @@ int dump_profile(const char* const* path) {
   report::Kind kind = report::Kind::kLegacy;
   if (ends_with(*path, ".pb.gz")) kind = report::Kind::kLive;
   if (ends_with(*path, ".peak.pb.gz")) kind = report::Kind::kPeak;
+  if (ends_with(*path, ".growth.pb.gz")) kind = report::Kind::kGrowth;
   return report::write_profile(*path, kind) == 0 ? 0 : EFAULT;
 }
 

@@ -117,6 +117,11 @@ enum class Kind : uint8_t {
   T("prof.dump", String, dump_profile(to))                                         \
   T("prof.reset", Size, reset_profile(to))                                         \
   R("prof.lg_sample", Size, floor_log2(larger<uint64_t>(profile::mean(), 1)))      \
+  R("prof.interval", U64, static_cast<uint64_t>(options().prof_interval))          \
+  W("prof.gdump", Bool, profile::is_at_new_maximum(), report::write_at_new_maximum(to) ? 0 : EAGAIN) \
+  O("prof.prefix", String, report::set_prefix(to) ? 0 : EFAULT)                     \
+  R("opt.lg_prof_sample", Size, floor_log2(larger<uint64_t>(static_cast<uint64_t>(options().prof_sample), 1))) \
+  R("opt.lg_prof_interval", Ssize, lg_interval())                                  \
   W("prof.thread_active_init", Bool, watch::new_threads(), (watch::set_new_threads(to), 0)) \
   W("thread.prof.active", Bool, is_thread_profiled(&error), set_thread_profiled(to)) \
   R("arenas.quantum", Size, kQuantum)                                              \

@@ -6,7 +6,9 @@
 #include "base/atomics.h"
 #include "control/print.h"
 #include "entry/api.h"
+#include "heap/large.h"
 #include "heap/registry.h"
+#include "report/large_report.h"
 #include "live/socket.h"
 #include "report/profiler.h"
 #include "tables/options.h"
@@ -28,6 +30,7 @@ bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == 
 // the first to register is the last to lock. Most programs have allocated before this.
 __attribute__((constructor(101))) void on_load() {
   registry::start();
+  large::g_reporter = report::large_block;
   if (options().prof) report::start_profiler();
   if (options().control) live::start();
   if (!options().stats_print || fstat(STDERR_FILENO, &g_summary_file) != 0) return;

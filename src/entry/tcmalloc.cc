@@ -6,6 +6,7 @@
 #include "entry/api.h"
 #include "heap/registry.h"
 #include "heap/verify.h"
+#include "sample/profile.h"
 
 using namespace acre;
 
@@ -63,6 +64,20 @@ ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t
         given_to->function(given_to->argument, start, bytes, static_cast<int>(kind), fraction);
       },
       &given);
+}
+
+ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_t blocks, size_t bytes,
+                                                             const uintptr_t* frames, unsigned depth), void* opaque) {
+  if (!profile::is_prepared()) return 0;
+  for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr;) {
+    const profile::StackSums sums = profile::sums_of(stack);
+    const size_t blocks = of == ACRE_STACKS_OF_GROWTH ? sums.grown : sums.live.blocks;
+    const Address* frames;
+    const unsigned depth = profile::frames_of(stack, &frames);
+    if (blocks == 0) continue;
+    visit(opaque, blocks, of == ACRE_STACKS_OF_GROWTH ? sums.grown_bytes : sums.live.bytes, frames, depth);
+  }
+  return profile::mean() == 0 ? 1 : profile::mean();
 }
 
 }  // extern "C"

@@ -15,7 +15,13 @@
 
 namespace acre::large {
 
+constinit Reporter g_reporter = nullptr;
+
 namespace {
+
+ACRE_ALWAYS_INLINE void report(const void* block, size_t n) {
+  if (ACRE_UNLIKELY(n >= kLeastReported) && g_reporter != nullptr) g_reporter(block, n);
+}
 
 bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
 
@@ -164,6 +170,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
     allocated_late(run, zeroed ? n : 0);
   }
   if (ACRE_UNLIKELY(watch::is_on())) watch::allocated_run(run);
+  report(block, n);
   return block;
 }
 
@@ -254,7 +261,9 @@ static Run* resized_and_counted(Run* run, size_t n, May may) {
   const size_t old_bytes = run->bytes();
   const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
   Run* to = seen ? resized_and_seen(run, n, may) : resized(run, n, may);
-  if (to != nullptr) count_resized(old_bytes, to->bytes());
+  if (to == nullptr) return nullptr;
+  count_resized(old_bytes, to->bytes());
+  if (to->bytes() > old_bytes) report(pointer_to(to->base), n);
   return to;
 }
 

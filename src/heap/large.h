@@ -37,6 +37,12 @@ void* resize(Run* run, size_t n);
 // The same without moving the block: false if that can't be done.
 bool resize_in_place(Run* run, size_t n);
 
+// Who is told of blocks that are asked for with kLeastReported bytes or more, once they are the program's, with no lock
+// held; null: nobody. It may allocate, and be told of that. Set before the program's threads.
+inline constexpr size_t kLeastReported = size_t{1} << 20;
+using Reporter = void (*)(const void* block, size_t n);
+extern Reporter g_reporter ACRE_HIDDEN;
+
 // From now on no block's length in pages is changed so: each change is an allocation and a free, which are seen
 // (fill.h).
 void forbid_resizing();

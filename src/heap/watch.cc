@@ -43,7 +43,8 @@ void* allocate_watched(Heap& heap, SizeClass c) {
   void* block = watched_runs::allocate(*heap.arena, heap.bound, c);
   if (block == nullptr) return nullptr;
   thread_bytes::count_allocated(heap, size_of_class(c));
-  const Ticket ticket = g_watcher.allocated(block, size_of_class(c));
+  const Slab* current = heap.shelves[c].current;
+  const Ticket ticket = g_watcher.allocated(block, size_of_class(c), current == nullptr ? 0 : current->base);
   if (ticket != kNoTicket) watched_runs::set_ticket(block, ticket);
   return block;
 }
@@ -121,7 +122,7 @@ bool sees(size_t bytes) {
   return g_watcher.gap(bytes) == 0;
 }
 
-void seen_run(Run* run, size_t bytes) { run->ticket = g_watcher.allocated(pointer_to(run->base), bytes); }
+void seen_run(Run* run, size_t bytes) { run->ticket = g_watcher.allocated(pointer_to(run->base), bytes, 0); }
 
 void allocated_run(Run* run) {
   if (sees(run->bytes())) seen_run(run, run->bytes());

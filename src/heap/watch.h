@@ -23,8 +23,10 @@ struct Watcher {
   uint64_t (*gap)(size_t block_bytes);
 
   // The program is given this block, which is to be seen; called by its thread with no lock held. May allocate: the
-  // watcher has to expect being called again within. kNoTicket: it need not know of the free.
-  Ticket (*allocated)(const void* block, size_t bytes);
+  // watcher has to expect being called again within. kNoTicket: it need not know of the free. beside: the start of the
+  // run that blocks of its class come from for this thread just now, and that this one would most likely have come from
+  // had nobody watched; 0: not known, or the block is a run of its own.
+  Ticket (*allocated)(const void* block, size_t bytes, Address beside);
 
   // The block of this ticket is being freed, with no lock held. Comes even when watching has stopped.
   void (*freed)(Ticket ticket);

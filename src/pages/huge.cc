@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
 #include "pages/page_heap.h"
 #include "pages/page_map.h"
 #include "pages/source.h"
@@ -137,7 +138,11 @@ Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
   bytes = align_up(bytes, ACRE_LIKELY(source == nullptr) ? os::page_bytes() : source->granularity());
   if (!count(home, 1, bytes)) return nullptr;
   Run* run = obtain(bytes, alignment, home);
-  if (run == nullptr) uncount(home, 1, bytes);
+  if (run == nullptr) {
+    uncount(home, 1, bytes);
+  } else {
+    on_growth::tell(bytes);
+  }
   return run;
 }
 
@@ -174,6 +179,7 @@ bool resize_in_place(Run* run, size_t bytes) {
   if (!done && bytes > old_bytes) uncount(run->home, 0, bytes - old_bytes);
   if (done && bytes < old_bytes) uncount(run->home, 0, old_bytes - bytes);
   g_page_map.set_ends(run, run);
+  if (done && bytes > old_bytes) on_growth::tell(bytes - old_bytes);
   return done;
 }
 
@@ -201,6 +207,7 @@ Run* grow_elsewhere(Run* run, size_t bytes) {
   }
   uncount(home, 1, 0);
   forget(run);
+  on_growth::tell(bytes - old_bytes);
   return bigger;
 }
 

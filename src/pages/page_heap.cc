@@ -7,6 +7,7 @@
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
 #include "pages/window.h"
 #include "tables/options.h"
 
@@ -247,13 +248,16 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     if (keeps_chunks_) record = take_header();
   }
   const window::Chunk chunk = get_chunk(needed, wanted);
-  Lock lock(lock_);
-  if (chunk.start == 0) {
-    drop_header(run);
-    if (record != nullptr) drop_header(record);
-    return false;
+  {
+    Lock lock(lock_);
+    if (chunk.start == 0) {
+      drop_header(run);
+      if (record != nullptr) drop_header(record);
+      return false;
+    }
+    insert_chunk(run, record, chunk);
   }
-  insert_chunk(run, record, chunk);
+  on_growth::tell(chunk.bytes);
   return true;
 }
 

@@ -29,7 +29,9 @@ namespace of_mapping { enum { kId = 1, kStart, kLimit, kOffset, kFile, kBuildId 
 namespace of_location { enum { kId = 1, kMapping, kAddress }; }
 
 constexpr size_t kMostMappings = 2048;
-constexpr size_t kMostValues = 8;
+constexpr size_t kMostValues = 9;
+constexpr char kLifetimeNames[profile::kLifetimes][8] = {"short", "medium", "long"};
+constexpr char kFreedByNames[2][16] = {"same thread", "other thread"};
 constexpr size_t kVarint = 10;
 
 // Where a call is, given where it returns to.
@@ -70,6 +72,11 @@ struct CodeRange {
   Address start, end;
 };
 
+// Of samples, as numbers of texts.
+struct Label {
+  uint64_t key = 0, text = 0;
+};
+
 class Writer {
  public:
   Writer(Gzip& to, Kind kind) : to_(to), kind_(kind) {}
@@ -78,13 +85,30 @@ class Writer {
  private:
   struct Column {
     char name[16];
-    char unit[8];
+    char unit[16];
   };
+  enum Live { kAllocObjects, kAllocSpace, kInuseObjects, kInuseSpace, kFreedElsewhere, kHeldSpace, kFreedObjects,
+              kFreedSpace, kLifetime };
   static constexpr Column kLiveColumns[] = {
-      {"alloc_objects", "count"}, {"alloc_space", "bytes"},     {"inuse_objects", "count"},
-      {"inuse_space", "bytes"},   {"freed_elsewhere", "count"},
+      {"alloc_objects", "count"},   {"alloc_space", "bytes"}, {"inuse_objects", "count"},
+      {"inuse_space", "bytes"},     {"freed_elsewhere", "count"}, {"held_space", "bytes"},
+      {"freed_objects", "count"},   {"freed_space", "bytes"}, {"lifetime", "milliseconds"},
   };
   static constexpr Column kPeakColumns[] = {{"peak_objects", "count"}, {"peak_space", "bytes"}};
+  static constexpr Column kGrowthColumns[] = {{"growth_count", "count"}, {"growth_space", "bytes"}};
+
+  struct Columns {
+    const Column* first;
+    size_t count;
+    const char* initial;
+  };
+  Columns columns() const {
+    switch (kind_) {
+      case Kind::kPeak: return {kPeakColumns, 2, "peak_space"};
+      case Kind::kGrowth: return {kGrowthColumns, 2, "growth_space"};
+      default: return {kLiveColumns, sizeof kLiveColumns / sizeof kLiveColumns[0], "inuse_space"};
+    }
+  }
 
   // Numbers of texts: each is written when it is first needed, and then has the next number.
   uint64_t text(const char* text) {
@@ -115,31 +139,34 @@ class Writer {
   static void add_mapping(const Mapping& mapping, void* writer);
   uint64_t mapping_of(Address code) const;
   bool write_locations(const profile::Stack* last, size_t frames);
-  size_t values(const profile::StackSums& sums, uint64_t* values) const;
-  void write_sample(const profile::Stack* stack);
+  void values(const profile::StackSums& sums, uint64_t* values) const;
+  void write_sample(const profile::Stack* stack, const uint64_t* values, Label first = {}, Label second = {});
+  void write_stack(const profile::Stack* stack);
 
   Gzip& to_;
   const Kind kind_;
   uint64_t texts_ = 0;
-  uint64_t truncated_key_ = 0, truncated_text_ = 0;
+  Label truncated_;
+  Label lifetimes_[profile::kLifetimes];
+  Label freed_by_[2];
   size_t mappings_ = 0;
   CodeRange ranges_[kMostMappings];
 };
 
 void Writer::write_head() {
   text("");
-  if (kind_ == Kind::kPeak) {
-    for (const Column& column : kPeakColumns) value_type(of_profile::kSampleType, column);
-  } else {
-    for (const Column& column : kLiveColumns) value_type(of_profile::kSampleType, column);
-  }
+  const Columns all = columns();
+  for (size_t i = 0; i < all.count; ++i) value_type(of_profile::kSampleType, all.first[i]);
   value_type(of_profile::kPeriodType, {"space", "bytes"});
   integer(of_profile::kPeriod, larger<uint64_t>(profile::mean(), 1));
   integer(of_profile::kTime, os::wall_clock_ns());
   integer(of_profile::kComment, text("acre " ACRE_VERSION));
-  integer(of_profile::kDefaultType, text(kind_ == Kind::kPeak ? "peak_space" : "inuse_space"));
-  truncated_key_ = text("stack");
-  truncated_text_ = text("truncated");
+  integer(of_profile::kDefaultType, text(all.initial));
+  truncated_ = {text("stack"), text("truncated")};
+  if (kind_ != Kind::kLive) return;
+  const uint64_t lifetime = text("lifetime"), freed_by = text("freed_by");
+  for (unsigned i = 0; i < profile::kLifetimes; ++i) lifetimes_[i] = {lifetime, text(kLifetimeNames[i])};
+  for (unsigned i = 0; i < 2; ++i) freed_by_[i] = {freed_by, text(kFreedByNames[i])};
 }
 
 void Writer::add_mapping(const Mapping& mapping, void* argument) {
@@ -187,47 +214,70 @@ bool Writer::write_locations(const profile::Stack* last, size_t frames) {
 
 uint64_t rounded(double value) { return static_cast<uint64_t>(value + 0.5); }
 
-// The estimates; returns how many there are.
-size_t Writer::values(const profile::StackSums& sums, uint64_t* values) const {
+void Writer::values(const profile::StackSums& sums, uint64_t* values) const {
   if (kind_ == Kind::kPeak) {
     values[0] = rounded(sums.live_at_peak.estimated_blocks);
     values[1] = rounded(sums.live_at_peak.estimated_bytes);
-    return 2;
+    return;
   }
-  const profile::Sums& all = sums.allocated;
-  values[0] = rounded(all.estimated_blocks);
-  values[1] = rounded(all.estimated_bytes);
-  values[2] = rounded(sums.live.estimated_blocks);
-  values[3] = rounded(sums.live.estimated_bytes);
-  const double each = all.blocks == 0 ? 0 : all.estimated_blocks / static_cast<double>(all.blocks);
-  values[4] = rounded(static_cast<double>(sums.freed_elsewhere) * each);
-  return 5;
+  if (kind_ == Kind::kGrowth) {
+    values[0] = sums.grown;
+    values[1] = sums.grown_bytes;
+    return;
+  }
+  values[kAllocObjects] = rounded(sums.allocated.estimated_blocks);
+  values[kAllocSpace] = rounded(sums.allocated.estimated_bytes);
+  values[kInuseObjects] = rounded(sums.live.estimated_blocks);
+  values[kInuseSpace] = rounded(sums.live.estimated_bytes);
+  values[kHeldSpace] = rounded(sums.held_bytes);
+  double elsewhere = 0;
+  for (const auto& freed : sums.freed_after) elsewhere += freed[1].blocks;
+  values[kFreedElsewhere] = rounded(elsewhere);
 }
 
-void Writer::write_sample(const profile::Stack* stack) {
-  uint64_t value[kMostValues];
-  const size_t columns = values(profile::sums_of(stack), value);
+// Nothing where all values are 0.
+void Writer::write_sample(const profile::Stack* stack, const uint64_t* values, Label first, Label second) {
   bool any = false;
   Message<kMostValues * kVarint> packed_values;
-  for (size_t i = 0; i < columns; ++i) {
-    packed_values.varint(value[i]);
-    any |= value[i] != 0;
+  for (size_t i = 0; i < columns().count; ++i) {
+    packed_values.varint(values[i]);
+    any |= values[i] != 0;
   }
   if (!any) return;
   const Address* code;
   const unsigned count = profile::frames_of(stack, &code);
   Message<capture::kMostFrames * kVarint> locations;
   for (unsigned i = 0; i < count; ++i) locations.varint(call_before(code[i]));
-  Message<locations.kCapacity + packed_values.kCapacity + 10 * kVarint> sample;
+  Message<locations.kCapacity + packed_values.kCapacity + 20 * kVarint> sample;
   sample.message(of_sample::kLocations, locations);
   sample.message(of_sample::kValues, packed_values);
-  if (profile::is_truncated(stack)) {
-    Message<4 * kVarint> label;
-    label.integer(of_label::kKey, truncated_key_);
-    label.integer(of_label::kText, truncated_text_);
-    sample.message(of_sample::kLabel, label);
+  for (const Label& label : {first, second, profile::is_truncated(stack) ? truncated_ : Label{}}) {
+    if (label.key == 0) continue;
+    Message<4 * kVarint> message;
+    message.integer(of_label::kKey, label.key);
+    message.integer(of_label::kText, label.text);
+    sample.message(of_sample::kLabel, message);
   }
   to_profile(of_profile::kSample, sample.data(), sample.size());
+}
+
+// What was freed is told by how long it lived and by whom it was freed, in samples of their own.
+void Writer::write_stack(const profile::Stack* stack) {
+  const profile::StackSums sums = profile::sums_of(stack);
+  uint64_t value[kMostValues] = {};
+  values(sums, value);
+  write_sample(stack, value);
+  if (kind_ != Kind::kLive) return;
+  for (unsigned lifetime = 0; lifetime < profile::kLifetimes; ++lifetime) {
+    for (unsigned by = 0; by < 2; ++by) {
+      const profile::Freed& freed = sums.freed_after[lifetime][by];
+      uint64_t of_freed[kMostValues] = {};
+      of_freed[kFreedObjects] = rounded(freed.blocks);
+      of_freed[kFreedSpace] = rounded(freed.bytes);
+      of_freed[kLifetime] = rounded(freed.ms);
+      write_sample(stack, of_freed, lifetimes_[lifetime], freed_by_[by]);
+    }
+  }
 }
 
 // Stacks that come meanwhile are left out: their locations would lack.
@@ -238,12 +288,13 @@ int Writer::write() {
     const Address* unused;
     frames += profile::frames_of(stack, &unused);
   }
+  if (kind_ == Kind::kLive) profile::count_held();
   write_head();
   for_each_mapping(add_mapping, this);
   if (!write_locations(last, frames)) return EAGAIN;
   for (const profile::Stack* stack = nullptr; stack != last;) {
     stack = profile::next(stack);
-    write_sample(stack);
+    write_stack(stack);
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "report/profile_file.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 
 #include "base/text.h"
 #include "os/os.h"
+#include "pages/metadata.h"
 #include "report/mappings.h"
 #include "report/pprof.h"
 #include "sample/profile.h"
@@ -19,6 +21,21 @@ namespace {
 
 constexpr size_t kMostBytesOfPath = kMostPath + 300;  // a folder, and a name with the program's in it
 constinit std::atomic<unsigned> g_written{0};
+constinit std::atomic<const char*> g_prefix{nullptr};
+
+const char* prefix() {
+  const char* prefix = g_prefix.load();
+  return prefix != nullptr ? prefix : path_of(options().prof_prefix);
+}
+
+const char* end_of_name(Kind kind) {
+  switch (kind) {
+    case Kind::kPeak: return "peak.pb.gz";
+    case Kind::kGrowth: return "growth.pb.gz";
+    case Kind::kLegacy: return "heap";
+    default: return "live.pb.gz";
+  }
+}
 
 // --- The legacy text ----------------------------------------------------------------------------------------------
 
@@ -89,13 +106,30 @@ int write_profile(const char* path, Kind kind) {
   return of_file != 0 ? of_file : error;
 }
 
+// A text that was set before may be in use by a thread that writes: it stays.
+bool set_prefix(const char* prefix) {
+  if (prefix == nullptr) {
+    g_prefix.store(nullptr);
+    return true;
+  }
+  const size_t bytes = strlen(prefix) + 1;
+  if (bytes > kMostPath) return false;
+  auto* copy = static_cast<char*>(metadata::allocate(bytes));
+  if (copy == nullptr) return false;
+  memcpy(copy, prefix, bytes);
+  g_prefix.store(copy);
+  return true;
+}
+
 int write_profile(Kind kind, Naming naming) {
   Line<kMostBytesOfPath> path;
   const char* folder = path_of(options().prof_folder);
-  if (folder[0] != '\0') path.add(folder).add('/');
-  path.add(program_invocation_short_name).add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
+  const char* name = prefix();
+  if (folder[0] != '\0' && strchr(name, '/') == nullptr) path.add(folder).add('/');
+  path.add(name[0] == '\0' ? program_invocation_short_name : name);
+  path.add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
   if (naming == Naming::kNumbered) path.decimal(g_written.fetch_add(1, std::memory_order_relaxed)).add('.');
-  path.add(kind == Kind::kLegacy ? "heap" : kind == Kind::kPeak ? "peak.pb.gz" : "live.pb.gz");
+  path.add(end_of_name(kind));
   return write_profile(path.c_str(), kind);
 }
 

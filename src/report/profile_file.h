@@ -8,6 +8,7 @@ namespace acre::report {
 enum class Kind : uint8_t {
   kLive,    // what is allocated and not freed, and, beside it, all that was ever allocated
   kPeak,    // what was live when most was
+  kGrowth,  // where address space had to be got from the system
   kLegacy,  // as kLive, as the text that gperftools' pprof and jeprof read
 };
 
@@ -16,8 +17,12 @@ enum class Kind : uint8_t {
 int write_profile(const char* path, Kind kind);
 
 // The same to a file named after the program, the process and how many were written before, in the folder of the
-// option prof_folder: PROGRAM.PID.live.pb.gz, or, with numbered, PROGRAM.PID.N.live.pb.gz.
+// option prof_folder: PROGRAM.PID.live.pb.gz, or, with numbered, PROGRAM.PID.N.live.pb.gz. A prefix (prof_prefix) stands
+// in the program's place, and, if it has a slash, in the folder's too.
 enum class Naming : uint8_t { kFinal, kNumbered };
+
+// From now on; null: as the option says. False: no memory for the text, or it is too long.
+bool set_prefix(const char* prefix);
 int write_profile(Kind kind, Naming naming);
 
 }  // namespace acre::report

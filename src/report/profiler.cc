@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "heap/watch.h"
@@ -27,16 +28,18 @@ void write_both(Naming naming) {
   if (error != 0) warn("the heap profile could not be written", error);
 }
 
-// --- On a signal: a handler may do next to nothing, so a thread writes ------------------------------------------
+// --- On a signal, or amid an allocation: who asks there may do next to nothing, so a thread writes ---------------
 
 constinit std::atomic<uint32_t> g_asked{0};
+constinit std::atomic<int> g_thread_of{0};  // the process that has the thread: a child of fork has it not
 
-void on_signal(int) {
+void ask() {
   g_asked.fetch_add(1);
   os::wake(g_asked);
 }
+void on_signal(int) { ask(); }
 
-void* wait_for_signals(void*) {
+void* write_when_asked(void*) {
   os::name_this_thread("acre-profile");
   for (uint32_t done = 0;; ) {
     os::wait_while(g_asked, done, UINT64_MAX);
@@ -47,12 +50,29 @@ void* wait_for_signals(void*) {
   }
 }
 
+bool has_thread() {
+  const int process = getpid();
+  if (g_thread_of.exchange(process) == process) return true;
+  if (os::start_thread(write_when_asked)) return true;
+  g_thread_of.store(0);
+  return false;
+}
+
 void listen_to(int number) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   if (sigaction(number, &action, nullptr) != 0) return warn("prof_signal cannot be caught", errno);
-  if (!os::start_thread(wait_for_signals)) warn("no thread to write heap profiles", EAGAIN);
+}
+
+// Once memory for the tables is there.
+void start_triggers() {
+  profile::on_due(ask);
+  profile::set_interval(static_cast<uint64_t>(options().prof_interval));
+  profile::set_at_new_maximum(options().prof_gdump);
+  if (options().prof_signal != 0) listen_to(static_cast<int>(options().prof_signal));
+  const bool any = options().prof_signal != 0 || options().prof_interval != 0 || options().prof_gdump;
+  if (any && !has_thread()) warn("no thread to write heap profiles", EAGAIN);
 }
 
 }  // namespace
@@ -60,8 +80,15 @@ void listen_to(int number) {
 void start_profiler() {
   watch::set_new_threads(options().prof_thread_active_init);
   if (!profile::prepare(static_cast<uint64_t>(options().prof_sample))) return warn("no heap profile", ENOMEM);
+  start_triggers();
   profile::set_active(options().prof_active);
-  if (options().prof_signal != 0) listen_to(static_cast<int>(options().prof_signal));
+}
+
+bool write_at_new_maximum(bool on) {
+  if (on && !has_thread()) return false;
+  profile::on_due(ask);
+  profile::set_at_new_maximum(on);
+  return true;
 }
 
 void end_profiler() {

@@ -18,6 +18,7 @@ constexpr unsigned kMayLack = 3;
 constinit os::Unwinder g_unwinder;
 constinit std::atomic<Way> g_way{Way::kNone};
 constinit std::atomic<uint64_t> g_captures{0};
+constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
 
 bool add(Frames& frames, Address code) {
   if (frames.count == kMostFrames) {
@@ -108,7 +109,7 @@ Way way() { return g_way.load(std::memory_order_relaxed); }
 void set_way(Way way) { g_way.store(way, std::memory_order_relaxed); }
 
 void prepare() {
-  if (way() != Way::kNone) return;
+  if (way() != Way::kNone || g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
   if (g_unwinder.walk == nullptr) return set_way(Way::kFramePointers);
   set_way(Way::kUnwinder);

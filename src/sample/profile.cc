@@ -2,8 +2,12 @@
 
 #include "heap/watch.h"
 #include "os/os.h"
+#include "pages/huge.h"
 #include "pages/metadata.h"
+#include "pages/on_growth.h"
+#include "pages/window.h"
 #include "sample/chance.h"
+#include "sample/held.h"
 #include "sample/samples.h"
 #include "sample/turn.h"
 
@@ -17,10 +21,17 @@ constinit std::atomic<uint64_t> g_mean{0};
 constinit std::atomic<bool> g_prepared{false};
 constinit std::atomic<bool> g_active{false};
 
+// When a profile is due.
+constinit std::atomic<uint64_t> g_interval{0};
+constinit std::atomic<bool> g_at_new_maximum{false};
+constinit std::atomic<size_t> g_maximum{0};  // of mapped bytes
+constinit std::atomic<void (*)()> g_ask{nullptr};
+
 constinit Mutex g_lock{Rank::kSamples};
 constinit Stacks g_stacks ACRE_GUARDED_BY(g_lock);
 constinit Samples g_samples ACRE_GUARDED_BY(g_lock);
 constinit Totals g_totals ACRE_GUARDED_BY(g_lock);
+constinit double g_due_at ACRE_GUARDED_BY(g_lock) = 0;    // allocated bytes; the interval's end
 constinit uint64_t g_peak ACRE_GUARDED_BY(g_lock) = 0;    // number of peaks so far
 constinit uint32_t g_resets ACRE_GUARDED_BY(g_lock) = 0;
 
@@ -100,8 +111,25 @@ void count_out(const Sample& sample, ThreadToken by, uint64_t now_ms) ACRE_REQUI
   subtract(sums.live, sample);
   subtract(g_totals.live, sample);
   ++sums.freed;
-  sums.freed_elsewhere += sample.thread != by;
-  sums.lifetime_ms += now_ms - smaller(now_ms, sample.time_ms);
+  const bool elsewhere = sample.thread != by;
+  sums.freed_elsewhere += elsewhere;
+  const uint64_t ms = now_ms - smaller(now_ms, sample.time_ms);
+  Freed& freed = sums.freed_after[static_cast<unsigned>(lifetime_of(ms))][elsewhere];
+  freed.blocks += sample.weight;
+  freed.bytes += sample.weight * static_cast<double>(sample.bytes);
+  freed.ms += sample.weight * static_cast<double>(ms);
+}
+
+// One more interval of allocated bytes has passed.
+bool is_due() ACRE_REQUIRES(g_lock) {
+  const uint64_t interval = g_interval.load(std::memory_order_relaxed);
+  if (ACRE_LIKELY(interval == 0) || g_totals.allocated.estimated_bytes < g_due_at) return false;
+  g_due_at = g_totals.allocated.estimated_bytes + static_cast<double>(interval);
+  return true;
+}
+
+void ask() {
+  if (const auto ask = g_ask.load()) ask();
 }
 
 // The number of equal blocks that one sampled block of this size stands for.
@@ -111,7 +139,7 @@ double weight_of(size_t bytes) {
   return 1 / chance::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
 }
 
-Ticket record(Sample& sample, const capture::Frames& frames) {
+Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
   for (;;) {
     {
       Lock lock(g_lock);
@@ -121,6 +149,7 @@ Ticket record(Sample& sample, const capture::Frames& frames) {
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
         count_in(sample);
+        *due = is_due();
         return ticket;
       }
     }
@@ -139,7 +168,7 @@ uint64_t gap(size_t block_bytes) {
   return static_cast<uint64_t>(blocks < kMost ? blocks : kMost);
 }
 
-Ticket allocated(const void*, size_t bytes) {
+Ticket allocated(const void* block, size_t bytes, Address beside) {
   const Turn turn;
   if (turn.is_inner()) return kNoTicket;
   capture::Frames frames;
@@ -149,7 +178,11 @@ Ticket allocated(const void*, size_t bytes) {
   sample.weight = weight_of(bytes);
   sample.thread = this_thread();
   sample.time_ms = os::now_ms();
-  return record(sample, frames);
+  sample.place = g_mean.load(std::memory_order_relaxed) == 0 ? address_of(block) : beside;
+  bool due = false;
+  const Ticket ticket = record(sample, frames, &due);
+  if (due) ask();
+  return ticket;
 }
 
 void freed(Ticket ticket) {
@@ -172,6 +205,39 @@ void at_fork(watch::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
 
 constexpr watch::Watcher kWatcher{gap, allocated, freed, at_fork};
 
+// --- Growth -------------------------------------------------------------------------------------------------------
+
+void count_growth(const capture::Frames& frames, size_t bytes) {
+  do {
+    Lock lock(g_lock);
+    if (!g_stacks.has_room()) continue;
+    StackSums& sums = g_stacks.find(frames)->sums;
+    ++sums.grown;
+    sums.grown_bytes += bytes;
+    ++g_totals.grown;
+    g_totals.grown_bytes += bytes;
+    return;
+  } while (make_room());
+}
+
+bool is_new_maximum() {
+  const size_t now = window::mapped_bytes() + huge::counts().bytes;
+  size_t before = g_maximum.load(std::memory_order_relaxed);
+  while (now > before) {
+    if (g_maximum.compare_exchange_weak(before, now, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void grew(size_t bytes) {
+  const Turn turn;
+  if (turn.is_inner()) return;
+  capture::Frames frames;
+  capture::take(frames);
+  count_growth(frames, bytes);
+  if (g_at_new_maximum.load(std::memory_order_relaxed) && is_new_maximum()) ask();
+}
+
 }  // namespace
 
 // --- Looking ----------------------------------------------------------------------------------------------------
@@ -182,6 +248,20 @@ unsigned frames_of(const Stack* stack, const Address** frames) {
 }
 
 bool is_truncated(const Stack* stack) { return stack->truncated; }
+
+Lifetime lifetime_of(uint64_t ms) {
+  return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
+}
+
+void count_held() {
+  Lock lock(g_lock);
+  const held::Place is = g_mean.load(std::memory_order_relaxed) == 0 ? held::Place::kItsOwn : held::Place::kBeside;
+  for (Stack* stack = g_stacks.first(); stack != nullptr; stack = stack->next) stack->sums.held_bytes = 0;
+  g_samples.for_each([is](const Sample& sample) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+    if (sample.reset != g_resets) return;
+    sample.stack->sums.held_bytes += sample.weight * held::bytes(sample.bytes, sample.place, is);
+  });
+}
 
 StackSums sums_of(const Stack* stack) {
   Lock lock(g_lock);
@@ -225,6 +305,7 @@ bool is_prepared() { return g_prepared.load(); }
 
 void set_active(bool active) {
   if (!is_prepared() || g_active.exchange(active) == active) return;
+  on_growth::g_hook.store(active ? grew : nullptr, std::memory_order_release);
   if (active) {
     watch::start(kWatcher);
   } else {
@@ -242,6 +323,7 @@ void reset(uint64_t mean) {
       stack->peak = 0;
     }
     g_totals = {};
+    g_due_at = static_cast<double>(g_interval.load(std::memory_order_relaxed));
     g_peak = 0;
     ++g_resets;
   }
@@ -250,5 +332,15 @@ void reset(uint64_t mean) {
 }
 
 uint64_t mean() { return g_mean.load(); }
+
+void set_interval(uint64_t bytes) {
+  Lock lock(g_lock);
+  g_interval.store(bytes);
+  g_due_at = g_totals.allocated.estimated_bytes + static_cast<double>(bytes);
+}
+
+void set_at_new_maximum(bool on) { g_at_new_maximum.store(on); }
+bool is_at_new_maximum() { return g_at_new_maximum.load(); }
+void on_due(void (*ask)()) { g_ask.store(ask); }
 
 }  // namespace acre::profile

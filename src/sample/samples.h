@@ -13,6 +13,7 @@ struct Sample {
   double weight = 0;              // blocks that it stands for
   ThreadToken thread = kNoThread;
   uint64_t time_ms = 0;
+  Address place = 0;              // held.h
   uint32_t reset = 0;             // counted since that reset
   Ticket next_free = kNoTicket;
 };
@@ -44,6 +45,15 @@ class Samples {
     at(ticket).stack = nullptr;
     at(ticket).next_free = free_;
     free_ = ticket;
+  }
+
+  // Those that live.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Ticket ticket = 1; ticket <= used_; ++ticket) {
+      const Sample& sample = at(ticket);
+      if (sample.stack != nullptr) visit(sample);
+    }
   }
 
   Sample& at(Ticket ticket) {

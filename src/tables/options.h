@@ -105,6 +105,10 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_final, Bool, 0, 0, 1, kAnyTime, "write the heap profile to a file when the program ends") \
   X(prof_folder, Path, 0, 0, kMostPathValue, kAtStart, "where heap profiles are written; none: in the current folder") \
   X(prof_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which the heap profile is written; 0: none") \
+  X(prof_interval, Bytes, 0, 0, kMostBytes, kAtStart, "write the heap profile each time about so many bytes more were allocated; 0: not") \
+  X(prof_gdump, Bool, 0, 0, 1, kAtStart, "write the heap profile each time more address space is in use than there ever was") \
+  X(prof_prefix, Path, 0, 0, kMostPathValue, kAtStart, "what the names of heap profiles begin with, in place of the program's name; with a slash in it, in place of prof_folder, too") \
+  X(large_alloc_report, Bytes, int64_t{1} << 30, 0, kMostBytes, kAnyTime, "an allocation of so many bytes or more is reported on stderr with its stack, and the next one that is an eighth larger; 0: none is") \
   X(control, Bool, 0, 0, 1, kAtStart, "a thread answers at a socket, so that acre's commands can ask and tell the running process") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \

@@ -248,12 +248,25 @@ void Reader::complain(Slice setting, const char* where, const char* why, unsigne
   ++wrong_;
 }
 
+// What jemalloc takes as a logarithm of bytes, -1 for none. False: it is none of those.
+ACRE_COLD bool read_logarithm(Slice name, Slice text) {
+  constexpr int64_t kMostLog = 47;
+  const bool sample = name.is("lg_prof_sample");
+  if (!sample && !name.is("lg_prof_interval")) return false;
+  int64_t log;
+  if (!parse_number(OptionType::kNumber, text, &log) || log < -1 || log > kMostLog) return true;
+  set_option(index_of(sample ? Option::prof_sample : Option::prof_interval), log < 0 ? 0 : int64_t{1} << log,
+             OptionSource::kJemalloc);
+  return true;
+}
+
 void Reader::read_setting(Slice setting, OptionSource source) {
   const size_t colon = find_any(setting, ":");
   if (colon == setting.size) return complain_of(setting, source, "a setting is NAME:VALUE");
   Slice name = trimmed({setting.start, colon});
   if (source == OptionSource::kJemalloc && name.is("narenas")) name = {"arenas", 6};
   const Slice text = trimmed(setting.from(colon + 1));
+  if (source == OptionSource::kJemalloc && read_logarithm(name, text)) return;
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;

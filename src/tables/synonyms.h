@@ -34,6 +34,7 @@ inline constexpr Synonym kSynonyms[] = {
     {"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", Option::thread_cache_max, SynonymValue::kSame},
     {"TCMALLOC_SAMPLE_PARAMETER", Option::prof_sample, SynonymValue::kUnlessZero},
     {"TCMALLOC_SAMPLE_PARAMETER", Option::prof, SynonymValue::kTrueUnlessZero},
+    {"TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", Option::large_alloc_report, SynonymValue::kSame},
     {"TCMALLOC_HEAP_LIMIT_MB", Option::hard_limit, SynonymValue::kMegabytes},
     {"TCMALLOC_SKIP_MMAP", Option::mmap, SynonymValue::kZeroIfTrue},
     {"TCMALLOC_SKIP_SBRK", Option::sbrk, SynonymValue::kZeroIfTrue},

@@ -1,10 +1,15 @@
-// acre-test: libs=dl
-// What only libtcmalloc has: stack traces; a heap profiler that is not running and a leak checker that is not active,
-// and both say so.
+// acre-test: libs=dl env=ACRE_CONF=prof_sample:0
+// What only libtcmalloc has: stack traces; a heap profiler that runs when it is started; and a leak checker that is not
+// active, and says so.
 #include "tcmalloc.h"
 
 #include <gperftools/heap-profiler.h>
+#include <gperftools/malloc_extension.h>
 #include <gperftools/stacktrace.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <string>
 #if __has_include(<gperftools/heap-checker.h>)
 #include <gperftools/heap-checker.h>
 
@@ -59,16 +64,85 @@ static void check_traces() {
     CHECK(addresses[1] == in_outer && addresses[2] == nullptr);
 }
 
+enum { kBlocks = 50, kBytes = 3000, kGrowth = 200 << 20 };
+
+__attribute__((noinline)) static void* site() {
+    void* block = malloc(kBytes);
+    hide(block);
+    return block;
+}
+__attribute__((noinline)) static void* growing_site() {
+    void* block = malloc(kGrowth);
+    hide(block);
+    return block;
+}
+
+// The entries of an array such as ReadStackTraces gives: the most bytes that one has; how many blocks have this size.
+struct Entries {
+    size_t most = 0, blocks = 0;
+};
+static Entries read_entries(void** entries, size_t bytes) {
+    Entries found;
+    for (void** at = entries; at != nullptr && at[0] != nullptr; at += 3 + (uintptr_t)at[2]) {
+        if ((uintptr_t)at[1] > found.most) found.most = (uintptr_t)at[1];
+        if ((uintptr_t)at[1] == (uintptr_t)at[0] * bytes) found.blocks += (uintptr_t)at[0];
+        CHECK((uintptr_t)at[2] < 200);
+    }
+    delete[] entries;
+    return found;
+}
+
+static void check_off(const Owns owns) {
+    CHECK_EQ(IsHeapProfilerRunning(), 0);
+    HeapProfilerDump("a reason");
+    HeapProfilerStop();
+    char* profile = GetHeapProfile();
+    CHECK(profile != nullptr && owns(profile) && *profile == '\0');
+    free(profile);
+}
+
+static void check_profiler(const Owns owns) {
+    char folder[] = "/tmp/acre-profiler-XXXXXX";
+    CHECK(mkdtemp(folder) != nullptr);
+    const std::string prefix = std::string(folder) + "/profile";
+    HeapProfilerStart(prefix.c_str());
+    CHECK_EQ(IsHeapProfilerRunning(), 1);
+    void *blocks[kBlocks], *large = growing_site();
+    for (void*& block : blocks) block = site();
+    const size_t bytes = malloc_usable_size(blocks[0]);
+
+    int period = 0;
+    void** const samples = MallocExtension::instance()->ReadStackTraces(&period);
+    CHECK_EQ(period, 1);
+    CHECK_EQ(read_entries(samples, bytes).blocks, kBlocks);
+    CHECK_EQ(read_entries(MallocExtension::instance()->ReadHeapGrowthStackTraces(), 1).most, kGrowth);
+    std::string text;
+    MallocExtension::instance()->GetHeapSample(&text);
+    CHECK(text.find("heap profile: ") == 0 && text.find("@ heap_v2/1\n") != std::string::npos);
+    CHECK(text.find("MAPPED_LIBRARIES:\n") != std::string::npos);
+    text.clear();
+    MallocExtension::instance()->GetHeapGrowthStacks(&text);
+    CHECK(text.find("@ growth\n") != std::string::npos && text.find(std::to_string(kGrowth)) != std::string::npos);
+
+    char* profile = GetHeapProfile();
+    CHECK(profile != nullptr && owns(profile) && strncmp(profile, "heap profile: ", 14) == 0);
+    free(profile);
+    HeapProfilerDump("a reason");
+    HeapProfilerDump("another");
+    for (const char* end : {".0001.heap", ".0002.heap"}) CHECK_EQ(unlink((prefix + end).c_str()), 0);
+    CHECK_EQ(rmdir(folder), 0);
+    HeapProfilerStop();
+    CHECK_EQ(IsHeapProfilerRunning(), 0);
+    for (void* block : blocks) free(block);
+    free(large);
+}
+
 int main() {
     check_traces();
     const Owns owns = find_owns();
     check_leaks();
-    HeapProfilerStart("/nowhere/profile");
-    CHECK_EQ(IsHeapProfilerRunning(), 0);
-    HeapProfilerDump("a reason");
-    char* profile = GetHeapProfile();
-    CHECK(profile != nullptr && owns(profile) && *profile == '\0');
-    free(profile);
-    HeapProfilerStop();
+    check_off(owns);
+    check_profiler(owns);
+    check_off(owns);
     return 0;
 }

@@ -66,7 +66,11 @@ class Profile:
         for sample in samples:
             parts = dict(sample)
             values = dict(zip(self.types, packed(parts[2])))
-            self.samples.append((packed(parts.get(1, b"")), values, 3 in parts))
+            labels = [dict(fields(value)) for number, value in sample if number == 3]
+            self.samples.append((packed(parts.get(1, b"")), values,
+                                 {self.strings[label[1]]: self.strings[label[2]] for label in labels}))
 
-    def sum(self, kind, where=lambda stack: True):
-        return sum(values[kind] for stack, values, _ in self.samples if where(stack))
+    def sum(self, kind, where=lambda stack: True, **labels):
+        """Of the samples with these labels."""
+        return sum(values[kind] for stack, values, said in self.samples
+                   if where(stack) and labels.items() <= said.items())

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "package"))
 
+import heap
 from checks import Checks, clean_environment, run
 from pprof import Profile
 
@@ -109,18 +110,108 @@ def check_stacks(checks, program, folder):
     places = addresses(program)
     base = next(m for m in profile.mappings.values() if profile.strings[m[5]] == str(program))
     chains, whole = set(), True
-    for stack, _, truncated in profile.samples:
+    for stack, _, labels in profile.samples:
         names = []
         for location in stack:
             at = profile.locations[location][3] - base[2] + base.get(4, 0)
             names += [name for name, (start, end) in places.items() if start <= at < end]
         chains.add(tuple(names))
-        whole &= not truncated and all(location in profile.locations for location in stack)
+        whole &= "stack" not in labels and all(location in profile.locations for location in stack)
     checks.that(whole, "each stack is whole")
     wanted = {(site, "fill", "main") for site in ("site_small", "site_medium", "site_large")}
     checks.that(wanted <= {chain[:3] for chain in chains}, f"stacks lead from the site to main ({program.name})", chains)
     build_id = re.search(r"Build ID: ([0-9a-f]+)", run(["readelf", "-n", program]).stdout)
     checks.that(build_id is None or profile.strings[base.get(6, 0)] == build_id.group(1), "the build id is the program's")
+
+
+def check_lifetimes(checks, program, folder):
+    """Freed blocks are told by lifetime and thread; the estimates of all together are those of what was freed."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    profiled(program, work, conf="prof_sample:0")
+    live = Profile(only(work, "sites*.live.pb.gz"))
+    is_in = callers(live, program)
+    got = {name: live.sum("freed_objects", is_in(name)) for name in ("site_small", "site_medium", "site_large")}
+    checks.that(got == {"site_small": 0, "site_medium": MEDIUM[0], "site_large": LARGE[0]}, "freed blocks are counted", got)
+    by = [live.sum("freed_objects", freed_by=who) for who in ("same thread", "other thread")]
+    lasted = [live.sum("freed_objects", lifetime=how) for how in ("short", "medium", "long")]
+    checks.that(by[1] == 0 and sum(by) == sum(lasted) == live.sum("freed_objects") > 0 and live.sum("freed_elsewhere") == 0,
+                "and told by thread and lifetime", (by, lasted))
+    said = run([SOURCE / "acre", "heap", "--lifetimes", only(work, "sites*.live.pb.gz")])
+    checks.that(re.search(rf"^ *[\d.]+ MiB +{MEDIUM[0]} +[\d.]+%.* site_medium$", said.stdout, re.M) is not None,
+                "acre heap --lifetimes shows them", said.stdout + said.stderr)
+
+
+def check_held(checks, folder):
+    """One block in thirty-two is kept, by one function: it holds the others' memory."""
+    program = folder / "pins"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/pins.c", "-o", program], check=True)
+    for conf in ("prof_sample:0", "prof_sample:16K"):
+        work = Path(tempfile.mkdtemp(dir=folder))
+        profiled(program, work, conf=conf)
+        file = only(work, "pins*.live.pb.gz")
+        live = Profile(file)
+        is_in = callers(live, program)
+        held, others = live.sum("held_space", is_in("site_kept")), live.sum("held_space", is_in("site_dense"))
+        wanted = 4000 * 31 * 1024
+        # About 250 samples at 16 KiB: 6 %, of which five.
+        checks.that(abs(held / wanted - 1) < (0.02 if conf == "prof_sample:0" else 0.32) and others < 0.02 * wanted,
+                    f"what a few live blocks hold is told ({conf})", (held / wanted, others / wanted))
+        said = run([SOURCE / "acre", "heap", "--by", "held_space", "-n", 1, file])
+        checks.that(said.stdout.rstrip().splitlines()[2].endswith("site_kept"), "acre heap --by held_space", said.stdout)
+
+
+def check_growth(checks, folder):
+    """Where address space had to be got from the system."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    program = work / "grows"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/grows.c", "-o", program, library(),
+                    f"-Wl,-rpath,{Path(library()).parent}"], check=True)
+    path = work / "dump.growth.pb.gz"
+    ended = run([program, path], environment=clean_environment(ACRE_CONF="prof:true"))
+    if not checks.that(ended.returncode == 0, "prof.dump writes where the heap grew", ended):
+        return
+    growth = Profile(path)
+    is_in = callers(growth, program)
+    checks.that(growth.sum("growth_space", is_in("site_huge")) == 100 << 20 and growth.sum("growth_count", is_in("site_huge")) == 1
+                and growth.sum("growth_space", is_in("site_many")) >= 190 << 20, "with the stacks and what they got",
+                [(values, len(stack)) for stack, values, _ in growth.samples])
+
+
+def check_triggers(checks, folder):
+    """prof_interval, prof_gdump and prof_prefix; the program waits for the files."""
+    program = folder / "waits"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/waits.c", "-o", program], check=True)
+    for conf, rounds in (("prof_interval:20M", 2), ("prof_gdump:true", 2)):
+        work = Path(tempfile.mkdtemp(dir=folder))
+        settings = f"prof:true,prof_sample:64K,prof_folder:{work},prof_prefix:named,{conf}"
+        ended = run([program, work, rounds], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=settings))
+        files = sorted(path.name for path in work.glob("named.*"))
+        checks.that(ended.returncode == 0 and re.fullmatch(r"named\.\d+\.0\.live\.pb\.gz", files[0]) is not None
+                    and Profile(work / files[0]).samples, f"{conf} writes profiles", (ended, files))
+    work = Path(tempfile.mkdtemp(dir=folder))
+    settings = f"prof:true,prof_final:true,prof_folder:/nowhere,prof_prefix:{work}/other"
+    ended = run([program, work, 0], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=settings))
+    checks.that(ended.returncode == 0 and not ended.stderr and only(work, "other.*.live.pb.gz"),
+                "a prefix with a folder counts more than prof_folder", ended)
+
+
+def check_large_report(checks, folder):
+    """large_alloc_report tells each larger allocation once, with its stack, by one call of write."""
+    program = folder / "large"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/large.c", "-o", program], check=True)
+    place = addresses(program)["site"]
+    for conf, told in (("", 3), ("large_alloc_report:2G", 1), ("large_alloc_report:0", 0)):
+        ended = run([program], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+        heads = re.findall(r"^acre: large allocation of .* \((\d+) bytes\) at 0x[0-9a-f]+; the next one is told from "
+                           r"(\d+) bytes on\nacre:   0x[0-9a-f]+  (\S+)\+0x([0-9a-f]+)$", ended.stderr, re.M)
+        whole = ended.stderr.count("\n") == len(re.findall(r"^acre: ", ended.stderr, re.M))
+        right = all(int(following) == int(size) + int(size) // 8 and file == str(program)
+                    and place[0] < int(at, 16) <= place[1] for size, following, file, at in heads)
+        checks.that(ended.returncode == 0 and whole and right and len(heads) == told,
+                    f"large allocations are told ({conf or 'by default'})", ended.stderr)
+    if shutil.which("strace"):
+        ended = run(["strace", "-f", "-e", "trace=write", "-E", f"LD_PRELOAD={library()}", program])
+        checks.that(ended.stderr.count("write(2, \"acre: large") == 3, "each in one piece")
 
 
 def check_legacy(checks, program, folder):
@@ -154,14 +245,17 @@ int main(int argc, char **argv) {
                     f"prof.dump goes by the name's end: {name.name}")
     checks.that(run([dumper, work / "none/dump.heap"], environment=conf).returncode == 1,
                 "a file that cannot be written is an error")
-    reader = shutil.which("google-pprof")
-    if reader is None:
-        checks.that(False, "google-pprof is there (Debian's google-perftools)")
-        return
-    said = run([reader, "--text", "--show_bytes", "--inuse_space", dumper, heap])
-    row = re.search(r"^ *(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% +site_small$", said.stdout, re.M)
-    checks.that(row is not None and abs(int(row.group(1)) - SMALL[0] * SMALL[1]) < 10,
-                "google-pprof finds what lives", said.stdout + said.stderr)
+    for reader, package in (("google-pprof", "google-perftools"), ("jeprof", "libjemalloc-dev")):
+        if shutil.which(reader) is None:
+            print(f"skip  {reader} is not installed (Debian's {package}): it does not read the text")
+            continue
+        said = run([reader, "--text", "--show_bytes", "--inuse_space", dumper, heap])
+        row = re.search(r"^ *(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% +site_small$", said.stdout, re.M)
+        checks.that(row is not None and abs(int(row.group(1)) - SMALL[0] * SMALL[1]) < 10,
+                    f"{reader} finds what lives", said.stdout + said.stderr)
+    said = run([SOURCE / "acre", "heap", "--collapsed", heap])
+    checks.that(re.search(rf"main;site_main;fill;site_small {SMALL[0] * SMALL[1]}$", said.stdout, re.M) is not None,
+                "acre heap reads the text", said.stdout + said.stderr)
 
 
 def check_go(checks, program, folder):
@@ -171,7 +265,7 @@ def check_go(checks, program, folder):
     work = Path(tempfile.mkdtemp(dir=folder))
     profiled(program, work, conf="prof_sample:0")
     said = run(["go", "tool", "pprof", "-raw", only(work, "sites*.live.pb.gz")], timeout=200,
-               environment=clean_environment(PPROF_TMPDIR=work, HOME=work, DEBUGINFOD_URLS=""))
+               environment=clean_environment(PPROF_TMPDIR=work, DEBUGINFOD_URLS=""))
     checks.that(said.returncode == 0 and "inuse_space/bytes[dflt]" in said.stdout, "go tool pprof reads a profile",
                 said.stdout[:500] + said.stderr)
 
@@ -231,10 +325,16 @@ def main():
         for flags in ((), ("-fno-omit-frame-pointer",)):
             check_stacks(checks, build(folder, *flags), folder)
         check_legacy(checks, program, folder)
+        check_lifetimes(checks, program, folder)
+        check_held(checks, folder)
+        check_growth(checks, folder)
+        check_triggers(checks, folder)
+        check_large_report(checks, folder)
         check_signal(checks, program, folder)
         check_fork(checks, program, folder)
         check_command(checks, program, folder)
         check_go(checks, program, folder)
+        heap.check(checks, SOURCE / "acre", library(), HERE, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")

@@ -71,7 +71,7 @@ TEST_F(Ctl, WhatIsNoName) {
                            "stats..allocated", "arena.0", "arena..purge", "arena.x.purge", "arena.-1.purge",
                            "arena.0x0.purge", "arena.99999999999999999999999.purge", "arena.4095.purge", "arena.#.purge",
                            "arenas.bin.73.size", "arenas.lextent.16376.size", "stats.arenas.256.pactive", "opt.nothing",
-                           "Version", "epoch ", "prof.gdump"}) {
+                           "Version", "epoch ", "prof.leak"}) {
     EXPECT_EQ(act(name), ENOENT) << name;
   }
 }
@@ -138,6 +138,17 @@ TEST_F(Ctl, WhatCanOnlyBeWrittenIsNotRead) {
   EXPECT_EQ(act("prof.reset"), 0);
   EXPECT_EQ(value_of<size_t>("prof.lg_sample"), 12u);
   EXPECT_EQ(set<const char*>("prof.dump", "/nowhere/at/all.heap"), EFAULT);
+  EXPECT_EQ(set<const char*>("prof.prefix", "/nowhere/at/all"), 0);
+  EXPECT_EQ(act("prof.dump"), EFAULT);
+  EXPECT_EQ(set<const char*>("prof.prefix", std::string(2000, 'a').c_str()), EFAULT);
+  EXPECT_EQ(set<const char*>("prof.prefix", nullptr), 0);
+  EXPECT_EQ(value_of<uint64_t>("prof.interval"), 0u);
+  EXPECT_EQ(value_of<ssize_t>("opt.lg_prof_interval"), -1);
+  EXPECT_EQ(value_of<size_t>("opt.lg_prof_sample"), 19u);
+  EXPECT_FALSE(value_of<bool>("prof.gdump"));
+  EXPECT_EQ(set<bool>("prof.gdump", true), 0);
+  EXPECT_TRUE(value_of<bool>("prof.gdump"));
+  EXPECT_EQ(set<bool>("prof.gdump", false), 0);
   EXPECT_TRUE(value_of<bool>("thread.prof.active"));
   EXPECT_EQ(set<bool>("thread.prof.active", false), 0);
   EXPECT_FALSE(value_of<bool>("thread.prof.active"));

@@ -411,6 +411,22 @@ TEST_F(OptionsTest, TcmallocsSampleParameterAndHeapLimit) {
   EXPECT_FALSE(options().prof);
 }
 
+TEST_F(OptionsTest, ProfilesInTheWordsOfOthers) {
+  EXPECT_EQ(options().large_alloc_report, int64_t{1} << 30);
+  EXPECT_EQ(read_environment({"TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD=4096"}), "");
+  EXPECT_EQ(options().large_alloc_report, 4096);
+  EXPECT_EQ(read_environment({"MALLOC_CONF=lg_prof_sample:16,lg_prof_interval:30,prof_gdump:true,prof_prefix:jeprof.out"}),
+            "");
+  EXPECT_EQ(options().prof_sample, 1 << 16);
+  EXPECT_EQ(options().prof_interval, 1 << 30);
+  EXPECT_TRUE(options().prof_gdump);
+  EXPECT_STREQ(path_of(options().prof_prefix), "jeprof.out");
+  EXPECT_EQ(read_environment({"MALLOC_CONF=lg_prof_interval:-1,lg_prof_sample:48,lg_prof_sample:x"}), "");
+  EXPECT_EQ(options().prof_interval, 0);
+  EXPECT_EQ(options().prof_sample, 1 << 16);
+  EXPECT_NE(read_environment({"ACRE_CONF=lg_prof_sample:16"}), "");  // a word of jemalloc's
+}
+
 TEST_F(OptionsTest, SourcesOfMemoryInTcmallocsWords) {
   EXPECT_EQ(read_environment({"TCMALLOC_SKIP_MMAP=1", "TCMALLOC_SKIP_SBRK=false", "TCMALLOC_DEVMEM_START=16",
                               "TCMALLOC_DEVMEM_LIMIT=32", "TCMALLOC_DEVMEM_DEVICE=/dev/other",

@@ -364,7 +364,8 @@ class Watching {
  private:
   static inline uint64_t gap_;
   static constexpr watch::Watcher kWatcher{[](size_t) { return gap_; },
-                                           [](const void*, size_t) -> Ticket { return 1; }, [](Ticket) {}, nullptr};
+                                           [](const void*, size_t, Address) -> Ticket { return 1; }, [](Ticket) {},
+                                           nullptr};
 };
 
 TEST_F(StatisticsTest, WatchedBlocks) {

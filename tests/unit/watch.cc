@@ -24,7 +24,7 @@ struct Log {
   static inline bool allocate_within = false;
 
   static uint64_t draw(size_t) { return gap; }
-  static Ticket allocated(const void* block, size_t bytes) {
+  static Ticket allocated(const void* block, size_t bytes, Address) {
     if (allocate_within) {
       allocate_within = false;
       acre_free(acre_malloc(bytes));

@@ -1,5 +1,5 @@
-/* gperftools' heap profiler. These functions do not start acre's own, which is an option (docs/profiling.md): they do
- * what they are documented to do while no profiler runs.
+/* gperftools' heap profiler; what runs is acre's (docs/profiling.md): a sample of the blocks, and not each of them, unless
+ * the option prof_sample is 0.
  */
 #ifndef ACRE_GPERFTOOLS_HEAP_PROFILER_H
 #define ACRE_GPERFTOOLS_HEAP_PROFILER_H
@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-/* Says on stderr that it starts none. */
+/* Samples from now on. Files are named PREFIX.0001.heap, PREFIX.0002.heap ... */
 PERFTOOLS_DLL_DECL void HeapProfilerStart(const char *prefix);
-/* 0. */
 PERFTOOLS_DLL_DECL int IsHeapProfilerRunning(void);
-/* Nothing. */
+/* Samples no longer. What was sampled stays, and is still followed. */
 PERFTOOLS_DLL_DECL void HeapProfilerStop(void);
+/* Writes a file, if it runs and was started with a prefix, and says so on stderr, with the reason. */
 PERFTOOLS_DLL_DECL void HeapProfilerDump(const char *reason);
-/* An empty text, which the caller frees. */
+/* The profile as a text, which the caller frees; an empty one if it does not run. */
 PERFTOOLS_DLL_DECL char *GetHeapProfile(void);
 
 #ifdef __cplusplus

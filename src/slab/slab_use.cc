@@ -1,4 +1,4 @@
-#include "control/slab_use.h"
+#include "slab/slab_use.h"
 
 namespace acre {
 

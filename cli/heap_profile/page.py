@@ -1,0 +1,76 @@
+"""The flame graph: one page of HTML that needs nothing else, and no network."""
+
+import html
+import json
+import os
+
+TEMPLATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "page.html")
+
+
+class Tree:
+    """All stacks as one tree from the outermost function inward: nodes in the order in which they were made, so that a
+    parent comes before its children."""
+
+    def __init__(self):
+        self.parents, self.frames = [-1], [0]
+        self.known, self.frame_numbers, self.places = {}, {}, [["all", "", 0, ""]]
+
+    def child(self, parent, line, module):
+        key = line.function, line.file, line.number, module
+        frame = self.frame_numbers.get(key)
+        if frame is None:
+            frame = self.frame_numbers[key] = len(self.places)
+            self.places.append(list(key))
+        key = parent, frame
+        if key not in self.known:
+            self.known[key] = len(self.parents)
+            self.parents.append(parent)
+            self.frames.append(frame)
+        return self.known[key]
+
+    def leaf(self, stack):
+        node = 0
+        for location in reversed(stack):
+            module = os.path.basename(location.mapping.file) if location.mapping else ""
+            for line in reversed(location.lines):
+                node = self.child(node, line, module)
+        return node
+
+
+def own_values(tree, profile):
+    """For each kind the nodes' own values: {node: value}."""
+    found = [{} for _ in profile.kinds]
+    for (stack, _), values in profile.samples.items():
+        leaf = tree.leaf(stack)
+        for of_kind, value in zip(found, values):
+            if value:
+                of_kind[leaf] = of_kind.get(leaf, 0) + value
+    return found
+
+
+def flattened(of_kinds):
+    return [[number for pair in sorted(of_kind.items()) for number in pair] for of_kind in of_kinds]
+
+
+def data(title, profile, before=None):
+    tree = Tree()
+    after_values = own_values(tree, profile)
+    before_values = own_values(tree, before) if before is not None else None
+    return {
+        "title": title,
+        "kinds": [[kind.name, kind.unit] for kind in profile.kinds],
+        "default": profile.default,
+        "places": tree.places,      # function, file, line, module
+        "parents": tree.parents,
+        "frames": tree.frames,      # of each node: its place
+        "after": flattened(after_values),
+        "before": flattened(before_values) if before_values is not None else None,
+    }
+
+
+def page(title, profile, before=None):
+    """before: what the profile is compared with."""
+    with open(TEMPLATE, encoding="utf-8") as file:
+        template = file.read()
+    inside = json.dumps(data(title, profile, before), separators=(",", ":")).replace("<", "\\u003c")
+    return template.replace("{{TITLE}}", html.escape(title)).replace("{{DATA}}", inside)

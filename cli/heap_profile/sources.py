@@ -1,0 +1,24 @@
+"""Where profiles come from. A source is a function from what was written on the command line to bytes, or None if that
+is none of its words; the first that gives some counts."""
+
+import sys
+
+from . import legacy, pprof
+
+
+def standard_input(word):
+    return sys.stdin.buffer.read() if word == "-" else None
+
+
+def file(word):
+    with open(word, "rb") as opened:
+        return opened.read()
+
+
+SOURCES = (standard_input, file)
+
+
+def read(word):
+    """The profile; raises OSError or Malformed."""
+    data = next(data for data in (source(word) for source in SOURCES) if data is not None)
+    return legacy.read(data) if legacy.is_legacy(data) else pprof.read(data)

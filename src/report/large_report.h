@@ -1,0 +1,12 @@
+// Large allocations, told on stderr (option large_alloc_report).
+#pragma once
+
+#include <cstddef>
+
+namespace acre::report {
+
+// The program was given this block, of n bytes. If that is as much as the option says, or, after a report, an eighth more
+// than what was asked for then, a report with the stack is written to stderr, by one call of write. For large::g_reporter.
+void large_block(const void* block, size_t n);
+
+}  // namespace acre::report

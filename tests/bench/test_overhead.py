@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""The overhead of profiling: ratios to acre of the same round."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
+
+from lab import catalog, overhead, peers  # noqa: E402
+from test_ratios import loaded, rounds  # noqa: E402
+
+
+class Overhead(unittest.TestCase):
+    def test_ratios_are_to_acre_in_the_same_round(self):
+        noise = [1, 10, 1, 10, 3, 5]
+        found = loaded(rounds("redis", {"glibc": [2 * t for t in noise], "acre": noise,
+                                        "acre-profile": [1.05 * t for t in noise]}))
+        said = {(workload, name, metric): estimate for workload, name, metric, estimate in overhead.rows(found)}
+        self.assertAlmostEqual(said["redis", "acre-profile", "time"].value, 1.05)
+        self.assertAlmostEqual(said["redis", "acre-profile", "peak_kib"].value, 1)
+
+    def test_what_it_measures_is_there(self):
+        self.assertLessEqual(set(overhead.WORKLOADS), set(catalog.load()))
+        self.assertLessEqual(set(peers.PROFILED), set(peers.names()))
+        self.assertIn("--rounds", overhead.words(["--rounds", "9"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

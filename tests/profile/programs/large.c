@@ -1,0 +1,17 @@
+// Allocations around a GiB, of which three are larger by an eighth than what came before.
+#include <stdlib.h>
+
+__attribute__((noinline)) void *site(void *old, size_t mib) {
+    void *volatile block = realloc(old, mib << 20);
+    return block;
+}
+
+int main(void) {
+    free(site(NULL, 1023));
+    free(site(NULL, 1024));
+    free(site(NULL, 1100));
+    void *block = site(NULL, 1200);
+    block = site(block, 2500);
+    free(block);
+    return 0;
+}

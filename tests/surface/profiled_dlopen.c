@@ -1,0 +1,46 @@
+// Threads that open and close libraries, and others that allocate, while each block is a sample of the heap profile: the
+// unwinder and the loader have locks of their own, which must not be taken crosswise.
+// acre-test: not-static libs=pthread,dl env=ACRE_CONF=prof:true,prof_sample:0
+#include "check.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static const char *const kLibraries[] = {"libm.so.6",   "libgcc_s.so.1", "libstdc++.so.6",
+                                         "libresolv.so.2", "libnone.so.7",  "libanl.so.1"};
+enum { LIBRARIES = sizeof kLibraries / sizeof kLibraries[0], THREADS = 4, ROUNDS = 300 };
+
+static atomic_int done;
+
+static void *opening(void *number) {
+    uint64_t state = (uint64_t)(uintptr_t)number;
+    for (int i = 0; i < ROUNDS; i++) {
+        void *library = dlopen(kLibraries[random_below(&state, LIBRARIES)], i % 2 == 0 ? RTLD_NOW : RTLD_LAZY);
+        if (library == NULL) {
+            CHECK(dlerror() != NULL);
+            continue;
+        }
+        hide(dlsym(library, "cos"));
+        CHECK_EQ(dlclose(library), 0);
+    }
+    atomic_fetch_add(&done, 1);
+    return NULL;
+}
+
+static void *allocating(void *unused) {
+    while (atomic_load(&done) < THREADS) {
+        void *blocks[20];
+        for (int i = 0; i < 20; i++) blocks[i] = must_malloc((size_t)(i + 1) * 900);
+        for (int i = 0; i < 20; i++) free(blocks[i]);
+    }
+    return unused;
+}
+
+int main(void) {
+    pthread_t thread[THREADS + 2];
+    for (uintptr_t i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&thread[i], NULL, opening, (void *)(i * 99 + 5)), 0);
+    for (int i = THREADS; i < THREADS + 2; i++) CHECK_EQ(pthread_create(&thread[i], NULL, allocating, NULL), 0);
+    for (int i = 0; i < THREADS + 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    return 0;
+}
