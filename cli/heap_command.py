@@ -3,6 +3,7 @@
 import os
 import sys
 
+import live
 from say import fail, say, usage_error
 
 FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines", "-y": "yes",
@@ -45,7 +46,7 @@ def parse(arguments):
 
 def check(options, files):
     if not files:
-        usage_error("heap: no FILE to read")
+        usage_error("heap: no FILE to read, and no process to ask")
     if options.diff and len(files) != 2:
         usage_error("heap: --diff compares two files")
     if options.diff and options.pprof:
@@ -84,6 +85,8 @@ def read(options):
     for word in options.files:
         try:
             profile = sources.read(word)
+        except live.LiveError as error:
+            fail(f"heap: {error}")
         except OSError as error:
             fail(f"heap: cannot read '{word}': {error.strerror}")
         except (protobuf.Malformed, UnicodeDecodeError) as error:

@@ -1,5 +1,6 @@
 """acre why PID: where the resident memory of a running process is, in plain words, and what could be done about it."""
 
+import collections
 import json
 import sys
 
@@ -88,12 +89,22 @@ def holders(classes):
     return sorted(found, key=lambda row: -row["held"])[:SHOWN]
 
 
-def call_sites(pid, verbs):
-    """Who holds runs open, if the profiler in the process tells: a verb `pins` answers
-    {"sites": [{"bytes": held, "runs": …, "size": class, "stack": ["function", …]}, …]}."""
-    if "pins" not in verbs:
+def call_sites(pid):
+    """Whose blocks hold runs open, by the heap profile (docs/profiling.md): [{"bytes": held, "stack": ["function", …]}, …],
+    the worst first; None while the profiler is off."""
+    from heap_profile import sources, symbols, views
+    try:
+        profile = sources.read(str(pid))
+    except live.LiveError:
         return None
-    return live.ask_json(pid, "pins").get("sites", [])
+    if tool := symbols.find_tool():
+        profile = symbols.named(profile, tool, lambda file: file, lambda text: None)
+    at = profile.index("held_space")
+    found = collections.Counter()
+    for (stack, _), values in profile.samples.items():
+        names = [name for name in views.frames(stack) if not name.startswith("acre")]
+        found[tuple(names) or tuple(f"{place.address:#x}" for place in stack)] += values[at]
+    return [{"bytes": held, "stack": list(stack)} for stack, held in found.most_common(SHOWN) if held]
 
 
 def explain(pid):
@@ -108,7 +119,7 @@ def explain(pid):
     explanation = {
         "pid": pid, "command": process.command(), "resident": resident.all(), "swapped": resident.swapped,
         "parts": parts, "not_heap": not_heap, "counted_but_untouched": untouched,
-        "held_by": holders(classes), "call_sites": call_sites(pid, [verb["verb"] for verb in info["verbs"]]),
+        "held_by": holders(classes), "call_sites": call_sites(pid),
         "largest_not_heap": [{"bytes": size, "kind": kind, "mapping": path} for size, kind, path in
                              resident.largest[:SHOWN]],
         "dirty_is_returned": fate_of_dirty(report["options"]),
@@ -171,7 +182,7 @@ def details(explanation):
     held = [f"{human(row['held'])} in blocks of {row['size']} bytes: {row['live']} of {row['blocks']} live, "
             f"in {row['runs']} runs" for row in explanation["held_by"]]
     for site in explanation["call_sites"] or []:
-        held.append(f"{human(site['bytes'])} in {site['runs']} runs, kept by {' < '.join(site['stack'][:3])}")
+        held.append(f"{human(site['bytes'])} held by {' < '.join(site['stack'][:3])}")
     not_heap = [f"{human(size)} {KINDS[kind]}" for kind, size in explanation["not_heap"].items() if size]
     not_heap += [f"the largest: {human(row['bytes'])} {row['mapping'] or 'without a name'}"
                  for row in explanation["largest_not_heap"][:1]]

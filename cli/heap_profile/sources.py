@@ -1,7 +1,10 @@
 """Where profiles come from. A source is a function from what was written on the command line to bytes, or None if that
 is none of its words; the first that gives some counts."""
 
+import os
 import sys
+
+import live
 
 from . import legacy, pprof
 
@@ -10,15 +13,25 @@ def standard_input(word):
     return sys.stdin.buffer.read() if word == "-" else None
 
 
+def process(word):
+    """A running one writes its profile to a file of its own, which is read and removed."""
+    if not word.isdecimal() or os.path.exists(word):
+        return None
+    written = f"/proc/{word}/root{live.ask_json(int(word), 'heap')['file']}"  # as a container sees it
+    with open(written, "rb") as opened:
+        os.unlink(written)
+        return opened.read()
+
+
 def file(word):
     with open(word, "rb") as opened:
         return opened.read()
 
 
-SOURCES = (standard_input, file)
+SOURCES = (standard_input, process, file)
 
 
 def read(word):
-    """The profile; raises OSError or Malformed."""
+    """The profile; raises OSError, Malformed or live.LiveError."""
     data = next(data for data in (source(word) for source in SOURCES) if data is not None)
     return legacy.read(data) if legacy.is_legacy(data) else pprof.read(data)

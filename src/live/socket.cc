@@ -92,6 +92,18 @@ class Door {
   os::FileIdentity file_;
 };
 
+}  // namespace
+
+// The name ends in .sock.
+void add_path_beside(Text& path, const char* suffix) {
+  if (g_named.load() == 0) return;
+  const size_t size = strlen(g_path) - strlen(".sock");
+  for (size_t i = 0; i < size; ++i) path.add(g_path[i]);
+  path.add(suffix);
+}
+
+namespace {
+
 // --- Clients ------------------------------------------------------------------------------------------------------
 
 bool may_ask(int client) {

@@ -6,10 +6,15 @@
 // the slow door; and it ends when no thread has a heap any more, so that it keeps no process alive.
 #pragma once
 
+#include "base/text.h"
+
 namespace acre::live {
 
 // In the library's constructor, if the option is set.
 void start();
+
+// A path beside the socket, in the folder that only the user may enter; empty if there is none. By the socket's thread.
+void add_path_beside(Text& path, const char* suffix);
 
 // The process ends by exit: the socket's file goes. Any thread, once.
 void end();

@@ -8,7 +8,10 @@
 #include "control/census.h"
 #include "control/print.h"
 #include "heap/explicit.h"
+#include "live/socket.h"
 #include "os/socket.h"
+#include "report/profile_file.h"
+#include "sample/profile.h"
 #include "tables/options.h"
 #include "tables/size_class.h"
 
@@ -94,6 +97,29 @@ void answer_purge(const Request& request, Reply& reply) {
   const uint64_t returned = arenas::purge_all(0) * kPageBytes;
   Output out(Reply::write, &reply);
   out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(dirty_bytes()).add("}\n");
+}
+
+// Not in the answer itself: a profile has bytes of 0 in it.
+void answer_heap(const Request& request, Reply& reply) {
+  static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};
+  constexpr report::Kind kKinds[] = {report::Kind::kLive, report::Kind::kPeak, report::Kind::kGrowth,
+                                     report::Kind::kLegacy};
+  unsigned which = 0;
+  while (which < 4 && *request.name != '\0' && strcmp(request.name, kNames[which]) != 0) ++which;
+  if (which == 4) return reply.refuse("a heap profile is live, peak, growth or text");
+  if (!profile::is_prepared()) {
+    return reply.refuse("the heap profiler is off: start the program with `acre run --profile`, or let it begin now with "
+                        "`acre ctl PID prof.active true`");
+  }
+  Line<os::kMostSocketPath + 16> path;
+  add_path_beside(path, which == 3 ? ".heap.txt" : ".heap.pb.gz");
+  if (const int error = path.size() == 0 ? ENOENT : report::write_profile(path.c_str(), kKinds[which])) {
+    Line<kMostMessage> message;
+    message.add("the profile cannot be written to ").add(path.c_str()).add(": error ").decimal(static_cast<uint64_t>(error));
+    return reply.refuse(message.c_str());
+  }
+  Output out(Reply::write, &reply);
+  out.text().add("{\"file\":\"").add(path.c_str()).add("\"}\n");
 }
 
 void answer_regions(const Request& request, Reply& reply) {

@@ -16,6 +16,7 @@ inline constexpr unsigned kProtocol = 1;
   X(stats, "[summary|text|json|openmetrics [LETTERS]]", "statistics, in the form and with the letters of docs/statistics.md") \
   X(ctl, "[NAME [VALUE]]", "reads a name of docs/ctl.md, writes it, or does what it stands for; without one, all names") \
   X(purge, "", "returns all dirty pages to the system") \
+  X(heap, "[live|peak|growth|text]", "writes the heap profile to a file beside the socket, for whoever asks to read and remove, and says which") \
   X(regions, "", "the addresses that blocks come from")
 // clang-format on
 
