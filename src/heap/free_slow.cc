@@ -5,6 +5,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 
@@ -62,6 +63,7 @@ ACRE_COLD void release_without_heap(Slab* slab, void* p) {
 // None of it may lie in an outbox (heap/explicit.h).
 ACRE_COLD void release_explicit(Slab* slab, void* p) {
   thread_bytes::count_freed(slab->block_bytes);
+  if (slab->is_labelled) tags::freeing(slab, p);
   release_without_heap(slab, p);
 }
 

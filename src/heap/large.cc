@@ -7,6 +7,7 @@
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "os/os.h"
@@ -167,7 +168,25 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   return block;
 }
 
+// A source of its own may give whole blocks of its granularity.
+ACRE_COLD void* allocate_for(Tag& tag, size_t n, size_t alignment, bool zeroed) {
+  const size_t bytes = block_bytes(n, alignment);
+  if (bytes == 0 || !tags::charge_asking(tag, bytes)) return out_of_memory(n);
+  Run* run = find_run(n, alignment);
+  if (run == nullptr) {
+    tags::discharge(tag, bytes);
+  } else {
+    tag.allocated.fetch_add(run->bytes() - bytes, std::memory_order_relaxed);
+    run->tag = &tag;
+    tags::note_peak(tag);
+  }
+  return hand_out(run, n, zeroed);
+}
+
 void* allocate(size_t n, size_t alignment, bool zeroed) {
+  if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUnbornHeap) {
+    if (Tag* tag = tags::in_force()) return allocate_for(*tag, n, alignment, zeroed);
+  }
   return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
 }
 
@@ -204,6 +223,7 @@ void free(Run* run) {
     freeing_late(run);
   }
   if (ACRE_UNLIKELY(run->ticket != kNoTicket)) watch::freeing_run(run);
+  if (ACRE_UNLIKELY(run->tag != nullptr)) tags::count_freed(*run->tag, run->bytes());
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
@@ -249,11 +269,29 @@ ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   return to;
 }
 
+// What the block grows by has to be within its tag's limit. The tag is the run's as long as it is a block.
+ACRE_COLD static Run* resized_and_tagged(Run* run, size_t n, May may) {
+  Tag& tag = *run->tag;
+  const size_t old_bytes = run->bytes();
+  const size_t wanted = block_bytes(n, 1);
+  const size_t more = wanted - smaller(wanted, old_bytes);
+  if (wanted == 0 || !tags::charge(tag, more)) return nullptr;
+  Run* to = run->ticket != kNoTicket || watch::is_on() ? resized_and_seen(run, n, may) : resized(run, n, may);
+  if (to != nullptr) to->tag = &tag;
+  const size_t new_bytes = to == nullptr ? old_bytes : to->bytes();
+  const size_t surplus = old_bytes + more - new_bytes;
+  more != 0 ? tags::discharge(tag, surplus) : tags::count_freed(tag, surplus);
+  tags::note_peak(tag);
+  return to;
+}
+
 static Run* resized_and_counted(Run* run, size_t n, May may) {
   if (n > g_most_resized) return nullptr;
   const size_t old_bytes = run->bytes();
   const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
-  Run* to = seen ? resized_and_seen(run, n, may) : resized(run, n, may);
+  Run* to = ACRE_UNLIKELY(run->tag != nullptr) ? resized_and_tagged(run, n, may)
+            : seen                             ? resized_and_seen(run, n, may)
+                                               : resized(run, n, may);
   if (to != nullptr) count_resized(old_bytes, to->bytes());
   return to;
 }

@@ -11,6 +11,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "tables/options.h"
@@ -47,8 +48,17 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
-// A block that moves stays in an arena that the program has chosen for it.
-void* allocate_beside(const Found& found, size_t n) {
+// Where malloc has no lists to take from.
+ACRE_NOINLINE void* allocate_otherwise(SizeClass c) {
+  if (t_heap == &kUnbornHeap) return allocate_first(c);
+  if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
+  return allocate_late(c);
+}
+
+// A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
+void* allocate_beside(const Found& found, const void* p, size_t n) {
+  if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_explicit)) return allocate(n);
+  if (Tag* tag = tags::of(found, p)) return tags::allocate(*tag, n, 1, false);
   ExplicitArena* home = explicit_arena_of(found);
   return ACRE_LIKELY(home == nullptr) ? allocate(n) : arenas::allocate_in(*home, n, 1, false);
 }
@@ -88,10 +98,8 @@ void* allocate_small_in(Arena* arena, SizeClass c) {
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
-  SizeClass c = heap->class_for(n);
-  if (ACRE_UNLIKELY(heap == &kUnbornHeap)) return allocate_first(c);
-  if (ACRE_UNLIKELY(heap == &kGoneHeap)) return allocate_late(c);
-  return allocate_in(*static_cast<Heap*>(heap), c);
+  if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(kUnbornHeap.class_for(n));
+  return allocate_in(*static_cast<Heap*>(heap), heap->class_for(n));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {
@@ -134,7 +142,7 @@ void* reallocate(void* p, size_t n) {
   } else if (n > kSmallMax) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }
-  void* moved = allocate_beside(found, n);
+  void* moved = allocate_beside(found, p, n);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(n, block_bytes(found)));
   release(p);
