@@ -29,7 +29,7 @@ struct Tag {
   alignas(kCacheLine) std::atomic<uint64_t> limit{UINT64_MAX};  // of live bytes
   std::atomic<uint64_t> refused{0};     // allocations, for the limit
   std::atomic<uint32_t> in_force{0};    // how often, in all threads
-  // Under the lock of tags.cc.
+  // Under the lock of tags_table.cc.
   uint32_t number = 0;                  // its label
   bool dropped = false;                 // no name leads to it any more
   bool in_use = false;                  // else it is a spare one
@@ -46,8 +46,9 @@ struct TagInfo {
 
 namespace tags {
 
-// The tag of this name, which is made if there is none. Null and errno: EINVAL, no name of 1 to 63 bytes; ENOMEM.
-Tag* find(const char* name);
+// The tag of this name, which is made if there is none. in_force: so often it is from now on, and so cannot go before it
+// is. Null and errno: EINVAL, no name of 1 to 63 bytes; ENOMEM.
+Tag* find(const char* name, uint32_t in_force = 0);
 
 // For the calling thread: the tag in force from now on, until the matching pop(); null: none. Return an error number, 0
 // for none. After an error what is in force stays so, and pop() matches all the same.
@@ -72,6 +73,16 @@ bool describe(const Tag* tag, TagInfo* info);
 Tag* next(const Tag* tag);
 
 // --- For the slow door ----------------------------------------------------------------------------------------
+
+// The tag of this number.
+Tag* at(uint32_t number);
+
+// What to call at the limit.
+struct Asked {
+  Tag::Callback callback;
+  void* argument;
+};
+Asked callback_of(const Tag& tag);
 
 // The tag that a live block counts for, or null. p: the block.
 Tag* of_label(const Slab* slab, const void* p);
@@ -105,6 +116,11 @@ void end_thread(Heap& heap);
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child(const Heap* mine);
+
+// Of these, the part that sees to which tags there are (tags_table.cc). In the child no tag is in force afterwards.
+void table_before_fork();
+void table_after_fork_in_parent();
+void table_after_fork_in_child();
 
 }  // namespace tags
 }  // namespace acre
