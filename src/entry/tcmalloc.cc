@@ -4,6 +4,7 @@
 #include "control/census.h"
 #include "control/properties.h"
 #include "entry/api.h"
+#include "heap/hooks.h"
 #include "heap/registry.h"
 #include "heap/verify.h"
 
@@ -64,5 +65,10 @@ ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t
       },
       &given);
 }
+
+ACRE_EXPORT int acre_add_new_hook(void (*hook)(const void* block, size_t bytes)) { return hooks::add(hook); }
+ACRE_EXPORT int acre_remove_new_hook(void (*hook)(const void* block, size_t bytes)) { return hooks::remove(hook); }
+ACRE_EXPORT int acre_add_delete_hook(void (*hook)(const void* block)) { return hooks::add(hook); }
+ACRE_EXPORT int acre_remove_delete_hook(void (*hook)(const void* block)) { return hooks::remove(hook); }
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "heap/fill.h"
 #include "heap/free.h"
+#include "heap/hooks.h"
 #include "heap/large.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
@@ -131,6 +132,7 @@ ACRE_COLD void* allocate_seen(ExplicitArena& arena, SizeClass c, size_t n, size_
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
   watch::seen_run(run, size_of_class(c));
   thread_bytes::count_allocated(run->bytes());
+  hooks::allocated(block, run->bytes());
   return block;
 }
 
@@ -148,6 +150,7 @@ void* allocate_small(ExplicitArena& arena, SizeClass c, size_t n, size_t alignme
   thread_bytes::count_allocated(size_of_class(c));
   if (zeroed) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, size_of_class(c), false);
+  hooks::allocated(block, size_of_class(c));
   return block;
 }
 

@@ -134,6 +134,7 @@ struct Heap : HotHeap {
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
   uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
   bool unwatched = false;      // the watcher is not to see this thread's blocks
+  bool hooked = false;         // put aside for the sake of hooks (hooks.h)
   Shelves shelves[kSmallClasses];
   BlockCounts blocks;
   ThreadBytes bytes;

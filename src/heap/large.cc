@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "heap/fill.h"
+#include "heap/hooks.h"
 #include "heap/malloc.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
@@ -164,7 +165,10 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   } else {
     allocated_late(run, zeroed ? n : 0);
   }
-  if (ACRE_UNLIKELY(watch::is_on())) watch::allocated_run(run);
+  if (ACRE_UNLIKELY(watch::is_on())) {
+    watch::allocated_run(run);
+    hooks::allocated(block, run->bytes());
+  }
   return block;
 }
 
@@ -190,7 +194,7 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
   return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
 }
 
-Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
+ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   if (n > PTRDIFF_MAX) return nullptr;
   if (is_huge(n, alignment)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
@@ -199,7 +203,7 @@ Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
 }
 
-void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
+ACRE_COLD void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
   if (n > PTRDIFF_MAX || is_huge(n, alignment)) return allocate(n, alignment, zeroed);
   Run* run = find_run_in(*arena, n, alignment);
   if (run == nullptr) {
@@ -216,6 +220,7 @@ size_t block_bytes(size_t n, size_t alignment) {
 }
 
 void free(Run* run) {
+  hooks::freeing(pointer_to(run->base));
   Heap* heap = heap_if_any();
   if (ACRE_LIKELY(heap != nullptr)) {
     thread_bytes::count_freed(*heap, run->bytes());
@@ -258,6 +263,7 @@ static Run* resized(Run* run, size_t n, May may) {
 // To a watcher a block of another size is another block.
 ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   const Ticket ticket = run->ticket;
+  const void* block = pointer_to(run->base);
   run->ticket = kNoTicket;  // the header may be another run's afterwards
   Run* to = resized(run, n, may);
   if (to == nullptr) {
@@ -266,6 +272,8 @@ ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   }
   if (ticket != kNoTicket) watch::freed(ticket);
   if (watch::is_on()) watch::allocated_run(to);
+  hooks::freeing(block);
+  hooks::allocated(pointer_to(to->base), to->bytes());
   return to;
 }
 

@@ -7,6 +7,7 @@
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/free.h"
+#include "heap/hooks.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
@@ -38,6 +39,7 @@ ACRE_COLD void* allocate_late(SizeClass c, Arena* arena = nullptr) {
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
   if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
+  if (block != nullptr) hooks::allocated(block, size_of_class(c));
   return block;
 }
 
@@ -48,11 +50,16 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
+// A thread with a tag in force, or one that goes without its heap.
+ACRE_COLD void* allocate_seldom(SizeClass c) {
+  if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(size_of_class(c));
+  if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
+  return allocate_without_heap(c);
+}
+
 // Where malloc has no lists to take from.
 ACRE_NOINLINE void* allocate_otherwise(SizeClass c) {
-  if (t_heap == &kUnbornHeap) return allocate_first(c);
-  if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
-  return allocate_late(c);
+  return t_heap == &kUnbornHeap ? allocate_first(c) : allocate_seldom(c);
 }
 
 // A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
@@ -89,7 +96,12 @@ void* take_block(Heap& heap, SizeClass c) {
   return pop(slot);
 }
 
-void* allocate_small_in(Arena* arena, SizeClass c) {
+ACRE_COLD void* allocate_without_heap(SizeClass c) {
+  if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
+  return allocate_late(c);
+}
+
+ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c) {
   void* block = allocate_late(c, arena);
   if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
   return block;
