@@ -61,6 +61,16 @@ void acre_ranges(void (*visit)(void *opaque, uintptr_t start, size_t bytes, int 
 size_t acre_profile_stacks(int of, void (*visit)(void *opaque, size_t blocks, size_t bytes, const uintptr_t *frames,
                                                  unsigned depth), void *opaque);
 
+/* Functions that are called for each block that is allocated, with its bytes as malloc_usable_size has them, and for each
+ * that is about to be freed, with no lock held. What they allocate and free themselves, they are called for, too. The
+ * calling thread's blocks are seen at once, those from before included; other threads', from when they next come to the
+ * slow door for a small block. realloc of a small block that stays in its size class is not seen. At most 7 of each kind;
+ * 1, or 0: there are so many already, or NULL; it is not there. */
+int acre_add_new_hook(void (*hook)(const void *block, size_t bytes));
+int acre_remove_new_hook(void (*hook)(const void *block, size_t bytes));
+int acre_add_delete_hook(void (*hook)(const void *block));
+int acre_remove_delete_hook(void (*hook)(const void *block));
+
 #ifdef __cplusplus
 }
 #endif

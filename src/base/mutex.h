@@ -33,6 +33,9 @@ enum class Rank : uint8_t {
   kWindow = 12,    // the address window and the page map's limit
   kUnits = 13,     // spare headers of slab runs
   kMetadata = 14,
+  // No other lock is taken with one of these, nor one of these with another.
+  kLabels = 15,    // spare labels of runs
+  kTags = 16,      // which tags there are
 };
 
 // What became of a lock's users so far. All but the last are written by the lock's holder.

@@ -2,6 +2,7 @@
 
 #include "acre/acre.h"
 #include "control/print.h"
+#include "heap/tags.h"
 
 namespace acre {
 
@@ -98,6 +99,23 @@ void add_json_text(Output& out, const char* text) {
   out.text().add('"');
 }
 
+static void add_tags(Output& out) {
+  out.text().add(",\n\"tags\":[");
+  const char* before = "\n";
+  TagInfo info;
+  for (const Tag* tag = tags::next(nullptr); tag != nullptr; tag = tags::next(tag)) {
+    if (!tags::describe(tag, &info)) continue;  // gone meanwhile
+    out.text().add(before).add("{\"name\":");
+    add_json_text(out, info.name);
+    Text& text = out.text().add(",\"live\":").decimal(info.live).add(",\"allocated\":").decimal(info.allocated);
+    text.add(",\"peak\":").decimal(info.peak).add(",\"limit\":");
+    info.limit == UINT64_MAX ? text.add("null") : text.decimal(info.limit);
+    text.add(",\"refused\":").decimal(info.refused).add('}');
+    before = ",\n";
+  }
+  out.text().add(']');
+}
+
 void print_json(const Report& report, const Omitted& omitted, Output& out) {
   out.text().add("{\"acre\":{\"version\":\"" ACRE_VERSION "\",\"pid\":").decimal(static_cast<uint64_t>(getpid()));
   if (!omitted.general) add_general(out);
@@ -128,6 +146,7 @@ void print_json(const Report& report, const Omitted& omitted, Output& out) {
     });
     out.text().add(']');
   }
+  add_tags(out);
   out.text().add("}}\n");
 }
 

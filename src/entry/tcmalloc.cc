@@ -4,6 +4,7 @@
 #include "control/census.h"
 #include "control/properties.h"
 #include "entry/api.h"
+#include "heap/hooks.h"
 #include "heap/registry.h"
 #include "heap/verify.h"
 #include "sample/profile.h"
@@ -79,5 +80,10 @@ ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_
   }
   return profile::mean() == 0 ? 1 : profile::mean();
 }
+
+ACRE_EXPORT int acre_add_new_hook(void (*hook)(const void* block, size_t bytes)) { return hooks::add(hook); }
+ACRE_EXPORT int acre_remove_new_hook(void (*hook)(const void* block, size_t bytes)) { return hooks::remove(hook); }
+ACRE_EXPORT int acre_add_delete_hook(void (*hook)(const void* block)) { return hooks::add(hook); }
+ACRE_EXPORT int acre_remove_delete_hook(void (*hook)(const void* block)) { return hooks::remove(hook); }
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "heap/fill.h"
 #include "heap/free.h"
+#include "heap/hooks.h"
 #include "heap/large.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
@@ -66,8 +67,41 @@ void leave(ExplicitArena& arena, Heap* heap) {
   arena.idle = heap;
 }
 
-// Memory is refused: gives up what idle heaps have, and waits for pages that are being purged.
-void gather(ExplicitArena& arena) {
+// A heap for one allocation: the one that the thread keeps, if any and no other allocation, further up the stack, has it.
+class Borrowed {
+ public:
+  Borrowed(ExplicitArena& arena, Heap** kept) : arena_(arena), kept_(kept) {
+    if (kept != nullptr && *kept != nullptr) {
+      heap_ = *kept;
+      *kept = nullptr;
+    } else {
+      heap_ = enter(arena);
+    }
+  }
+  ~Borrowed() {
+    if (heap_ == nullptr) return;
+    if (kept_ != nullptr && *kept_ == nullptr) {
+      *kept_ = heap_;
+    } else {
+      leave(arena_, heap_);
+    }
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Heap* heap() const { return heap_; }
+
+ private:
+  ExplicitArena& arena_;
+  Heap** kept_;
+  Heap* heap_;
+};
+
+// Memory is refused: gives up what idle heaps and the thread's own have, and waits for pages that are being purged.
+void gather(ExplicitArena& arena, Heap** kept = nullptr) {
+  if (kept != nullptr && *kept != nullptr) {
+    leave(arena, *kept);
+    *kept = nullptr;
+  }
   Heap* emptied = nullptr;
   while (Heap* heap = take_idle(arena)) {
     empty_heap(*heap);
@@ -84,12 +118,9 @@ void gather(ExplicitArena& arena) {
 
 // --- Blocks ---------------------------------------------------------------------------------------------------
 
-void* take_small(ExplicitArena& arena, SizeClass c) {
-  Heap* heap = enter(arena);
-  if (heap == nullptr) return nullptr;
-  void* block = take_block(*heap, c);
-  leave(arena, heap);
-  return block;
+void* take_small(ExplicitArena& arena, SizeClass c, Heap** kept) {
+  const Borrowed borrowed(arena, kept);
+  return borrowed.heap() == nullptr ? nullptr : take_block(*borrowed.heap(), c);
 }
 
 // A small block that a watcher sees has a run of its own, which keeps the ticket.
@@ -101,22 +132,25 @@ ACRE_COLD void* allocate_seen(ExplicitArena& arena, SizeClass c, size_t n, size_
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
   watch::seen_run(run, size_of_class(c));
   thread_bytes::count_allocated(run->bytes());
+  hooks::allocated(block, run->bytes());
   return block;
 }
 
-void* allocate_small(ExplicitArena& arena, SizeClass c, size_t n, size_t alignment, bool zeroed) {
+void* allocate_small(ExplicitArena& arena, SizeClass c, size_t n, size_t alignment, bool zeroed,
+                     Heap** kept = nullptr) {
   if (ACRE_UNLIKELY(watch::is_on()) && watch::sees(size_of_class(c))) {
     if (void* block = allocate_seen(arena, c, n, alignment, zeroed)) return block;
   }
-  void* block = take_small(arena, c);
+  void* block = take_small(arena, c, kept);
   if (block == nullptr) {
-    gather(arena);
-    block = take_small(arena, c);
+    gather(arena, kept);
+    block = take_small(arena, c, kept);
   }
   if (block == nullptr) return out_of_memory(kSmallMax);
   thread_bytes::count_allocated(size_of_class(c));
   if (zeroed) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, size_of_class(c), false);
+  hooks::allocated(block, size_of_class(c));
   return block;
 }
 
@@ -275,6 +309,12 @@ void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed)
   if (c == kSmallClasses) return allocate_large(arena, n, alignment, zeroed);
   return allocate_small(arena, c, n, alignment, zeroed);
 }
+
+void* allocate_small_in(ExplicitArena& arena, SizeClass c, Heap** kept) {
+  return allocate_small(arena, c, size_of_class(c), 1, false, kept);
+}
+
+void give_back_heap(ExplicitArena& arena, Heap* heap) { leave(arena, heap); }
 
 void* reallocate_in(ExplicitArena& arena, void* p, size_t n) {
   const Found found = find_live_block(p, "acre_heap_realloc");

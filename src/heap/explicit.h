@@ -32,10 +32,11 @@ struct ExplicitArena {
 inline ExplicitArena* explicit_arena_of(Arena* arena) {
   return arena != nullptr && arena->is_explicit ? reinterpret_cast<ExplicitArena*>(arena) : nullptr;
 }
-// The explicit arena that a block is of, if any.
+// The explicit arena that the program has chosen for a block, if any. The one that tags share (tags.h) is none.
 inline ExplicitArena* explicit_arena_of(const Found& found) {
-  if (found.slab == nullptr) return explicit_arena_of(arena_of(found.run));
-  return ACRE_LIKELY(!found.slab->is_explicit) ? nullptr : explicit_arena_of(arena_of(found.slab));
+  if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_explicit)) return nullptr;
+  Arena* arena = found.slab != nullptr ? arena_of(found.slab) : arena_of(found.run);
+  return arena != nullptr && arena->is_labelled ? nullptr : explicit_arena_of(arena);
 }
 
 namespace arenas {
@@ -62,6 +63,11 @@ void destroy(ExplicitArena& arena);
 
 // n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure. Any thread.
 void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed);
+
+// A small block. *kept: null, or a heap of the arena that the calling thread keeps for this, of which it may have one at
+// a time; it goes back by give_back_heap(). kept: null, it is not to keep one.
+void* allocate_small_in(ExplicitArena& arena, SizeClass c, Heap** kept);
+void give_back_heap(ExplicitArena& arena, Heap* heap);
 
 // As realloc for p != null, n != 0; the block that is returned is in this arena, wherever p is.
 void* reallocate_in(ExplicitArena& arena, void* p, size_t n);

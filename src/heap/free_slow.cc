@@ -1,10 +1,12 @@
 #include "heap/fill.h"
 #include "heap/free.h"
+#include "heap/hooks.h"
 #include "heap/idle.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 
@@ -53,16 +55,23 @@ ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
 }
 
 // A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
-ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+ACRE_COLD void give_back_now(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   write_link(slab, p, kEndOfList);
   slab::give_back(slab, low_address(p), link_of(p), 1);
 }
 
+ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+  hooks::freeing(p);
+  give_back_now(slab, p);
+}
+
 // None of it may lie in an outbox (heap/explicit.h).
 ACRE_COLD void release_explicit(Slab* slab, void* p) {
   thread_bytes::count_freed(slab->block_bytes);
-  release_without_heap(slab, p);
+  hooks::freeing(p);
+  if (slab->is_labelled) tags::freeing(slab, p);
+  give_back_now(slab, p);
 }
 
 ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
@@ -71,7 +80,9 @@ ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
 }
 
 ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
-  if (put_in_outbox(heap, slab, p)) tick(heap);
+  if (!put_in_outbox(heap, slab, p)) return;
+  tick(heap);
+  if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
 }
 
 // One that has never allocated gets a heap now: it may be there to free what others allocate, and without an outbox

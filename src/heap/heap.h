@@ -19,6 +19,8 @@
 
 namespace acre {
 
+struct ThreadTags;  // tags.cc
+
 // The private list of one class: blocks of its current run.
 struct Slot {
   Address high = 0;               // the blocks' high 32 address bits
@@ -32,15 +34,17 @@ struct HotHeap {
   uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for (n + 7) / 8
   Slot slots[kSmallClasses] = {};
   bool is_heap = false;  // the two constant ones are none
+  bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
+  Slot none;             // always empty: what slot_at leads to while they do not
 
-  constexpr explicit HotHeap(bool whole) : is_heap(whole) {
+  constexpr explicit HotHeap(bool whole) : is_heap(whole), is_plain(whole) {
     for (size_t i = 0; i < kTableEntries; ++i) {
       slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i * 8) * sizeof(Slot));
     }
   }
   static constexpr size_t kSlotsAt = align_up(kTableEntries * sizeof(uint16_t), alignof(Slot));
 
-  // As class_of_size, by the table where it reaches.
+  // As class_of_size, by the table where it reaches. Of a heap that is plain, or one of the constant ones.
   SizeClass class_for(size_t n) const {
     if (n > kTableMax) return class_of_size(n);
     return static_cast<SizeClass>((slot_at[(n + 7) / 8] - kSlotsAt) / sizeof(Slot));
@@ -130,9 +134,11 @@ struct Heap : HotHeap {
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
   uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
   bool unwatched = false;      // the watcher is not to see this thread's blocks
+  bool hooked = false;         // put aside for the sake of hooks (hooks.h)
   Shelves shelves[kSmallClasses];
   BlockCounts blocks;
   ThreadBytes bytes;
+  ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
 };
 
 static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);

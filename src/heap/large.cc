@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "heap/fill.h"
+#include "heap/hooks.h"
 #include "heap/malloc.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "os/os.h"
@@ -169,16 +171,37 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   } else {
     allocated_late(run, zeroed ? n : 0);
   }
-  if (ACRE_UNLIKELY(watch::is_on())) watch::allocated_run(run);
+  if (ACRE_UNLIKELY(watch::is_on())) {
+    watch::allocated_run(run);
+    hooks::allocated(block, run->bytes());
+  }
   report(block, n);
   return block;
 }
 
+// A source of its own may give whole blocks of its granularity.
+ACRE_COLD void* allocate_for(Tag& tag, size_t n, size_t alignment, bool zeroed) {
+  const size_t bytes = block_bytes(n, alignment);
+  if (bytes == 0 || !tags::charge_asking(tag, bytes)) return out_of_memory(n);
+  Run* run = find_run(n, alignment);
+  if (run == nullptr) {
+    tags::discharge(tag, bytes);
+  } else {
+    tag.allocated.fetch_add(run->bytes() - bytes, std::memory_order_relaxed);
+    run->tag = &tag;
+    tags::note_peak(tag);
+  }
+  return hand_out(run, n, zeroed);
+}
+
 void* allocate(size_t n, size_t alignment, bool zeroed) {
+  if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUnbornHeap) {
+    if (Tag* tag = tags::in_force()) return allocate_for(*tag, n, alignment, zeroed);
+  }
   return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
 }
 
-Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
+ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   if (n > PTRDIFF_MAX) return nullptr;
   if (is_huge(n, alignment)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
@@ -187,7 +210,7 @@ Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
   return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
 }
 
-void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
+ACRE_COLD void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
   if (n > PTRDIFF_MAX || is_huge(n, alignment)) return allocate(n, alignment, zeroed);
   Run* run = find_run_in(*arena, n, alignment);
   if (run == nullptr) {
@@ -204,6 +227,7 @@ size_t block_bytes(size_t n, size_t alignment) {
 }
 
 void free(Run* run) {
+  hooks::freeing(pointer_to(run->base));
   Heap* heap = heap_if_any();
   if (ACRE_LIKELY(heap != nullptr)) {
     thread_bytes::count_freed(*heap, run->bytes());
@@ -211,6 +235,7 @@ void free(Run* run) {
     freeing_late(run);
   }
   if (ACRE_UNLIKELY(run->ticket != kNoTicket)) watch::freeing_run(run);
+  if (ACRE_UNLIKELY(run->tag != nullptr)) tags::count_freed(*run->tag, run->bytes());
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
   } else {
@@ -245,6 +270,7 @@ static Run* resized(Run* run, size_t n, May may) {
 // To a watcher a block of another size is another block.
 ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   const Ticket ticket = run->ticket;
+  const void* block = pointer_to(run->base);
   run->ticket = kNoTicket;  // the header may be another run's afterwards
   Run* to = resized(run, n, may);
   if (to == nullptr) {
@@ -253,6 +279,24 @@ ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   }
   if (ticket != kNoTicket) watch::freed(ticket);
   if (watch::is_on()) watch::allocated_run(to);
+  hooks::freeing(block);
+  hooks::allocated(pointer_to(to->base), to->bytes());
+  return to;
+}
+
+// What the block grows by has to be within its tag's limit. The tag is the run's as long as it is a block.
+ACRE_COLD static Run* resized_and_tagged(Run* run, size_t n, May may) {
+  Tag& tag = *run->tag;
+  const size_t old_bytes = run->bytes();
+  const size_t wanted = block_bytes(n, 1);
+  const size_t more = wanted - smaller(wanted, old_bytes);
+  if (wanted == 0 || !tags::charge(tag, more)) return nullptr;
+  Run* to = run->ticket != kNoTicket || watch::is_on() ? resized_and_seen(run, n, may) : resized(run, n, may);
+  if (to != nullptr) to->tag = &tag;
+  const size_t new_bytes = to == nullptr ? old_bytes : to->bytes();
+  const size_t surplus = old_bytes + more - new_bytes;
+  more != 0 ? tags::discharge(tag, surplus) : tags::count_freed(tag, surplus);
+  tags::note_peak(tag);
   return to;
 }
 
@@ -260,7 +304,9 @@ static Run* resized_and_counted(Run* run, size_t n, May may) {
   if (n > g_most_resized) return nullptr;
   const size_t old_bytes = run->bytes();
   const bool seen = ACRE_UNLIKELY(run->ticket != kNoTicket) || ACRE_UNLIKELY(watch::is_on());
-  Run* to = seen ? resized_and_seen(run, n, may) : resized(run, n, may);
+  Run* to = ACRE_UNLIKELY(run->tag != nullptr) ? resized_and_tagged(run, n, may)
+             : seen                             ? resized_and_seen(run, n, may)
+                                                : resized(run, n, may);
   if (to == nullptr) return nullptr;
   count_resized(old_bytes, to->bytes());
   if (to->bytes() > old_bytes) report(pointer_to(to->base), n);

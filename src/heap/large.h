@@ -5,6 +5,7 @@
 
 namespace acre {
 struct Arena;
+struct Tag;
 }
 
 namespace acre::large {
@@ -17,6 +18,9 @@ void* allocate(size_t n, size_t alignment, bool zeroed);
 
 // The same from this arena; huge blocks are mappings of their own all the same.
 void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed);
+
+// The same, which counts for this tag.
+void* allocate_for(Tag& tag, size_t n, size_t alignment, bool zeroed);
 
 // Bytes of the block that allocate() would give; 0: there are none such.
 size_t block_bytes(size_t n, size_t alignment);

@@ -7,10 +7,12 @@
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/free.h"
+#include "heap/hooks.h"
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "tables/options.h"
@@ -37,6 +39,7 @@ ACRE_COLD void* allocate_late(SizeClass c, Arena* arena = nullptr) {
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
   if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
+  if (block != nullptr) hooks::allocated(block, size_of_class(c));
   return block;
 }
 
@@ -47,8 +50,22 @@ ACRE_NOINLINE void* allocate_first(SizeClass c) {
   return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
 }
 
-// A block that moves stays in an arena that the program has chosen for it.
-void* allocate_beside(const Found& found, size_t n) {
+// A thread with a tag in force, or one that goes without its heap.
+ACRE_COLD void* allocate_seldom(SizeClass c) {
+  if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(size_of_class(c));
+  if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
+  return allocate_without_heap(c);
+}
+
+// Where malloc has no lists to take from.
+ACRE_NOINLINE void* allocate_otherwise(SizeClass c) {
+  return t_heap == &kUnbornHeap ? allocate_first(c) : allocate_seldom(c);
+}
+
+// A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
+void* allocate_beside(const Found& found, const void* p, size_t n) {
+  if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_explicit)) return allocate(n);
+  if (Tag* tag = tags::of(found, p)) return tags::allocate(*tag, n, 1, false);
   ExplicitArena* home = explicit_arena_of(found);
   return ACRE_LIKELY(home == nullptr) ? allocate(n) : arenas::allocate_in(*home, n, 1, false);
 }
@@ -79,7 +96,12 @@ void* take_block(Heap& heap, SizeClass c) {
   return pop(slot);
 }
 
-void* allocate_small_in(Arena* arena, SizeClass c) {
+ACRE_COLD void* allocate_without_heap(SizeClass c) {
+  if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
+  return allocate_late(c);
+}
+
+ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c) {
   void* block = allocate_late(c, arena);
   if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
   return block;
@@ -88,10 +110,8 @@ void* allocate_small_in(Arena* arena, SizeClass c) {
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
-  SizeClass c = heap->class_for(n);
-  if (ACRE_UNLIKELY(heap == &kUnbornHeap)) return allocate_first(c);
-  if (ACRE_UNLIKELY(heap == &kGoneHeap)) return allocate_late(c);
-  return allocate_in(*static_cast<Heap*>(heap), c);
+  if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(kUnbornHeap.class_for(n));
+  return allocate_in(*static_cast<Heap*>(heap), heap->class_for(n));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {
@@ -134,7 +154,7 @@ void* reallocate(void* p, size_t n) {
   } else if (n > kSmallMax) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }
-  void* moved = allocate_beside(found, n);
+  void* moved = allocate_beside(found, p, n);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(n, block_bytes(found)));
   release(p);

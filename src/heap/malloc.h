@@ -49,6 +49,9 @@ void* allocate_zeroed(size_t n);
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
+// A small block for a thread that goes without its heap.
+void* allocate_without_heap(SizeClass c);
+
 // A small block from this arena alone. Null and ENOMEM on failure.
 void* allocate_small_in(Arena* arena, SizeClass c);
 

@@ -9,6 +9,7 @@
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/pressure.h"
+#include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "heap/watched_run.h"
@@ -18,6 +19,7 @@
 #include "pages/release_rate.h"
 #include "pages/source.h"
 #include "pages/window.h"
+#include "slab/labels.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
 
@@ -178,6 +180,7 @@ bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
 // pthread's destructor for the thread's heap.
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
+  tags::end_thread(*heap);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {
@@ -335,11 +338,15 @@ ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   window::before_fork();
   unit_table::before_fork();
   metadata::before_fork();
+  labels::before_fork();
+  tags::before_fork();
   Mutex::begin_fork();
 }
 
 ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::end_fork();
+  tags::after_fork_in_parent();
+  labels::after_fork_in_parent();
   metadata::after_fork_in_parent();
   unit_table::after_fork_in_parent();
   window::after_fork_in_parent();
@@ -356,6 +363,7 @@ ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
 // own stays as it is: at most their current runs and what the shared bound allows.
 ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  labels::after_fork_in_child();
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();
   window::after_fork_in_child();
@@ -388,6 +396,7 @@ ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   reset_shared_allowance(allowed_pages);
   background::after_fork_in_child();
   pressure::after_fork_in_child();
+  tags::after_fork_in_child(mine);
   g_lock.after_fork_in_child();
   watch::at_fork(watch::ForkStage::kInChild);
   control_lock.after_fork_in_child();

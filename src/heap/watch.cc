@@ -1,6 +1,7 @@
 #include "heap/watch.h"
 
 #include "heap/fill.h"
+#include "heap/hooks.h"
 #include "heap/lookup.h"
 #include "heap/malloc.h"
 #include "heap/misuse.h"
@@ -14,6 +15,11 @@ constinit std::atomic<bool> g_new_threads{true};
 constinit Watcher g_watcher = {};
 
 namespace {
+
+// g_on is either.
+constinit std::atomic<bool> g_watching{false};
+constinit std::atomic<bool> g_hooked{false};
+void set_on() { release_store(g_on, g_watching.load() || g_hooked.load()); }
 
 constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
 // Shelves::unseen has 31 bits for blocks, and one that says: it was the first part of a longer gap, and the rest, by
@@ -81,11 +87,20 @@ uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
 void start(const Watcher& watcher) {
   if (g_watcher.gap != watcher.gap) g_watcher = watcher;
   g_epoch.fetch_add(1, std::memory_order_release);
-  release_store(g_on, true);
+  g_watching.store(true);
+  set_on();
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
 }
 
-void stop() { relaxed_store(g_on, false); }
+void stop() {
+  g_watching.store(false);
+  set_on();
+}
+
+void set_hooked(bool on) {
+  g_hooked.store(on);
+  set_on();
+}
 
 void set_thread(Heap& heap, bool on) {
   heap.unwatched = !on;
@@ -94,7 +109,11 @@ void set_thread(Heap& heap, bool on) {
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
 void* allocate(Heap& heap, SizeClass c) {
-  if (heap.unwatched) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
+    hooks::put_heap_aside(heap);
+    return allocate_without_heap(c);
+  }
+  if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
   if (unseen(heap, c) == 0) {
     heap.shelves[c].unseen = kNotDrawn;
     if (void* block = allocate_watched(heap, c)) return block;
@@ -109,14 +128,14 @@ void* allocate(Heap& heap, SizeClass c) {
 }
 
 bool may_keep(Heap& heap, SizeClass c) {
-  if (heap.unwatched) return true;
+  if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return true;
   if (unseen(heap, c) == 0) return false;
   --heap.shelves[c].unseen;
   return true;
 }
 
 bool sees(size_t bytes) {
-  if (!acquire_load(g_on)) return false;
+  if (!g_watching.load(std::memory_order_acquire)) return false;
   Heap* heap = heap_if_any();
   if (heap != nullptr ? heap->unwatched : !new_threads()) return false;
   return g_watcher.gap(bytes) == 0;
@@ -139,6 +158,7 @@ void freed(Ticket ticket) { g_watcher.freed(ticket); }
 void release(WatchedRun* run, void* block) {
   const Ticket ticket = watched_runs::ticket_of(run, block);
   if (ticket == watched_runs::kDead) misuse::double_free("free", block, run->block_bytes);
+  hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   watched_runs::free(run, block);
   if (ticket != kNoTicket) g_watcher.freed(ticket);

@@ -55,6 +55,9 @@ inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed)
 extern bool g_on ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 
+// Whether there are hooks (hooks.h): then all that asks whether it is on comes here, too.
+void set_hooked(bool on);
+
 // While it is on, in place of refill: a watched block, or, from the private list that was empty and is filled now, one
 // that passes unseen. Null and ENOMEM when memory is refused.
 void* allocate(Heap& heap, SizeClass c);

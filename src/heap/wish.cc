@@ -8,6 +8,7 @@
 #include "heap/lookup.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 
 namespace acre::wish {
 
@@ -70,14 +71,21 @@ void* allocate(size_t n, const Wish& wish) {
   return block;
 }
 
+// It stays in its arena and keeps its tag, unless the wish is for an arena.
+static void* allocate_beside(const Found& found, const void* p, size_t n, size_t bytes, const Wish& wish) {
+  if (wish.arena != kAnyArena) return allocate(n, wish);
+  if (Tag* tag = tags::of(found, p)) return tags::allocate(*tag, bytes, wish.alignment, wish.zeroed);
+  ExplicitArena* home = explicit_arena_of(found);
+  return home == nullptr ? allocate(n, wish) : arenas::allocate_in(*home, bytes, wish.alignment, wish.zeroed);
+}
+
 void* reallocate(void* p, size_t n, const Wish& wish, const char* caller) {
   const Found found = find_live_block(p, caller);
   const size_t bytes = block_bytes(n, wish.alignment);
   if (bytes == 0) return out_of_memory(n);
   const size_t old_bytes = acre::block_bytes(found);
   if (void* resized = resize(found, p, larger<size_t>(n, 1), wish)) return resized;
-  ExplicitArena* home = wish.arena == kAnyArena ? explicit_arena_of(found) : nullptr;  // it stays there
-  void* moved = home == nullptr ? allocate(n, wish) : arenas::allocate_in(*home, bytes, wish.alignment, wish.zeroed);
+  void* moved = allocate_beside(found, p, n, bytes, wish);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(bytes, old_bytes));
   release(p);

@@ -97,6 +97,7 @@ Run* obtain(size_t bytes, size_t alignment, PageHeap* home) {
   run->kind = RunKind::kHuge;
   run->fresh = memory.zeroed;
   run->backing = backing;
+  run->tag = nullptr;
   if (home != nullptr) home->add_huge(run);
   g_page_map.set_ends(run, run);
   return run;
@@ -135,7 +136,7 @@ void drop_after_move(Run* run, size_t bytes, os::Move move) {
 
 Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
   const Source* source = source_of(home);
-  bytes = align_up(bytes, ACRE_LIKELY(source == nullptr) ? os::page_bytes() : source->granularity());
+  bytes = align_up(larger<size_t>(bytes, 1), ACRE_LIKELY(source == nullptr) ? os::page_bytes() : source->granularity());
   if (!count(home, 1, bytes)) return nullptr;
   Run* run = obtain(bytes, alignment, home);
   if (run == nullptr) {

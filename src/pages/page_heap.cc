@@ -151,6 +151,7 @@ Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
   if (run->pages > pages) insert_free(split(run, pages), holds);
   run->kind = RunKind::kLarge;
   run->fresh = holds == Holds::kClean;
+  run->tag = nullptr;
   g_page_map.set_ends(run, run);
   count_used(pages, 0);
   return run;

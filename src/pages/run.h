@@ -9,6 +9,7 @@ namespace acre {
 
 class PageHeap;
 struct Slab;
+struct Tag;
 struct WatchedRun;
 
 enum class RunKind : uint8_t {
@@ -47,6 +48,10 @@ struct Run {
   union {
     Slab* slab = nullptr;      // slab run: the header of its blocks
     WatchedRun* watched;       // run of watched blocks: the same
+  };
+  union {
+    Tag* tag = nullptr;        // large or huge block in use: the one that it counts for, or null (heap/tags.h)
+    uint32_t* labels;          // slab run of a labelled arena (slab/labels.h)
   };
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
   Run* older = nullptr;        // in a RunAges (free_runs.h)

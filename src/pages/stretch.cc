@@ -74,6 +74,7 @@ Run* PageHeap::take(const Stretch& stretch) {
   limit::give_back(counted_before << kPageShift);
   whole->kind = RunKind::kLarge;
   whole->fresh = false;
+  whole->tag = nullptr;
   g_page_map.set_ends(whole, whole);
   count_used(stretch.pages, 0);
   return whole;

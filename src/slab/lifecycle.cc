@@ -1,5 +1,6 @@
 #include "slab/lifecycle.h"
 
+#include "slab/labels.h"
 #include "slab/unit_table.h"
 
 namespace acre {
@@ -28,6 +29,11 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
+  const Arena* arena = arena_of(run);
+  if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
+    unit_table::drop_header(slab);
+    return nullptr;
+  }
   slab->run = run;
   relaxed_store(slab->divide, kGeometries.geometry[c].divide);
   slab->block_bytes = shape.block_bytes;
@@ -35,7 +41,8 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   slab->enough = shape.enough;
   slab->pages = shape.pages;
   slab->size_class = static_cast<uint8_t>(c);
-  slab->is_explicit = arena_of(run)->is_explicit;
+  slab->is_explicit = arena->is_explicit;
+  slab->is_labelled = arena->is_labelled;
   slab->deferred = kEndOfList;
   slab->shelf = Shelf::kNone;
   set_carved(slab, 0);
@@ -94,6 +101,7 @@ void free_pages(Slab* slab) {
   relaxed_store(slab->limit, uint64_t{0});
   relaxed_store(slab->base, Address{0});
   Run* run = slab->run;
+  if (ACRE_UNLIKELY(slab->is_labelled)) labels::detach(run, slab->size_class);
   unit_table::drop_header(slab);
   run->home->free(run, touched);
 }

@@ -43,6 +43,7 @@ struct alignas(kCacheLine) Slab {
   uint8_t size_class = 0;             // fixed
   Shelf shelf = Shelf::kNone;         // holder
   bool is_explicit = false;           // fixed: its arena is (arena.h)
+  bool is_labelled = false;           // fixed: the same (labels.h)
 
   // Shared: what other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // remote.h

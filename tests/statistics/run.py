@@ -59,8 +59,18 @@ class Library:
 
     def __init__(self):
         self.acre = ctypes.CDLL(LIBRARY)
-        self.acre.acre_malloc.restype = ctypes.c_void_p
+        self.acre.acre_malloc.restype = self.acre.acre_tag.restype = ctypes.c_void_p
+        self.acre.acre_free.argtypes = self.acre.acre_tag_enter.argtypes = [ctypes.c_void_p]
+        self.acre.acre_tag_limit.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.blocks = [self.acre.acre_malloc(size) for size in (1, 100, 5000, 70000, 70 << 20) for _ in range(50)]
+
+        tag = self.acre.acre_tag(b'a "tag"')
+        self.acre.acre_tag_limit(tag, 1000)
+        self.acre.acre_tag_enter(tag)
+        self.blocks += [self.acre.acre_malloc(size) for size in (100, 100, 2000)]
+        self.acre.acre_tag_pop()
+        self.acre.acre_free(self.blocks[-2])
+        self.acre.acre_tag(b"other")
 
     def collected(self, call):
         parts = []
@@ -99,6 +109,12 @@ def names_of(stats, scope):
     return [stat["name"] for stat in stats if stat["scope"] == scope]
 
 
+def check_tags(tags):
+    that(tags == [{"name": 'a "tag"', "live": 112, "allocated": 224, "peak": 224, "limit": 1000, "refused": 1},
+                  {"name": "other", "live": 0, "allocated": 0, "peak": 0, "limit": None, "refused": 0}],
+         "json: tags are there", tags)
+
+
 def check_json(library, stats):
     error, text = library.print("json")
     that(error == 0, "acre_stats_print writes JSON", error)
@@ -107,6 +123,7 @@ def check_json(library, stats):
     that(list(report["process"]) == names_of(stats, "process"), "json: process has all figures", report["process"])
     that(report["merged"]["live_large"] == sum(arena["live_large"] for arena in report["arenas"])
          + report["process"]["live_huge"], "json: all arenas are the sum of the arenas")
+    check_tags(report["tags"])
     arena = report["arenas"][0]
     that([key for key in arena if not isinstance(arena[key], (dict, list))] == ["number", *names_of(stats, "arena")],
          "json: an arena has all figures", list(arena))
@@ -129,7 +146,7 @@ def check_letters(library):
         return set(report) | {"." + key for key in inner if isinstance(inner[key], (dict, list))}
 
     whole = keys("")
-    that(whole == {"version", "pid", "page", "options", "process", "locks", "merged", "arenas", ".locks", ".classes",
+    that(whole == {"version", "pid", "page", "options", "process", "locks", "merged", "arenas", "tags", ".locks", ".classes",
                    ".lengths"}, "J: all parts", whole)
     for opts, missing in (("g", {"page", "options"}), ("m", {"merged"}), ("a", {"arenas"}), ("b", {".classes"}),
                           ("x", {"locks", ".locks"}), ("le", {".lengths"}), ("d", set()), ("h", set())):

@@ -1,0 +1,49 @@
+// Functions of the program's that are called for each allocation and each free, as TCMalloc's MallocHook has them.
+//
+// While there is one, threads go without their heaps, which are put aside (registry.h): so each malloc and each free
+// takes the slow path, where the calls are, and free is seen there whenever the block was allocated. The thread that
+// adds the first one goes so at once, others when they next come to the slow door of malloc for a small block, or send
+// off an outbox. The hot paths know nothing of it, and the slow door asks no question more: while there is a hook it is
+// as if there was a watcher (watch.h).
+#pragma once
+
+#include <cstddef>
+
+#include "base/atomics.h"
+#include "heap/heap.h"
+
+namespace acre::hooks {
+
+// Called with no lock held; may allocate and free, and is called for that, too. bytes: of the block.
+using AllocatedHook = void (*)(const void* block, size_t bytes);
+using FreeingHook = void (*)(const void* block);  // it is still the program's
+
+inline constexpr unsigned kMost = 7;  // of each kind
+
+// False: there are kMost already, or hook is null; it is not there. The same one may be added several times.
+bool add(AllocatedHook hook);
+bool add(FreeingHook hook);
+bool remove(AllocatedHook hook);
+bool remove(FreeingHook hook);
+
+// --- For the slow door ----------------------------------------------------------------------------------------
+
+extern bool g_on ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
+
+ACRE_COLD void call_allocated(const void* block, size_t bytes);
+ACRE_COLD void call_freeing(const void* block);
+
+ACRE_ALWAYS_INLINE void allocated(const void* block, size_t bytes) {
+  if (ACRE_UNLIKELY(is_on())) call_allocated(block, bytes);
+}
+ACRE_ALWAYS_INLINE void freeing(const void* block) {
+  if (ACRE_UNLIKELY(is_on())) call_freeing(block);
+}
+
+// While there are hooks: the calling thread goes without its heap from now on.
+void put_heap_aside(Heap& heap);
+// The calling thread goes without its heap, perhaps only for hooks that are gone. True: it has its heap again.
+bool take_heap_back();
+
+}  // namespace acre::hooks
