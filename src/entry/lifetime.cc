@@ -7,6 +7,8 @@
 #include "control/print.h"
 #include "entry/api.h"
 #include "heap/registry.h"
+#include "leaks/before_main.h"
+#include "leaks/checker.h"
 #include "report/profiler.h"
 #include "tables/options.h"
 
@@ -27,13 +29,16 @@ bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == 
 // the first to register is the last to lock. Most programs have allocated before this.
 __attribute__((constructor(101))) void on_load() {
   registry::start();
+  if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().prof) report::start_profiler();
+  if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
   if (!options().stats_print || fstat(STDERR_FILENO, &g_summary_file) != 0) return;
   g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
 }
 
 // The option may have been changed since: to what stderr is now, if it was off at start-up.
 __attribute__((destructor(101))) void on_unload() {
+  if (options().leaks != LeakMode::kNone) leaks::end();
   if (relaxed_load(options().prof_final)) report::end_profiler();
   if (!relaxed_load(options().stats_print)) return;
   struct stat file;

@@ -16,6 +16,7 @@ constexpr size_t kRoomStep = size_t{64} << 10;
 constinit std::atomic<uint64_t> g_mean{0};
 constinit std::atomic<bool> g_prepared{false};
 constinit std::atomic<bool> g_active{false};
+constinit std::atomic<uint32_t> g_epoch{1};
 
 constinit Mutex g_lock{Rank::kSamples};
 constinit Stacks g_stacks ACRE_GUARDED_BY(g_lock);
@@ -149,6 +150,8 @@ Ticket allocated(const void*, size_t bytes) {
   sample.weight = weight_of(bytes);
   sample.thread = this_thread();
   sample.time_ms = os::now_ms();
+  const Heap* heap = heap_if_any();
+  sample.epoch = heap != nullptr && heap->excused != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   return record(sample, frames);
 }
 
@@ -202,6 +205,14 @@ Totals totals() {
   totals.full = g_stacks.count() >= kMostStacks;
   return totals;
 }
+
+Origin origin_of(Ticket ticket) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (!g_samples.has(ticket)) return {};
+  const Sample& sample = g_samples.at(ticket);
+  return {sample.stack, sample.epoch};
+}
+
+uint32_t next_epoch() { return g_epoch.fetch_add(1) + 1; }
 
 // --- Control ----------------------------------------------------------------------------------------------------
 

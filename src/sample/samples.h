@@ -14,7 +14,10 @@ struct Sample {
   ThreadToken thread = kNoThread;
   uint64_t time_ms = 0;
   uint32_t reset = 0;             // counted since that reset
-  Ticket next_free = kNoTicket;
+  union {
+    uint32_t epoch;               // of a live one: profile::epoch() then; 0: its thread was excused
+    Ticket next_free = kNoTicket; // of a free one
+  };
 };
 
 // All functions: under the profile's lock.
@@ -45,6 +48,8 @@ class Samples {
     at(ticket).next_free = free_;
     free_ = ticket;
   }
+
+  bool has(Ticket ticket) const { return ticket != kNoTicket && ticket <= used_; }
 
   Sample& at(Ticket ticket) {
     const size_t place = ticket - 1;
