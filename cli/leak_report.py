@@ -70,7 +70,8 @@ class Report:
             if "held_by" in leak:
                 site.held.append((leak["stack"], frames, leak["blocks"], leak["bytes"]))
             else:
-                site.blocks, site.bytes = leak["blocks"], leak["bytes"]
+                site.blocks += leak["blocks"]
+                site.bytes += leak["bytes"]
                 site.truncated = bool(leak["truncated"])
         for site in sites.values():
             site.held.sort(key=lambda part: (-part[3], part[0] or []))
@@ -143,10 +144,10 @@ class Report:
         }
 
     def write_pprof(self, path):
-        import pprof
+        import pprof_file
         columns = (("leaked_objects", "count"), ("leaked_space", "bytes"),
                    ("held_objects", "count"), ("held_space", "bytes"))
-        profile = pprof.Profile(columns, self.raw["mappings"])
+        profile = pprof_file.Profile(columns, self.raw["mappings"])
         for site in self.sites:
             profile.sample(self.symbols.calls(site.stack or []), (site.blocks, site.bytes, 0, 0))
             for stack, _, blocks, size in site.held:

@@ -21,8 +21,8 @@ Heap* own_heap() {
 
 extern "C" {
 
-ACRE_EXPORT int acre_leaks_ignore(const void* p) { return leaks::ignore_block(p) ? 0 : -1; }
-ACRE_EXPORT int acre_leaks_heed(const void* p) { return leaks::heed_block(p) ? 0 : -1; }
+ACRE_EXPORT int acre_leaks_ignore(const void* p) { return leaks::ignore_block(address_of(p)) ? 0 : -1; }
+ACRE_EXPORT int acre_leaks_heed(const void* p) { return leaks::heed_block(address_of(p)) ? 0 : -1; }
 
 ACRE_EXPORT void acre_leaks_disable() {
   if (Heap* heap = own_heap()) ++heap->excused;
@@ -33,9 +33,9 @@ ACRE_EXPORT void acre_leaks_enable() {
 }
 
 ACRE_EXPORT int acre_leaks_leave_out(const void* start, size_t bytes) {
-  return leaks::leave_out(start, bytes) ? 0 : -1;
+  return leaks::leave_out(address_of(start), bytes) ? 0 : -1;
 }
-ACRE_EXPORT int acre_leaks_take_in(const void* start) { return leaks::take_in(start) ? 0 : -1; }
+ACRE_EXPORT int acre_leaks_take_in(const void* start) { return leaks::take_in(address_of(start)) ? 0 : -1; }
 
 ACRE_EXPORT unsigned acre_leaks_begin() { return profile::next_epoch(); }
 

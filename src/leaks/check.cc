@@ -31,8 +31,11 @@ struct Work {
   int error = 0;
 };
 
+// Where all blocks are sampled, those that are not were there before: the loader's and the C library's.
 bool is_excused(const Request& request, const profile::Origin& origin) {
-  if (origin.stack == nullptr) return request.since != 0;
+  if (origin.stack == nullptr) {
+    return request.since != 0 || (request.mode == LeakMode::kDraconian && profile::mean() == 0);
+  }
   if (origin.epoch == 0 || origin.epoch < request.since) return true;
   return request.mode == LeakMode::kMinimal && is_from_before_main(origin.stack);
 }
@@ -108,34 +111,34 @@ int check(const Request& request, Finding* finding) {
   return work.error;
 }
 
-bool ignore_block(const void* p) {
+bool ignore_block(Address a) {
   Lock lock(g_lock);
   if (g_ignored_count == kMostIgnored) return false;
-  g_ignored[g_ignored_count++] = address_of(p);
+  g_ignored[g_ignored_count++] = a;
   return true;
 }
 
-bool heed_block(const void* p) {
+bool heed_block(Address a) {
   Lock lock(g_lock);
   for (size_t i = 0; i < g_ignored_count; ++i) {
-    if (g_ignored[i] != address_of(p)) continue;
+    if (g_ignored[i] != a) continue;
     g_ignored[i] = g_ignored[--g_ignored_count];
     return true;
   }
   return false;
 }
 
-bool leave_out(const void* start, size_t bytes) {
+bool leave_out(Address start, size_t bytes) {
   Lock lock(g_lock);
   if (g_left_out_count == kMostLeftOut) return false;
-  g_left_out[g_left_out_count++] = {address_of(start), address_of(start) + bytes};
+  g_left_out[g_left_out_count++] = {start, start + bytes};
   return true;
 }
 
-bool take_in(const void* start) {
+bool take_in(Address start) {
   Lock lock(g_lock);
   for (size_t i = 0; i < g_left_out_count; ++i) {
-    if (g_left_out[i].start != address_of(start)) continue;
+    if (g_left_out[i].start != start) continue;
     g_left_out[i] = g_left_out[--g_left_out_count];
     return true;
   }

@@ -36,13 +36,13 @@ int check(const Request& request, Finding* finding);
 
 // --- What is no leak because the program says so. Any thread. -------------------------------------------------------
 
-// A block, and what it leads to. False: p is within no block, or there are too many.
-bool ignore_block(const void* p);
+// A block, and what it leads to. False: there are too many.
+bool ignore_block(Address a);
 // False: it was not ignored.
-bool heed_block(const void* p);
+bool heed_block(Address a);
 
 // Memory in which no pointers are looked for. False: there are too many.
-bool leave_out(const void* start, size_t bytes);
-bool take_in(const void* start);
+bool leave_out(Address start, size_t bytes);
+bool take_in(Address start);
 
 }  // namespace acre::leaks

@@ -21,6 +21,7 @@ struct Looking {
   Memory& memory;
   Ranges out;        // sorted: where no roots are
   size_t count = 0;  // of mappings
+  report::Mapping before;
 };
 
 bool is_device(const char* path) {
@@ -47,18 +48,31 @@ Address used_from(const report::Mapping& mapping, const os::Threads& threads) {
 
 void count_mapping(const report::Mapping&, void* argument) { ++static_cast<Looking*>(argument)->count; }
 
-void add_mapping(const report::Mapping& mapping, void* argument) {
-  auto& looking = *static_cast<Looking*>(argument);
-  if (!mapping.readable || is_device(mapping.path)) return;
-  looking.memory.readable.add(mapping.start, mapping.end);
-  if (!mapping.writable) return;
-  Address from = used_from(mapping, looking.threads);
+void add_roots(Looking& looking, Address from, Address end) {
   for (const Range& out : looking.out) {
-    if (out.end <= from || out.start >= mapping.end) continue;
+    if (out.end <= from || out.start >= end) continue;
     if (out.start > from) looking.memory.roots.add(from, out.start);
     from = larger(from, out.end);
   }
-  looking.memory.roots.add(from, mapping.end);
+  looking.memory.roots.add(from, end);
+}
+
+// Of a file's variables, those that could be written until the loader was done (RELRO) lie before the others.
+bool are_early_variables(const report::Mapping& mapping, const report::Mapping& variables) {
+  return mapping.readable && !mapping.writable && !mapping.executable && mapping.end == variables.start &&
+         variables.path[0] != '\0' && strcmp(mapping.path, variables.path) == 0;
+}
+
+void add_mapping(const report::Mapping& mapping, void* argument) {
+  auto& looking = *static_cast<Looking*>(argument);
+  if (mapping.readable && !is_device(mapping.path)) {
+    looking.memory.readable.add(mapping.start, mapping.end);
+    if (mapping.writable) {
+      if (are_early_variables(looking.before, mapping)) add_roots(looking, looking.before.start, mapping.start);
+      add_roots(looking, used_from(mapping, looking.threads), mapping.end);
+    }
+  }
+  looking.before = mapping;
 }
 
 size_t count_regions() {
@@ -114,13 +128,13 @@ void Ranges::sort() {
 
 bool Memory::look(Room& room, const Blocks& blocks, const os::Threads& threads, const Range* left_out,
                   size_t left_out_count) {
-  Looking looking{threads, *this, {}};
+  Looking looking{threads, *this, {}, 0, {}};
   if (!report::for_each_part(count_mapping, &looking)) return false;
   constexpr size_t kOthers = 64;
   const size_t parts = count_parts(blocks) + count_regions() + left_out_count + kOthers;
   const size_t mappings = looking.count + kMoreMappings;
   if (!looking.out.prepare(room, parts)) return false;
-  if (!readable.prepare(room, mappings) || !roots.prepare(room, mappings + parts)) return false;
+  if (!readable.prepare(room, mappings) || !roots.prepare(room, 2 * mappings + parts)) return false;
   add_own(looking.out, blocks, room);
   looking.out.add(threads.helper_start, threads.helper_end);
   for (size_t i = 0; i < left_out_count; ++i) looking.out.add(left_out[i].start, left_out[i].end);
