@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "heap", "lib", "options", "bench", "test")
+COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "heap", "leaks", "lib", "options", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -18,7 +18,11 @@ acre: a memory allocator for Linux, and the tools around it
                         statistics, for programs with =json or =openmetrics
           --profile     write heap profiles for pprof when PROGRAM ends, sampling once in
                         512 KiB or so many BYTES (64K, 1M; 0: every block)
-          -o FOLDER     write them to FOLDER and not to the current one
+          --leaks       look for leaks when PROGRAM ends, print them, and end with 23 if
+                        there are any; =MODE: minimal, normal, strict, draconian, local
+          --suppressions FILE
+                        leaks that are known
+          -o FOLDER     write them and reports of leaks to FOLDER and not to the current one
           --lib PATH    use this libacre.so and build nothing
   ./acre ps [--json]
         list the running processes that `acre run` has started, or that have the option control
@@ -48,6 +52,8 @@ acre: a memory allocator for Linux, and the tools around it
           --html[=PAGE]  a flame graph, as a page for a browser
           --pprof FILE   the same profile with names, for pprof without the binaries
           --diff         what is more, and less, in the second of two profiles
+  ./acre leaks [--json|--pprof FILE] [--suppressions FILE] REPORT|PID
+        print the leaks of a report that the library wrote, or of a process that runs
   ./acre bench [-y] [--quick|--full] …
         measure acre against other allocators; `./acre bench --help` tells more
   ./acre test [-y] [-j N] [SUITE…]

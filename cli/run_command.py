@@ -10,6 +10,7 @@ from say import fail, say, usage_error
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 STATS_FORMATS = ("summary", "text", "json", "openmetrics")
+LEAK_MODES = ("minimal", "normal", "strict", "draconian", "local")
 
 
 class Options:
@@ -17,6 +18,8 @@ class Options:
     stats = None    # one of STATS_FORMATS
     profile = None  # bytes from sample to sample, as the option prof_sample takes them; "" for its default
     folder = None
+    leaks = None    # one of LEAK_MODES
+    suppressions = ()
     lib = None
     program = ()
 
@@ -41,6 +44,19 @@ def parse(arguments):
             options.profile = ""
         elif word.startswith("--profile="):
             options.profile = word.removeprefix("--profile=")
+        elif word == "--leaks":
+            options.leaks = "normal"
+        elif word.startswith("--leaks="):
+            options.leaks = word.removeprefix("--leaks=")
+            if options.leaks not in LEAK_MODES:
+                usage_error(f"run: --leaks is one of {', '.join(LEAK_MODES)}")
+        elif word == "--suppressions" and at < len(arguments):
+            options.suppressions += (arguments[at],)
+            at += 1
+        elif word.startswith("--suppressions="):
+            options.suppressions += (word.removeprefix("--suppressions="),)
+        elif word == "--suppressions":
+            usage_error("run: --suppressions needs a file")
         elif word == "-o" and at < len(arguments):
             options.folder = arguments[at]
             at += 1
@@ -58,8 +74,10 @@ def parse(arguments):
         else:
             at -= 1
             break
-    if options.folder is not None and options.profile is None:
-        usage_error("run: -o is for --profile")
+    if options.folder is not None and options.profile is None and options.leaks is None:
+        usage_error("run: -o is for --profile and --leaks")
+    if options.suppressions and options.leaks is None:
+        usage_error("run: --suppressions is for --leaks")
     options.program = arguments[at:]
     if not options.program:
         usage_error("run: no PROGRAM to run")
@@ -93,26 +111,26 @@ def settings(options):
         yield "stats_print:true"
         if options.stats != "summary":
             yield f"stats_format:{options.stats}"
-    if options.profile is None:
-        return
-    yield "prof:true"
-    yield "prof_final:true"
+    if options.profile is not None:
+        yield "prof:true"
+        yield "prof_final:true"
     if options.profile:
         yield f"prof_sample:{options.profile}"
     if options.folder is not None:
         folder = os.path.abspath(options.folder)
         if any(letter in folder for letter in ",#\n"):
-            fail(f"run: profiles cannot be written to '{folder}': a setting cannot have a comma or a # in it")
+            fail(f"run: nothing can be written to '{folder}': a setting cannot have a comma or a # in it")
         if not os.path.isdir(folder):
-            fail(f"run: there is no folder '{folder}' for profiles")
+            fail(f"run: there is no folder '{folder}'")
+    if options.folder is not None and options.profile is not None:
         yield f"prof_folder:{folder}"
 
 
-def add_acre(environment, path, options):
+def add_acre(environment, path, options, more=()):
     before = environment.get(b"LD_PRELOAD")
     environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
     before = environment.get(b"ACRE_CONF")
-    words = [b"control:true"] + ([before] if before else []) + [os.fsencode(word) for word in settings(options)]
+    words = [b"control:true"] + ([before] if before else []) + [os.fsencode(word) for word in (*settings(options), *more)]
     environment[b"ACRE_CONF"] = b",".join(words)
 
 
@@ -161,15 +179,27 @@ def main(arguments):
     options = parse(arguments)
     environment = original_environment()
     path = find(options.program[0], environment)
-    add_acre(environment, chosen_library(options), options)
+    library_path = chosen_library(options)
     warn_if_preload_is_ignored(path)
+
+    def start(more=()):
+        add_acre(environment, library_path, options, more)
+        become(path, options.program, environment)
+
+    if options.leaks is not None:
+        import leaks_run
+        return leaks_run.run(options, start)
+    start()
+
+
+def become(path, program, environment):
     restore_signals()
     try:
-        os.execve(path, options.program, environment)
+        os.execve(path, program, environment)
     except OSError as error:
         if error.errno == errno.ENOEXEC:
             # A script without an interpreter line: execvp gives it to the shell.
-            os.execve("/bin/sh", ["sh", path, *options.program[1:]], environment)
+            os.execve("/bin/sh", ["sh", path, *program[1:]], environment)
         if error.errno == errno.ENOENT:
             # The file is there, so it is its loader or interpreter that is not.
             fail(f"run: '{path}' names an interpreter that does not exist", NOT_FOUND)

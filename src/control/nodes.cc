@@ -14,6 +14,7 @@
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/watch.h"
+#include "leaks/checker.h"
 #include "os/os.h"
 #include "pages/release_rate.h"
 #include "report/profile_file.h"
@@ -281,6 +282,11 @@ int dump_profile(const char* const* path) {
   if (ends_with(*path, ".peak.pb.gz")) kind = report::Kind::kPeak;
   if (ends_with(*path, ".growth.pb.gz")) kind = report::Kind::kGrowth;
   return report::write_profile(*path, kind) == 0 ? 0 : EFAULT;
+}
+
+int dump_leaks(const char* const* path) {
+  const int error = leaks::dump(path == nullptr ? nullptr : *path);
+  return error == 0 || error == EAGAIN ? error : EFAULT;
 }
 
 int reset_profile(const size_t* lg_sample) {

@@ -124,6 +124,7 @@ enum class Kind : uint8_t {
   R("opt.lg_prof_interval", Ssize, lg_interval())                                  \
   W("prof.thread_active_init", Bool, watch::new_threads(), (watch::set_new_threads(to), 0)) \
   W("thread.prof.active", Bool, is_thread_profiled(&error), set_thread_profiled(to)) \
+  T("leaks.dump", String, dump_leaks(to))                                          \
   R("arenas.quantum", Size, kQuantum)                                              \
   R("arenas.page", Size, kPageBytes)                                               \
   R("arenas.tcache_max", Size, kSmallMax)                                          \

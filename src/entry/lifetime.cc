@@ -8,8 +8,10 @@
 #include "entry/api.h"
 #include "heap/large.h"
 #include "heap/registry.h"
-#include "report/large_report.h"
+#include "leaks/before_main.h"
+#include "leaks/checker.h"
 #include "live/socket.h"
+#include "report/large_report.h"
 #include "report/profiler.h"
 #include "tables/options.h"
 
@@ -31,8 +33,10 @@ bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == 
 __attribute__((constructor(101))) void on_load() {
   registry::start();
   large::g_reporter = report::large_block;
+  if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().prof) report::start_profiler();
   if (options().control) live::start();
+  if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
   if (!options().stats_print || fstat(STDERR_FILENO, &g_summary_file) != 0) return;
   g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
 }
@@ -40,6 +44,7 @@ __attribute__((constructor(101))) void on_load() {
 // The option may have been changed since: to what stderr is now, if it was off at start-up.
 __attribute__((destructor(101))) void on_unload() {
   if (options().control) live::end();
+  if (options().leaks != LeakMode::kNone) leaks::end();
   if (relaxed_load(options().prof_final)) report::end_profiler();
   if (!relaxed_load(options().stats_print)) return;
   struct stat file;

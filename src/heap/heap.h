@@ -133,6 +133,7 @@ struct Heap : HotHeap {
   std::atomic<Visit> visit{Visit::kNone};
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
   uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
+  uint32_t excused = 0;        // not 0: what the thread allocates is no leak (leaks/)
   bool unwatched = false;      // the watcher is not to see this thread's blocks
   bool hooked = false;         // put aside for the sake of hooks (hooks.h)
   Shelves shelves[kSmallClasses];

@@ -30,6 +30,7 @@ Unwinder find_unwinder() {
 }
 
 bool is_own_code(Address) { return false; }
+OwnImage own_image() { return {}; }
 #else
 namespace {
 
@@ -51,6 +52,7 @@ Unwinder find_unwinder() {
   return whole ? found : Unwinder{};
 }
 
+OwnImage own_image() { return {address_of(__ehdr_start), address_of(_end)}; }
 bool is_own_code(Address a) { return a - address_of(__ehdr_start) < static_cast<size_t>(_end - __ehdr_start); }
 #endif
 

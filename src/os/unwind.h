@@ -29,4 +29,11 @@ bool is_readable(Address a);
 // Whether this address is in acre's code. Always false where acre is part of the program.
 bool is_own_code(Address a);
 
+// Where the library is mapped, its variables included. Empty where acre is part of the program.
+struct OwnImage {
+  Address start = 0;
+  Address end = 0;
+};
+OwnImage own_image();
+
 }  // namespace acre::os

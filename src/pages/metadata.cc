@@ -1,5 +1,7 @@
 #include "pages/metadata.h"
 
+#include <atomic>
+
 #include "base/mutex.h"
 #include "base/units.h"
 #include "os/os.h"
@@ -16,6 +18,23 @@ constexpr size_t kLargestRegion = size_t{4} << 20;
 constinit Mutex g_lock{Rank::kMetadata};
 constinit char* g_next ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit char* g_end ACRE_GUARDED_BY(g_lock) = nullptr;
+
+// At the start of each region, which has its first cache line for it.
+struct Region {
+  Region* older;
+  size_t bytes;
+};
+static_assert(sizeof(Region) <= kCacheLine);
+constinit std::atomic<Region*> g_newest{nullptr};
+
+// A region's memory behind its header.
+char* enter(void* memory, size_t bytes) ACRE_REQUIRES(g_lock) {
+  auto* region = static_cast<Region*>(memory);
+  *region = {g_newest.load(std::memory_order_relaxed), bytes};
+  g_newest.store(region, std::memory_order_release);
+  return static_cast<char*>(memory) + kCacheLine;
+}
+
 constinit size_t g_mapped ACRE_GUARDED_BY(g_lock) = 0;
 constinit size_t g_allocated ACRE_GUARDED_BY(g_lock) = 0;
 
@@ -36,19 +55,27 @@ void* allocate(size_t bytes) {
   {
     Lock lock(g_lock);
     if (void* result = cut(bytes)) return result;
-    region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes, kPageBytes));
+    region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes + kCacheLine, kPageBytes));
   }
   region = align_up(region, os::page_bytes());
   void* memory = os::map(region);
   if (memory == nullptr) return nullptr;
   Lock lock(g_lock);
   g_mapped += region;
-  if (static_cast<size_t>(g_end - g_next) < region) {  // else another thread was faster; keep the larger rest
-    g_next = static_cast<char*>(memory);
-    g_end = g_next + region;
+  char* const start = enter(memory, region);
+  // Else another thread was faster; keep the larger rest.
+  if (static_cast<size_t>(g_end - g_next) < region - kCacheLine) {
+    g_next = start;
+    g_end = start + (region - kCacheLine);
     return cut(bytes);
   }
   return cut(bytes);
+}
+
+void for_each_region(void (*visit)(Address start, size_t bytes, void* argument), void* argument) {
+  for (const Region* region = g_newest.load(std::memory_order_acquire); region != nullptr; region = region->older) {
+    visit(address_of(region), region->bytes, argument);
+  }
 }
 
 size_t mapped_bytes() {

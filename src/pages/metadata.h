@@ -5,11 +5,15 @@
 #include <cstddef>
 
 #include "base/mutex.h"
+#include "base/units.h"
 
 namespace acre::metadata {
 
 // Zeroed memory, aligned to a cache line. Null when the OS refuses.
 void* allocate(size_t bytes);
+
+// All memory that was mapped for it; takes no lock.
+void for_each_region(void (*visit)(Address start, size_t bytes, void* argument), void* argument);
 
 size_t mapped_bytes();
 size_t allocated_bytes();

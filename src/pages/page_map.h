@@ -47,6 +47,14 @@ class PageMap {
     }
   }
 
+  // Visits the memory of the map's own.
+  template <class Visit>
+  void for_each_leaf(Visit&& visit) const {
+    for (const std::atomic<Entry*>& slot : leaves_) {
+      if (Entry* leaf = slot.load(std::memory_order_acquire)) visit(address_of(leaf), bytes_for(kLeafEntries));
+    }
+  }
+
   // The addresses must lie in memory prepared by prepare().
   void set_all(Run* run, Run* value);    // every page of the run
   void set_ends(Run* run, Run* value);   // its first and last page

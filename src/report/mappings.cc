@@ -65,13 +65,15 @@ const char* after_word(const char* at) {
 }
 
 // START-END PERMISSIONS OFFSET DEVICE INODE PATH
-bool parse(const char* line, Mapping* mapping, bool* executable) {
+bool parse(const char* line, Mapping* mapping) {
   mapping->start = parse_hex(&line);
   if (*line++ != '-') return false;
   mapping->end = parse_hex(&line);
   line = after_blanks(line);
   if (strlen(line) < 4) return false;
-  *executable = line[2] == 'x';
+  mapping->readable = line[0] == 'r';
+  mapping->writable = line[1] == 'w';
+  mapping->executable = line[2] == 'x';
   line = after_word(line);
   mapping->offset = parse_hex(&line);
   line = after_word(after_word(after_blanks(line)));
@@ -149,19 +151,30 @@ bool for_each_mapping(void (*visit)(const Mapping& mapping, void* argument), voi
   Mapping mapping;
   Mapping first;  // the latest one that began with its file
   while (const char* line = lines.next()) {
-    bool executable = false;
-    if (!parse(line, &mapping, &executable)) continue;
+    if (!parse(line, &mapping)) continue;
     if (mapping.offset == 0 && mapping.path[0] != '\0') {
       first = mapping;
       find_build_id(memory, first, first.build_id);
     }
-    if (!executable) continue;
+    if (!mapping.executable) continue;
     const bool same_file = strcmp(first.path, mapping.path) == 0;
     strcpy(mapping.build_id, same_file ? first.build_id : "");
     visit(mapping, argument);
   }
   os::close_file(static_cast<int>(maps));
   if (mem >= 0) os::close_file(static_cast<int>(mem));
+  return true;
+}
+
+bool for_each_part(void (*visit)(const Mapping& mapping, void* argument), void* argument) {
+  const long maps = os::open_file("/proc/self/maps");
+  if (maps < 0) return false;
+  Lines lines(static_cast<int>(maps));
+  Mapping mapping;
+  while (const char* line = lines.next()) {
+    if (parse(line, &mapping)) visit(mapping, argument);
+  }
+  os::close_file(static_cast<int>(maps));
   return true;
 }
 

@@ -20,6 +20,7 @@ constexpr size_t kRoomStep = size_t{64} << 10;
 constinit std::atomic<uint64_t> g_mean{0};
 constinit std::atomic<bool> g_prepared{false};
 constinit std::atomic<bool> g_active{false};
+constinit std::atomic<uint32_t> g_epoch{1};
 
 // When a profile is due.
 constinit std::atomic<uint64_t> g_interval{0};
@@ -179,6 +180,8 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   sample.thread = this_thread();
   sample.time_ms = os::now_ms();
   sample.place = g_mean.load(std::memory_order_relaxed) == 0 ? address_of(block) : beside;
+  const Heap* heap = heap_if_any();
+  sample.epoch = heap != nullptr && heap->excused != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
   const Ticket ticket = record(sample, frames, &due);
   if (due) ask();
@@ -282,6 +285,14 @@ Totals totals() {
   totals.full = g_stacks.count() >= kMostStacks;
   return totals;
 }
+
+Origin origin_of(Ticket ticket) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (!g_samples.has(ticket)) return {};
+  const Sample& sample = g_samples.at(ticket);
+  return {sample.stack, sample.epoch};
+}
+
+uint32_t next_epoch() { return g_epoch.fetch_add(1) + 1; }
 
 // --- Control ----------------------------------------------------------------------------------------------------
 

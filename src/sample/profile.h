@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "base/units.h"
+#include "pages/run.h"
 
 namespace acre::profile {
 
@@ -63,6 +64,17 @@ void count_held();
 
 // All stacks, one after the other: null is before the first and after the last. They stay.
 const Stack* next(const Stack* stack);
+
+// Where a live block is from, which the watcher knows by this ticket.
+struct Origin {
+  const Stack* stack = nullptr;  // null: it is not sampled
+  uint32_t epoch = 0;            // when it was allocated; 0: by a thread that was excused (Heap::excused)
+};
+// Takes no lock: no thread may be sampling, or all others are stopped.
+Origin origin_of(Ticket ticket);
+
+// Epochs number stretches of time: begins a new one, and returns its number. The first is 1.
+uint32_t next_epoch();
 
 // --- Control ----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,10 @@ struct Sample {
   uint64_t time_ms = 0;
   Address place = 0;              // held.h
   uint32_t reset = 0;             // counted since that reset
-  Ticket next_free = kNoTicket;
+  union {
+    uint32_t epoch;               // of a live one: when it was taken (profile::next_epoch); 0: its thread was excused
+    Ticket next_free = kNoTicket; // of a free one
+  };
 };
 
 // All functions: under the profile's lock.
@@ -55,6 +58,7 @@ class Samples {
       if (sample.stack != nullptr) visit(sample);
     }
   }
+  bool has(Ticket ticket) const { return ticket != kNoTicket && ticket <= used_; }
 
   Sample& at(Ticket ticket) {
     const size_t place = ticket - 1;

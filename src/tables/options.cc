@@ -63,7 +63,7 @@ ACRE_COLD int64_t option_value(unsigned index) {
 }
 OptionSource option_source(unsigned index) { return relaxed_load(g_sources[index]); }
 
-bool set_option(unsigned index, int64_t value, OptionSource source) {
+ACRE_COLD bool set_option(unsigned index, int64_t value, OptionSource source) {
   if (value < kOptionTable[index].least || value > kOptionTable[index].most) return false;
 #define ACRE_X(name, type, initial, least, most, change, help) \
   if (index == index_of(Option::name)) relaxed_store(g_options.name, static_cast<type::Value>(value));

@@ -19,6 +19,9 @@ enum class HugePages : uint8_t { kNone, kAuto, kAll };
 // Statistics for people, a few lines or all; for programs.
 enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
 
+// Checks for leaks: none; when the program ends, by these rules (leaks/check.h); only where the program asks for it.
+enum class LeakMode : uint8_t { kNone, kMinimal, kNormal, kStrict, kDraconian, kLocal };
+
 // What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
 // other; then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kPath };
@@ -52,6 +55,11 @@ struct HugePagesChoice {
   using Value = HugePages;
   static constexpr OptionType kType = OptionType::kChoice;
   static constexpr const char kNames[] = "never\0auto\0always\0";
+};
+struct LeaksChoice {
+  using Value = LeakMode;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "none\0minimal\0normal\0strict\0draconian\0local\0";
 };
 struct FormatChoice {
   using Value = StatsFormat;
@@ -110,6 +118,11 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_prefix, Path, 0, 0, kMostPathValue, kAtStart, "what the names of heap profiles begin with, in place of the program's name; with a slash in it, in place of prof_folder, too") \
   X(large_alloc_report, Bytes, int64_t{1} << 30, 0, kMostBytes, kAnyTime, "an allocation of so many bytes or more is reported on stderr with its stack, and the next one that is an eighth larger; 0: none is") \
   X(control, Bool, 0, 0, 1, kAtStart, "a thread answers at a socket, so that acre's commands can ask and tell the running process") \
+  X(leaks, LeaksChoice, 0, 0, 5, kAtStart, "look for leaks when the program ends, by the rules minimal, normal, strict or draconian; local: only where it asks for it") \
+  X(leaks_exit_code, Number, 23, 0, 255, kAtStart, "the exit code of a program that has leaks when it ends; 0: its own") \
+  X(leaks_process, Number, 0, -1, INT32_MAX, kAtStart, "the process that looks for leaks; 0: each that starts with the option leaks; -1: children of fork too") \
+  X(leaks_folder, Path, 0, 0, kMostPathValue, kAtStart, "where reports of leaks are written; none: in the current folder") \
+  X(leaks_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which a report of leaks is written; 0: none") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 # Top to bottom; a room may include those that stand after it.
-FLOORS = ("entry", "live", "control", "report", "sample", "heap", "slab", "pages", "tables", "os", "base")
+FLOORS = ("entry", "live", "control", "leaks", "report", "sample", "heap", "slab", "pages", "tables", "os", "base")
 PLATFORM_ROOMS = ("os", "base")
 PLATFORM_MACROS = (
     "__linux__", "__linux", "__gnu_linux__", "__unix__", "__ANDROID__", "__APPLE__", "__MACH__",

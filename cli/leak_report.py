@@ -1,0 +1,162 @@
+"""What the library has written about leaks, made readable."""
+
+import json
+
+import suppressions
+from say import fail
+from symbols import Symbols
+
+MOST_FRAMES = 24   # of a stack, in the text
+MOST_HELD = 5      # stacks of held blocks for each site, in the text
+
+
+def count(number, word):
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+class Site:
+    """All leaked blocks that one stack allocated and that no other leaked block holds, and what they hold."""
+
+    def __init__(self, stack, frames, truncated):
+        self.stack = stack
+        self.frames = frames
+        self.truncated = truncated
+        self.blocks = self.bytes = 0
+        self.held = []  # (stack, frames, blocks, bytes)
+
+    @property
+    def held_blocks(self):
+        return sum(part[2] for part in self.held)
+
+    @property
+    def held_bytes(self):
+        return sum(part[3] for part in self.held)
+
+
+class Report:
+    def __init__(self, path, rules):
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                self.raw = json.load(file)
+            assert self.raw["acre_leaks"] == 1
+        except OSError as error:
+            fail(f"leaks: '{path}' cannot be read: {error.strerror}", 2)
+        except (ValueError, KeyError, TypeError, AssertionError):
+            fail(f"leaks: '{path}' is no report of acre's leak checker", 2)
+        self.symbols = Symbols(self.raw["mappings"])
+        for leak in self.raw["leaks"]:
+            for stack in (leak["stack"], leak.get("held_by")):
+                self.symbols.add(stack or [])
+        self.symbols.resolve()
+        self.rules = rules
+        self.suppressed_blocks = self.suppressed_bytes = 0
+        self.sites = self.group()
+
+    def group(self):
+        sites = {}
+        for leak in self.raw["leaks"]:
+            root = leak["held_by"] if "held_by" in leak else leak["stack"]
+            frames = self.symbols.frames(leak["stack"] or [])
+            root_frames = self.symbols.frames(root or [])
+            rule = next((rule for rule in self.rules if rule.fits(frames) or rule.fits(root_frames)), None)
+            if rule:
+                rule.blocks += leak["blocks"]
+                rule.bytes += leak["bytes"]
+                self.suppressed_blocks += leak["blocks"]
+                self.suppressed_bytes += leak["bytes"]
+                continue
+            key = tuple(root or ())
+            site = sites.setdefault(key, Site(root, root_frames, False))
+            if "held_by" in leak:
+                site.held.append((leak["stack"], frames, leak["blocks"], leak["bytes"]))
+            else:
+                site.blocks += leak["blocks"]
+                site.bytes += leak["bytes"]
+                site.truncated = bool(leak["truncated"])
+        for site in sites.values():
+            site.held.sort(key=lambda part: (-part[3], part[0] or []))
+        return sorted(sites.values(), key=lambda site: (-site.bytes - site.held_bytes, site.stack or []))
+
+    @property
+    def blocks(self):
+        return sum(site.blocks + site.held_blocks for site in self.sites)
+
+    @property
+    def bytes(self):
+        return sum(site.bytes + site.held_bytes for site in self.sites)
+
+    def notes(self):
+        if self.raw["threads_not_stopped"]:
+            yield (f"{count(self.raw['threads_not_stopped'], 'thread')} could not be stopped (error "
+                   f"{self.raw['refusal']}): what only their registers led to counts as leaked")
+        if self.raw["prof_sample"] != 0 and self.raw["leaks"]:
+            yield "not every block was sampled: the stack of others is not known (prof_sample:0 samples all)"
+
+    def title(self):
+        moment = {"exit": "at its end", "live": "while it runs", "section": f"in '{self.raw.get('name')}'"}
+        return (f"{self.raw['program']} ({self.raw['pid']}), {moment[self.raw['moment']]}, "
+                f"mode {self.raw['mode']}: ")
+
+    def as_text(self):
+        lines = []
+        for site in self.sites:
+            lines.append(f"{count(site.bytes, 'byte')} in {count(site.blocks, 'block')}" +
+                         (f", which hold {count(site.held_bytes, 'byte')} in {count(site.held_blocks, 'block')}"
+                          if site.held else "") + ", allocated by")
+            lines += self.stack_lines(site.frames, "    ")
+            for _, frames, blocks, size in site.held[:MOST_HELD]:
+                lines.append(f"    hold {count(size, 'byte')} in {count(blocks, 'block')}, allocated by")
+                lines += self.stack_lines(frames, "        ")
+            if len(site.held) > MOST_HELD:
+                lines.append(f"    and blocks of {len(site.held) - MOST_HELD} more stacks")
+            lines.append("")
+        lines += [f"note: {note}" for note in self.notes()]
+        lines += [f"suppressed: {count(rule.bytes, 'byte')} in {count(rule.blocks, 'block')} by '{rule.text}'"
+                  for rule in self.rules if rule.blocks]
+        lines.append(self.title() + (f"{count(self.bytes, 'byte')} in {count(self.blocks, 'block')} leaked, from "
+                                     f"{count(len(self.sites), 'place')}" if self.sites else "no leaks"))
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def stack_lines(frames, indent):
+        if not frames:
+            return [indent + "a stack that is not known"]
+        lines = [indent + frame.text() for frame in frames[:MOST_FRAMES]]
+        return lines + ([indent + f"and {len(frames) - MOST_FRAMES} more"] if len(frames) > MOST_FRAMES else [])
+
+    def as_json(self):
+        keys = ("program", "pid", "moment", "mode", "threads", "threads_not_stopped", "stopped_us", "prof_sample",
+                "live_blocks", "live_bytes")
+        return {
+            **{key: self.raw[key] for key in keys}, "name": self.raw.get("name"),
+            "leaked_blocks": self.blocks, "leaked_bytes": self.bytes,
+            "suppressed_blocks": self.suppressed_blocks, "suppressed_bytes": self.suppressed_bytes,
+            "suppressions": [{"rule": rule.text, "blocks": rule.blocks, "bytes": rule.bytes}
+                             for rule in self.rules if rule.blocks],
+            "notes": list(self.notes()),
+            "sites": [{
+                "blocks": site.blocks, "bytes": site.bytes, "truncated": site.truncated,
+                "held_blocks": site.held_blocks, "held_bytes": site.held_bytes,
+                "frames": [frame.as_json() for frame in site.frames],
+                "held": [{"blocks": blocks, "bytes": size, "frames": [frame.as_json() for frame in frames]}
+                         for _, frames, blocks, size in site.held],
+            } for site in self.sites],
+        }
+
+    def write_pprof(self, path):
+        import pprof_file
+        columns = (("leaked_objects", "count"), ("leaked_space", "bytes"),
+                   ("held_objects", "count"), ("held_space", "bytes"))
+        profile = pprof_file.Profile(columns, self.raw["mappings"])
+        for site in self.sites:
+            profile.sample(self.symbols.calls(site.stack or []), (site.blocks, site.bytes, 0, 0))
+            for stack, _, blocks, size in site.held:
+                profile.sample(self.symbols.calls(stack or []), (0, 0, blocks, size))
+        profile.write(path)
+
+
+def rules_from(files, default=True):
+    rules = suppressions.read(suppressions.DEFAULT) if default else []
+    for file in files:
+        rules += suppressions.read(file)
+    return rules

@@ -1,0 +1,152 @@
+#include "leaks/check.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "leaks/before_main.h"
+#include "os/os.h"
+#include "os/stop.h"
+
+namespace acre::leaks {
+
+namespace {
+
+// Below all other locks but for none: nothing is taken under it.
+constinit Mutex g_lock{Rank::kMetadata};
+
+constexpr size_t kMostIgnored = 4096;
+constexpr size_t kMostLeftOut = 256;
+constinit Address g_ignored[kMostIgnored] ACRE_GUARDED_BY(g_lock) = {};
+constinit size_t g_ignored_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(g_lock) = {};
+constinit size_t g_left_out_count ACRE_GUARDED_BY(g_lock) = 0;
+
+constinit std::atomic<long> g_under_way{0};  // the process that checks: a child of fork may inherit another's number
+
+struct Work {
+  const Request& request;
+  Finding& finding;
+  Room scratch;
+  int error = 0;
+};
+
+// Where all blocks are sampled, those that are not were there before: the loader's and the C library's.
+bool is_excused(const Request& request, const profile::Origin& origin) {
+  if (origin.stack == nullptr) {
+    const bool all_sampled = profile::is_prepared() && profile::mean() == 0;
+    return request.since != 0 || (request.mode == LeakMode::kDraconian && all_sampled);
+  }
+  if (origin.epoch == 0 || origin.epoch < request.since) return true;
+  return request.mode == LeakMode::kMinimal && is_from_before_main(origin.stack);
+}
+
+// The stack pointer itself, too: a stack may lie in a block.
+void reach_from_threads(Graph& graph, const os::Threads& threads) {
+  for (unsigned i = 0; i < threads.count; ++i) {
+    const os::ThreadState& thread = threads.thread[i];
+    for (size_t word = 0; word < thread.words; ++word) graph.reach_word(thread.word[word]);
+    graph.reach_word(thread.stack_pointer);
+    graph.reach_word(thread.control_block);
+  }
+}
+
+void reach_excused(Graph& graph, Blocks& blocks, const Request& request) {
+  for (size_t i = 0; i < blocks.numbers(); ++i) {
+    if (blocks.state(i) != State::kLive) continue;
+    const Block block = blocks.at(i);
+    if (is_excused(request, profile::origin_of(block.ticket))) graph.reach_word(block.start);
+  }
+}
+
+bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  Blocks blocks;
+  Memory memory;
+  Graph graph(blocks, memory);
+  if (!blocks.fill(work.scratch) || !graph.prepare(work.scratch)) return false;
+  if (!memory.look(work.scratch, blocks, threads, g_left_out, g_left_out_count)) return false;
+  for (size_t i = 0; i < g_ignored_count; ++i) graph.reach_word(g_ignored[i]);
+  reach_excused(graph, blocks, work.request);
+  if (work.request.mode != LeakMode::kDraconian) {
+    reach_from_threads(graph, threads);
+    for (const Range& range : memory.roots) graph.reach_range(range.start, range.end);
+    graph.find_roots();
+  } else {
+    graph.take_all_as_roots();
+  }
+  if (!graph.sum_up(work.finding.room)) return false;
+  work.finding.leaks = graph.leaks();
+  work.finding.places = graph.places();
+  work.finding.live_blocks = blocks.live_blocks();
+  work.finding.live_bytes = blocks.live_bytes();
+  return true;
+}
+
+void work_on(const os::Threads& threads, void* argument) {
+  Work& work = *static_cast<Work*>(argument);
+  work.finding.threads = threads.count;
+  work.finding.running = threads.running;
+  work.finding.refusal = threads.refusal;
+  if (!look(work, threads)) work.error = EAGAIN;
+}
+
+void add_totals(Finding& finding) {
+  for (size_t i = 0; i < finding.places; ++i) {
+    finding.leaked_blocks += finding.leaks[i].blocks;
+    finding.leaked_bytes += finding.leaks[i].bytes;
+  }
+}
+
+}  // namespace
+
+int check(const Request& request, Finding* finding) {
+  const long process = getpid();
+  if (g_under_way.exchange(process) == process) return EBUSY;
+  Work work{request, *finding, {}};
+  finding->mode = request.mode;
+  const uint64_t before = os::wall_clock_ns();
+  const os::Stopped stopped = os::with_threads_stopped(work_on, &work);
+  finding->stopped_us = (os::wall_clock_ns() - before) / 1000;
+  g_under_way.store(0);
+  if (stopped != os::Stopped::kDone) return stopped == os::Stopped::kRefused ? EAGAIN : EFAULT;
+  if (work.error == 0) add_totals(*finding);
+  return work.error;
+}
+
+bool ignore_block(Address a) {
+  Lock lock(g_lock);
+  if (g_ignored_count == kMostIgnored) return false;
+  g_ignored[g_ignored_count++] = a;
+  return true;
+}
+
+bool heed_block(Address a) {
+  Lock lock(g_lock);
+  for (size_t i = 0; i < g_ignored_count; ++i) {
+    if (g_ignored[i] != a) continue;
+    g_ignored[i] = g_ignored[--g_ignored_count];
+    g_ignored[g_ignored_count] = 0;  // where acre is part of the program, this is memory of the program's
+    return true;
+  }
+  return false;
+}
+
+bool leave_out(Address start, size_t bytes) {
+  Lock lock(g_lock);
+  if (g_left_out_count == kMostLeftOut) return false;
+  g_left_out[g_left_out_count++] = {start, start + bytes};
+  return true;
+}
+
+bool take_in(Address start) {
+  Lock lock(g_lock);
+  for (size_t i = 0; i < g_left_out_count; ++i) {
+    if (g_left_out[i].start != start) continue;
+    g_left_out[i] = g_left_out[--g_left_out_count];
+    return true;
+  }
+  return false;
+}
+
+}  // namespace acre::leaks

@@ -1,0 +1,178 @@
+#include "leaks/checker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "base/text.h"
+#include "leaks/before_main.h"
+#include "os/os.h"
+#include "sample/turn.h"
+
+extern "C" {
+int __cxa_atexit(void (*function)(void*), void* argument, void* library);
+__attribute__((weak)) int __cxa_thread_atexit_impl(void (*function)(void*), void* argument, void* library);
+}
+
+namespace acre::leaks {
+
+namespace {
+
+constinit long g_process = 0;                  // the one that start() was called in
+constinit std::atomic<bool> g_done{false};     // the check at the end
+
+void say_failed(int error) {
+  Line<160> line;
+  line.add("acre: the check for leaks failed: error ").decimal(static_cast<uint64_t>(error)).add('\n');
+  write_all(2, line.c_str(), line.size());
+}
+
+// What is too large for some threads' stacks.
+struct Space {
+  Finding finding;
+  char path[kMostBytesOfPath];
+};
+
+struct Spaced {
+  Spaced() : memory(os::map(kBytes())), space(memory == nullptr ? nullptr : new (memory) Space) {}
+  ~Spaced() {
+    if (space == nullptr) return;
+    space->~Space();
+    os::unmap(memory, kBytes());
+  }
+  Spaced(const Spaced&) = delete;
+  Spaced& operator=(const Spaced&) = delete;
+  static size_t kBytes() { return align_up(sizeof(Space), os::page_bytes()); }
+
+  void* memory;
+  Space* space;
+};
+
+void say_found(const Space& space, const char* name) {
+  const Finding& finding = space.finding;
+  Line<kMostBytesOfPath + 300> line;
+  line.add("acre: ");
+  if (name != nullptr) line.add(name).add(": ");
+  line.decimal(finding.leaked_blocks).add(finding.leaked_blocks == 1 ? " block" : " blocks").add(" of together ");
+  line.decimal(finding.leaked_bytes).add(" bytes leaked; 'acre leaks ").add(space.path);
+  line.add("' says where they are from\n");
+  write_all(2, line.c_str(), line.size());
+}
+
+// Somebody reads all reports, and says what is to be said.
+bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
+
+// A check, and its report if there are leaks or `always`. 0 or an error number.
+int check_and_report(Spaced& spaced, const Request& request, Moment moment, const char* name, const char* path,
+                     bool always) {
+  if (spaced.space == nullptr) return EAGAIN;
+  const Turn turn;  // what is allocated from here on is not sampled
+  Finding& finding = spaced.space->finding;
+  int error = check(request, &finding);
+  if (error != 0 || (finding.leaked_blocks == 0 && !always)) return error;
+  error = write_report(path, finding, moment, name, spaced.space->path);
+  if (error != 0 || finding.leaked_blocks == 0 || moment == Moment::kLive || is_judged_elsewhere()) return error;
+  say_found(*spaced.space, name);
+  return 0;
+}
+
+// --- The program's end -----------------------------------------------------------------------------------------
+
+// Called after everything else but the C library's own last steps, which go on from here.
+void exit_with_code(void*) { exit(static_cast<int>(options().leaks_exit_code)); }
+
+void check_at_end() {
+  if (!is_on() || options().leaks == LeakMode::kLocal || g_done.exchange(true)) return;
+  Request request;
+  request.mode = options().leaks;
+  Spaced spaced;
+  const int error = check_and_report(spaced, request, Moment::kExit, nullptr, nullptr, is_judged_elsewhere());
+  if (error != 0) return say_failed(error);
+  if (spaced.space->finding.leaked_blocks == 0 || is_judged_elsewhere()) return;
+  __cxa_atexit(exit_with_code, nullptr, nullptr);
+}
+
+// The C library calls the destructors of the first thread's variables when the program exits, before all handlers; this
+// one, which was there before any other, as the last of them.
+void before_handlers(void*) {
+  if (options().leaks == LeakMode::kMinimal) learn_mains_stack();
+  if (options().leaks == LeakMode::kMinimal || options().leaks == LeakMode::kNormal) check_at_end();
+}
+
+// --- On a signal: a handler may do next to nothing, so a thread checks -----------------------------------------------
+
+constinit std::atomic<uint32_t> g_asked{0};
+
+void on_signal(int) {
+  g_asked.fetch_add(1);
+  os::wake(g_asked);
+}
+
+void* wait_for_signals(void*) {
+  os::name_this_thread("acre-leaks");
+  for (uint32_t done = 0;;) {
+    os::wait_while(g_asked, done, UINT64_MAX);
+    const uint32_t asked = g_asked.load();
+    if (asked == done) continue;
+    done = asked;
+    if (const int error = dump(nullptr)) say_failed(error);
+  }
+}
+
+void listen_to(int number) {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  const bool caught = sigaction(number, &action, nullptr) == 0;
+  if (!caught || !os::start_thread(wait_for_signals)) say_failed(caught ? EAGAIN : errno);
+}
+
+}  // namespace
+
+bool is_on() {
+  if (options().leaks == LeakMode::kNone || g_process == 0) return false;
+  const long process = getpid();
+  const int64_t wanted = options().leaks_process;
+  if (wanted == 0) return process == g_process;
+  return wanted < 0 || process == wanted;
+}
+
+// Every block is sampled unless the settings say otherwise: what is not has no stack.
+void start() {
+  g_process = getpid();
+  if (!is_on()) return;
+  set_option(index_of(Option::prof), 1, option_source(index_of(Option::leaks)));
+  if (option_source(index_of(Option::prof_sample)) == OptionSource::kDefault) {
+    set_option(index_of(Option::prof_sample), 0, option_source(index_of(Option::leaks)));
+  }
+  if (options().leaks_signal != 0) listen_to(static_cast<int>(options().leaks_signal));
+  if (&__cxa_thread_atexit_impl != nullptr) __cxa_thread_atexit_impl(before_handlers, nullptr, &g_done);
+}
+
+void end() { check_at_end(); }
+
+int dump(const char* path) {
+  Request request;
+  if (options().leaks != LeakMode::kNone && options().leaks != LeakMode::kLocal) request.mode = options().leaks;
+  Spaced spaced;
+  return check_and_report(spaced, request, Moment::kLive, nullptr, path, true);
+}
+
+int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes) {
+  Request request;
+  request.since = since;
+  if (options().leaks == LeakMode::kDraconian) request.mode = LeakMode::kDraconian;
+  Spaced spaced;
+  const int error = check_and_report(spaced, request, Moment::kSection, name, nullptr, false);
+  if (spaced.space != nullptr) {
+    *blocks = spaced.space->finding.leaked_blocks;
+    *bytes = spaced.space->finding.leaked_bytes;
+  }
+  return error;
+}
+
+}  // namespace acre::leaks

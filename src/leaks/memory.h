@@ -1,0 +1,74 @@
+// What is mapped, and where a check looks for pointers: the roots.
+//
+// Roots are all memory that the program can write to and that is no heap: variables of the program and its libraries,
+// stacks from the stack pointer up with the thread-local storage that lies behind them, registers, and mappings of the
+// program's own. Not acre's own memory, nor stacks below the stack pointer, nor devices, nor what the program asked to
+// leave out.
+#pragma once
+
+#include "leaks/blocks.h"
+#include "leaks/room.h"
+#include "os/stop.h"
+
+namespace acre::leaks {
+
+struct Range {
+  Address start;
+  Address end;
+};
+
+// Ranges, in memory of a fixed size; what does not fit makes the list not whole.
+class Ranges {
+ public:
+  bool prepare(Room& room, size_t most) {
+    most_ = most;
+    range_ = room.take<Range>(most);
+    return range_ != nullptr;
+  }
+  // Joined with the one before if it goes on where that ends.
+  void add(Address start, Address end) {
+    if (start >= end) return;
+    if (count_ != 0 && range_[count_ - 1].end == start) {
+      range_[count_ - 1].end = end;
+    } else if (count_ == most_) {
+      whole_ = false;
+    } else {
+      range_[count_++] = {start, end};
+    }
+  }
+  void sort();
+  bool is_whole() const { return whole_; }
+  const Range* begin() const { return range_; }
+  const Range* end() const { return range_ + count_; }
+  size_t count() const { return count_; }
+
+ private:
+  Range* range_ = nullptr;
+  size_t count_ = 0, most_ = 0;
+  bool whole_ = true;
+};
+
+struct Memory {
+  Ranges readable;
+  Ranges roots;  // of which each can be read
+
+  // While no other thread runs. False when memory is refused.
+  bool look(Room& room, const Blocks& blocks, const os::Threads& threads, const Range* left_out, size_t left_out_count);
+
+  // Calls visit(start, end) for what can be read of a range.
+  template <class Visit>
+  void clip(Address start, Address end, Visit&& visit) const {
+    size_t low = 0;
+    const Range* range = readable.begin();
+    for (size_t high = readable.count(); high - low > 1;) {
+      const size_t middle = (low + high) / 2;
+      (range[middle].start <= start ? low : high) = middle;
+    }
+    for (size_t i = low; i < readable.count() && range[i].start < end; ++i) {
+      const Address from = larger(start, range[i].start), to = smaller(end, range[i].end);
+      if (from < to) visit(from, to);
+    }
+  }
+};
+
+}  // namespace acre::leaks

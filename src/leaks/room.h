@@ -1,0 +1,43 @@
+// Memory for a check, mapped piece by piece and given back as a whole. The check does not look for pointers in it.
+#pragma once
+
+#include "base/units.h"
+#include "os/os.h"
+
+namespace acre::leaks {
+
+class Room {
+ public:
+  Room() = default;
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() {
+    for (unsigned i = 0; i < count_; ++i) os::unmap(pointer_to(piece_[i].start), piece_[i].bytes);
+  }
+
+  // Zeroes for `count` of these; null when memory is refused.
+  template <class T>
+  T* take(size_t count) {
+    const size_t bytes = align_up(count * sizeof(T) + 1, os::page_bytes());
+    void* memory = count_ < kMostPieces ? os::map(bytes) : nullptr;
+    if (memory == nullptr) return nullptr;
+    piece_[count_++] = {address_of(memory), bytes};
+    return static_cast<T*>(memory);
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (unsigned i = 0; i < count_; ++i) visit(piece_[i].start, piece_[i].bytes);
+  }
+
+ private:
+  static constexpr unsigned kMostPieces = 16;
+  struct Piece {
+    Address start;
+    size_t bytes;
+  };
+  Piece piece_[kMostPieces];
+  unsigned count_ = 0;
+};
+
+}  // namespace acre::leaks

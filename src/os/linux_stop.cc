@@ -1,0 +1,306 @@
+#include "os/stop.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "base/syscall.h"
+#include "base/text.h"
+#include "base/thread_token.h"
+#include "os/os.h"
+
+namespace acre::os {
+
+namespace {
+
+constexpr size_t kMostThreads = 16384;
+constexpr size_t kHelperStack = size_t{256} << 10;
+constexpr uint64_t kMostWaitMs = 1000;  // for one thread: one that waits for a vfork does not stop before that is over
+constexpr int kFaulted = 3;
+constexpr long kKernelSignalBytes = 8;
+
+long as_long(const void* p) { return reinterpret_cast<long>(p); }
+
+struct Traced {
+  int id;
+  int signal;    // that it was about to take when it stopped
+  bool stopped;
+};
+
+// Mapped for one call of with_threads_stopped; what is not touched costs nothing.
+struct Helper {
+  void (*work)(const Threads&, void*);
+  void* argument;
+  long process;
+  long caller;
+  Threads threads;
+  unsigned traced_count = 0;
+  bool work_was_done = false;
+  Traced traced[kMostThreads];
+  ThreadState states[kMostThreads];
+  alignas(64) char stack[kHelperStack];
+};
+
+// --- Registers -------------------------------------------------------------------------------------------------
+
+size_t read_registers(int id, int set, void* to, size_t bytes) {
+  struct iovec part = {to, bytes};
+  return raw_syscall(SYS_ptrace, PTRACE_GETREGSET, id, set, as_long(&part)) == 0 ? part.iov_len : 0;
+}
+
+#if defined(__x86_64__)
+Address stack_pointer() {
+  Address value;
+  asm volatile("mov %%rsp, %0" : "=r"(value));
+  return value;
+}
+
+void read_state(int id, ThreadState* state) {
+  struct user_regs_struct general = {};
+  state->id = id;
+  state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
+  memcpy(state->word, &general, state->words * sizeof(Address));
+  state->stack_pointer = general.rsp;
+  state->control_block = general.fs_base;
+  static_assert((sizeof(user_regs_struct) + sizeof(user_fpregs_struct)) / sizeof(Address) <= ThreadState::kMostWords);
+  state->words += read_registers(id, NT_PRFPREG, state->word + state->words, sizeof(user_fpregs_struct)) /
+                  sizeof(Address);
+}
+#else
+Address stack_pointer() {
+  Address value;
+  asm volatile("mov %0, sp" : "=r"(value));
+  return value;
+}
+
+void read_state(int id, ThreadState* state) {
+  struct user_regs_struct general = {};
+  state->id = id;
+  state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
+  memcpy(state->word, &general, state->words * sizeof(Address));
+  state->stack_pointer = general.sp;
+  read_registers(id, NT_ARM_TLS, &state->control_block, sizeof(Address));
+  static_assert((sizeof(user_regs_struct) + sizeof(user_fpsimd_struct)) / sizeof(Address) <= ThreadState::kMostWords);
+  state->words += read_registers(id, NT_FPREGSET, state->word + state->words, sizeof(user_fpsimd_struct)) /
+                  sizeof(Address);
+}
+#endif
+
+// --- Stopping --------------------------------------------------------------------------------------------------
+
+void pause_a_little() {
+  struct timespec time = {0, 50000};
+  raw_syscall(SYS_nanosleep, as_long(&time));
+}
+
+// Waits until a thread that was interrupted has stopped. 0, or why it did not.
+int wait_for_stop(Traced* traced) {
+  for (const uint64_t end = now_ms() + kMostWaitMs;;) {
+    int status = 0;
+    const long got = raw_syscall(SYS_wait4, traced->id, as_long(&status), __WALL | WNOHANG, 0);
+    if (got < 0 && got != -EINTR) return static_cast<int>(-got);
+    if (got == traced->id) {
+      if (!WIFSTOPPED(status)) return ESRCH;
+      if (status >> 16 == 0) traced->signal = WSTOPSIG(status);
+      traced->stopped = true;
+      return 0;
+    }
+    if (now_ms() > end) return ETIMEDOUT;
+    pause_a_little();
+  }
+}
+
+int stop_thread(Traced* traced) {
+  long error = raw_syscall(SYS_ptrace, PTRACE_SEIZE, traced->id, 0, 0);
+  if (error == 0) error = raw_syscall(SYS_ptrace, PTRACE_INTERRUPT, traced->id, 0, 0);
+  return error != 0 ? static_cast<int>(-error) : wait_for_stop(traced);
+}
+
+bool is_known(const Helper& helper, int id) {
+  if (id == helper.caller) return true;
+  for (unsigned i = 0; i < helper.traced_count; ++i) {
+    if (helper.traced[i].id == id) return true;
+  }
+  return false;
+}
+
+// Has the thread ended? The first one stays in the list, where it cannot be traced, until the others have ended too.
+bool has_ended(const Helper& helper, int id) {
+  Line<64> path;
+  path.add("/proc/").decimal(static_cast<uint64_t>(helper.process)).add("/task/").decimal(static_cast<uint64_t>(id));
+  path.add("/stat");
+  char text[128] = {};  // ID (NAME) STATE ..., a name having at most 15 characters
+  const long file = open_file(path.c_str());
+  if (file < 0) return true;
+  read_some(static_cast<int>(file), text, sizeof text - 1);
+  close_file(static_cast<int>(file));
+  const char* name_end = strrchr(text, ')');
+  return name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+// True if it had to be looked at: it is new.
+bool meet_thread(Helper& helper, int id) {
+  if (is_known(helper, id)) return false;
+  if (helper.traced_count == kMostThreads - 1) {
+    ++helper.threads.running;
+    return false;
+  }
+  Traced& traced = helper.traced[helper.traced_count++];
+  traced = {id, 0, false};
+  const int error = stop_thread(&traced);
+  if (error == 0) {
+    read_state(id, &helper.states[helper.threads.count++]);
+  } else if (error != ESRCH && !has_ended(helper, id)) {
+    ++helper.threads.running;
+    helper.threads.refusal = static_cast<unsigned>(error);
+  }
+  return true;
+}
+
+// What getdents64 fills in.
+struct Entry {
+  uint64_t number;
+  int64_t offset;
+  unsigned short bytes;
+  unsigned char type;
+  char name[];
+};
+
+int parse_id(const char* name) {
+  int id = 0;
+  for (; *name >= '0' && *name <= '9'; ++name) id = id * 10 + (*name - '0');
+  return *name == '\0' ? id : 0;
+}
+
+// Once through the list of threads. True if one was new.
+bool meet_threads(Helper& helper) {
+  Line<64> path;
+  path.add("/proc/").decimal(static_cast<uint64_t>(helper.process)).add("/task");
+  const long folder = open_file(path.c_str());
+  if (folder < 0) {
+    helper.threads.refusal = static_cast<unsigned>(-folder);
+    ++helper.threads.running;  // as far as is known
+    return false;
+  }
+  bool found_new = false;
+  alignas(Entry) char buffer[4096];
+  for (long got; (got = raw_syscall(SYS_getdents64, folder, as_long(buffer), sizeof buffer)) > 0;) {
+    for (long at = 0; at < got;) {
+      const auto* entry = reinterpret_cast<const Entry*>(buffer + at);
+      at += entry->bytes;
+      const int id = parse_id(entry->name);
+      if (id != 0 && meet_thread(helper, id)) found_new = true;
+    }
+  }
+  close_file(static_cast<int>(folder));
+  return found_new;
+}
+
+void release_threads(const Helper& helper) {
+  for (unsigned i = 0; i < helper.traced_count; ++i) {
+    const Traced& traced = helper.traced[i];
+    if (traced.stopped) raw_syscall(SYS_ptrace, PTRACE_DETACH, traced.id, 0, traced.signal);
+  }
+}
+
+// --- The helper ------------------------------------------------------------------------------------------------
+
+void on_fault(int) { raw_syscall(SYS_exit_group, kFaulted); }
+
+// A fault of the helper's ends the helper. Its handlers are a copy: the process keeps its own.
+void catch_faults() {
+  struct sigaction action = {};
+  action.sa_handler = on_fault;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+  const uint64_t faults = uint64_t{1} << (SIGSEGV - 1) | uint64_t{1} << (SIGBUS - 1);
+  raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, as_long(&faults), 0, kKernelSignalBytes);
+}
+
+// Threads that are new when all that were known are stopped were made by one that was not yet: so look again.
+int help(void* argument) {
+  Helper& helper = *static_cast<Helper*>(argument);
+  catch_faults();
+  while (meet_threads(helper)) {
+  }
+  helper.work(helper.threads, helper.argument);
+  helper.work_was_done = true;
+  release_threads(helper);
+  raw_syscall(SYS_exit_group, 0);
+  return 0;
+}
+
+// The Yama module lets a process be traced by its ancestors alone, or by the one that it names.
+void permit_tracing_by(long process) {
+  char scope = '0';
+  read_file("/proc/sys/kernel/yama/ptrace_scope", &scope, 1);
+  if (process == 0 || scope == '1') raw_syscall(SYS_prctl, PR_SET_PTRACER, process, 0, 0, 0);
+}
+
+constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;
+
+std::atomic<uint32_t> g_permitted{0};
+
+int start_helping(void* argument) {
+  while (g_permitted.load() == 0) wait_while(g_permitted, 0, 1000);
+  return help(argument);
+}
+
+// The caller is not stopped: it waits here, and what its callers' registers hold is in this frame.
+ACRE_NOINLINE Stopped run_helper(Helper& helper) {
+  __builtin_unwind_init();
+  ThreadState& own = helper.states[0];
+  own.id = static_cast<int>(helper.caller);
+  own.stack_pointer = stack_pointer();
+  own.control_block = this_thread();
+  helper.threads.thread = helper.states;
+  helper.threads.count = 1;
+  helper.threads.helper_start = address_of(&helper);
+  helper.threads.helper_end = address_of(&helper + 1);
+  g_permitted.store(0);
+  const int child = clone(start_helping, helper.stack + kHelperStack, kFlags, &helper);
+  if (child < 0) return Stopped::kRefused;
+  permit_tracing_by(child);
+  g_permitted.store(1);
+  wake(g_permitted);
+  int status = 0;
+  while (raw_syscall(SYS_wait4, child, as_long(&status), __WALL, 0) == -EINTR) {
+  }
+  return helper.work_was_done ? Stopped::kDone : Stopped::kDied;
+}
+
+}  // namespace
+
+Stopped with_threads_stopped(void (*work)(const Threads& threads, void* argument), void* argument) {
+  const int saved_errno = errno;
+  const size_t bytes = align_up(sizeof(Helper), page_bytes());
+  void* memory = map(bytes);
+  if (memory == nullptr) return Stopped::kRefused;
+  auto& helper = *new (memory) Helper;
+  helper.work = work;
+  helper.argument = argument;
+  helper.process = getpid();
+  helper.caller = raw_syscall(SYS_gettid);
+  const uint64_t all = ~uint64_t{0};
+  uint64_t before = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before), kKernelSignalBytes);
+  const Stopped result = run_helper(helper);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before), 0, kKernelSignalBytes);
+  unmap(memory, bytes);
+  errno = saved_errno;
+  return result;
+}
+
+}  // namespace acre::os

@@ -1,0 +1,305 @@
+"""The leak checker on small programs, each with one known kind of leak, or of what is none.
+
+Each program says what is to be found, in comments:
+    // leaks MODE: BLOCKS FUNCTION [+ HELD], …      or: none
+that is, so many blocks that nothing holds, allocated by this function of the program (?: its code is gone), which hold
+so many others. More lines: `with: SETTINGS`; `linked`: with acre; `running: N`: threads that could not be stopped;
+`library: NAME`: a library to load, built twice, whose paths are its arguments; `section`: it checks itself.
+
+Exit code 0: all well, 1: not. ACRE_LIB names the library. Arguments: the programs to try; without any all of them, and
+what is not about single programs.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+SOURCE = Path(os.environ.get("ACRE_SOURCE", HERE.parents[1]))
+sys.path.insert(0, str(HERE.parent / "package"))
+sys.path.insert(0, str(HERE.parent / "profile"))
+sys.path.insert(0, str(SOURCE / "cli"))
+
+from checks import Checks, clean_environment, run
+from leak_report import Report, rules_from
+from pprof import Profile
+
+LEAKS = 23
+ACRE = SOURCE / "acre"
+HELPERS = ("plugin", "server")  # which other tests use
+
+
+def library():
+    path = os.environ.get("ACRE_LIB") or SOURCE / "build/release/libacre.so"
+    return Path(path).resolve()
+
+
+class Program:
+    def __init__(self, source, work):
+        self.source = source
+        self.name = source.stem
+        text = source.read_text(encoding="utf-8")
+        self.modes = {mode: self.parse(found) for mode, found in re.findall(r"^// leaks (\w+): (.*)$", text, re.M)}
+        self.settings = (re.findall(r"^// with: (.*)$", text, re.M) or [""])[0]
+        self.running = int((re.findall(r"^// running: (\d+)$", text, re.M) or [0])[0])
+        self.linked = "\n// linked\n" in text
+        self.is_section = "\n// section\n" in text
+        self.path = work / self.name
+        self.arguments = []
+        more = [library(), f"-Wl,-rpath,{library().parent}"] if self.linked else []
+        compile_(source, self.path, *more)
+        for name in re.findall(r"^// library: (\w+)$", text, re.M):
+            for number in range(2):
+                self.arguments.append(work / f"{name}{number}.so")
+                compile_(source.parent / f"{name}.c", self.arguments[-1], "-shared", "-fPIC")
+
+    @staticmethod
+    def parse(text):
+        """-> {function: (blocks, held)}"""
+        if text == "none":
+            return {}
+        found = {}
+        for part in text.split(","):
+            words = re.fullmatch(r"\s*(\d+) (\S+)(?: \+ (\d+))?\s*", part)
+            found[words[2]] = int(words[1]), int(words[3] or 0)
+        return found
+
+
+def compile_(source, to, *more):
+    compiler = "g++" if source.suffix == ".cc" else "gcc"
+    subprocess.run([compiler, "-g", "-O0", "-pthread", "-Wall", "-Wextra", "-Wno-unused-result", "-Wno-unused-function",
+                    f"-I{SOURCE / 'include'}", source, "-o", to, *more, "-ldl"], check=True)
+
+
+def run_program(program, mode, folder, *more, arguments=(), **options):
+    settings = [f"leaks:{mode}", f"leaks_folder:{folder}", *more] + ([program.settings] if program.settings else [])
+    environment = {"ACRE_CONF": ",".join(settings)}
+    if not program.linked:
+        environment["LD_PRELOAD"] = library()
+    return run([program.path, *program.arguments, *arguments], environment=clean_environment(**environment), **options)
+
+
+def reports(folder):
+    return [Report(path, rules_from([])) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def sites_of(report, program):
+    """As the programs' comments: by the innermost function that is the program's."""
+    found = {}
+    for site in report.sites:
+        own = [frame for frame in site.frames if frame.object == str(program.path) and frame.function]
+        name = own[0].function.replace("(anonymous namespace)::", "").split("(")[0].split("::")[-1] if own else "?"
+        if site.frames and site.frames[0].mapping is None:
+            name = "?"
+        blocks, held = found.get(name, (0, 0))
+        found[name] = blocks + site.blocks, held + site.held_blocks
+    return found
+
+
+def check_program(checks, program, work):
+    for mode, wanted in program.modes.items():
+        folder = Path(tempfile.mkdtemp(dir=work))
+        ended = run_program(program, mode, folder)
+        if ended.returncode == 77:
+            print(f"skip  {program.name}: not possible here")
+            continue
+        code = 0 if program.is_section or not wanted else LEAKS
+        what = f"{program.name}, {mode}: " + (", ".join(f"{b} {f}" + (f" + {h}" if h else "")
+                                                       for f, (b, h) in wanted.items()) or "none")
+        written = reports(folder)
+        found = sites_of(written[0], program) if written else {}
+        checks.that(ended.returncode == code and found == wanted and len(written) == bool(wanted) and
+                    (not written or written[0].raw["threads_not_stopped"] == program.running),
+                    what, f"exit code {ended.returncode}, {found}, {os.listdir(folder)}\n{ended.stderr}\n" +
+                    "".join(report.as_text() for report in written))
+
+
+def check_exit_code(checks, lost, work):
+    """Who ends a program, and with what: the library by itself, and acre run."""
+    folder = Path(tempfile.mkdtemp(dir=work))
+    ended = run_program(lost, "normal", folder, "leaks_exit_code:7")
+    checks.that(ended.returncode == 7, "leaks_exit_code is the exit code", ended)
+    path = next(folder.glob("lost.*.leaks.json"))
+    checks.that(ended.stderr == "acre: 5 blocks of together 105906512 bytes leaked; "
+                f"'acre leaks {path}' says where they are from\n",
+                "a line on stderr says what leaked and where the report is", ended.stderr)
+    none = Path(tempfile.mkdtemp(dir=work))
+    ended = run_program(lost, "none", none)
+    checks.that(ended.returncode == 0 and not os.listdir(none), "without the option nothing is looked for", ended)
+    ended = run_program(lost, "local", none)
+    checks.that(ended.returncode == 0 and not os.listdir(none), "with leaks:local nothing is looked for", ended)
+    ended = run_program(lost, "normal", none, "leaks_process:1")
+    checks.that(ended.returncode == 0 and not os.listdir(none), "another process is not asked", ended)
+
+
+def check_children(checks, work):
+    program = Program(HERE / "programs/forked.c", work)
+    folder = Path(tempfile.mkdtemp(dir=work))
+    ended = run_program(program, "normal", folder, "leaks_process:-1")
+    checks.that(ended.returncode == 1 and len(reports(folder)) == 1, "a child of fork is asked if wanted", ended)
+
+
+def acre(*arguments, **options):
+    return run([ACRE, *arguments], **options)
+
+
+def check_command(checks, lost, work):
+    folder = Path(tempfile.mkdtemp(dir=work))
+    ended = acre("run", "--leaks", "-o", folder, "--lib", library(), "--", lost.path)
+    checks.that(ended.returncode == LEAKS and re.search(
+        r"^336 bytes in 3 blocks, allocated by\n    lose \(.*/lost\.c:\d+\)\n    main \(.*/lost\.c:\d+\)$",
+        ended.stderr, re.M) is not None and "from 3 places" in ended.stderr,
+        "acre run --leaks says what leaked, with lines, and ends with 23", ended)
+    path = next(folder.glob("lost.*.leaks.json"))
+    said = json.loads(acre("leaks", "--json", path).stdout)
+    first = next(site for site in said["sites"] if site["blocks"] == 3)
+    checks.that(said["leaked_blocks"] == 5 and first["bytes"] == 336 and first["frames"][0]["function"] == "lose" and
+                first["frames"][0]["line"] > 0, "acre leaks --json has the same", said)
+    checks.that(acre("leaks", path).returncode == LEAKS, "acre leaks ends with 23, too")
+    pprof = folder / "leaks.pb.gz"
+    acre("leaks", "--pprof", pprof, path)
+    profile = Profile(pprof)
+    checks.that(profile.types == ["leaked_objects", "leaked_space", "held_objects", "held_space"] and
+                profile.sum("leaked_objects") == 5 and "lose_large" in profile.strings,
+                "acre leaks --pprof has the same")
+    if shutil.which("go"):
+        said = run(["go", "tool", "pprof", "-sample_index=leaked_objects", "-top", pprof], timeout=200,
+                   environment=clean_environment(PPROF_TMPDIR=folder, HOME=folder, DEBUGINFOD_URLS=""))
+        checks.that(re.search(r"^ *3 .* lose$", said.stdout, re.M) is not None, "go tool pprof reads it",
+                    said.stdout + said.stderr)
+    known = folder / "known"
+    known.write_text("# all but one\nfunction:lose object:lost   # both have to fit\nfile:*/lost.c function:*_huge\n")
+    ended = acre("leaks", "--suppressions", known, path)
+    checks.that(ended.returncode == LEAKS and "1048576 bytes in 1 block leaked, from 1 place" in ended.stdout and
+                "suppressed: 336 bytes in 3 blocks by 'function:lose object:lost'" in ended.stdout,
+                "suppressions take away what is known", ended)
+    known.write_text("object:lost\n")
+    ended = acre("run", "--leaks", "--suppressions", known, "--lib", library(), "--", lost.path)
+    checks.that(ended.returncode == 0 and "no leaks, but 5 suppressed blocks" in ended.stderr,
+                "what is suppressed does not count for the exit code", ended)
+    known.write_text("module:lost\n")
+    checks.that(acre("leaks", "--suppressions", known, path).returncode == 2, "a wrong suppression is an error")
+    checks.that(acre("leaks", known).returncode == 2, "what is no report is an error")
+    ended = acre("run", "--leaks", "--lib", library(), "--", "sh", "-c", f"{lost.path}; kill -TERM $$")
+    checks.that(ended.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM) and "without a check" in ended.stderr,
+                "a program that a signal ends is said not to have been checked, and what it starts is not asked", ended)
+    ended = acre("run", "--leaks", "--lib", library(), "--", "sh", "-c", "exit 5")
+    checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
+
+
+def check_live(checks, work):
+    server = Program(HERE / "programs/server.c", work)
+    folder = Path(tempfile.mkdtemp(dir=work))
+    conf = f"leaks:normal,leaks_folder:{folder},leaks_signal:{int(signal.SIGUSR2)}"
+    process = subprocess.Popen([server.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+    try:
+        for lost in range(1, 4):
+            process.stdin.write("\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            ended = acre("leaks", str(process.pid))
+            wanted = f"{112 * lost} bytes in {lost} block{'s' if lost > 1 else ''} leaked, from 1 place"
+            checks.that(ended.returncode == LEAKS and wanted in ended.stdout and
+                        "threads were stopped for" in ended.stdout,
+                        f"a process that runs is checked: {lost} lost", ended)
+        checks.that(process.poll() is None, "and goes on running")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_static(checks, work):
+    """Without an unwinder stacks are not known, and all else is the same."""
+    program = Program(HERE / "programs/list.c", work)
+    archive = library().parent / "libacre.a"
+    if not archive.exists():
+        print("      no libacre.a: no static program is tried")
+        return
+    program.path = work / "list_static"
+    subprocess.run(["gcc", "-g", "-O0", "-static", HERE / "programs/list.c", "-o", program.path,
+                    "-Wl,--undefined=malloc", archive, "-lpthread"], check=True)
+    program.linked = True
+    folder = Path(tempfile.mkdtemp(dir=work))
+    ended = run_program(program, "normal", folder)
+    report = (reports(folder) or [None])[0]
+    checks.that(ended.returncode == LEAKS and report is not None and report.blocks == 5 and
+                sum(site.blocks for site in report.sites) == 1, "a static program: 1 make_list + 4",
+                f"{ended}\n{report.as_text() if report else ''}")
+
+
+def check_real(checks, work):
+    """Programs that start, do something and stop, with no false report beyond the suppressions."""
+    commands = {
+        "perl": ["perl", "-MPOSIX", "-MData::Dumper", "-e", "print Dumper({map {$_ => [1..$_]} 1..50})"],
+        "python3": ["/usr/bin/python3", "-c", "import ctypes, decimal, json, re, sqlite3, threading\n"
+                    "threading.Thread(target=lambda: json.dumps(list(range(1000)))).start()"],
+    }
+    for name, command in commands.items():
+        if shutil.which(command[0]) is None:
+            print(f"      no {name}: it is not tried")
+            continue
+        for mode in ("normal", "strict"):
+            ended = acre("run", f"--leaks={mode}", "--lib", library(), "--", *command)
+            checks.that(ended.returncode == 0 and f"mode {mode}: no leaks" in ended.stderr,
+                        f"{name}, {mode}: no leaks", ended.stderr)
+    if shutil.which("redis-server") and shutil.which("redis-cli"):
+        check_redis(checks, Path(tempfile.mkdtemp(dir=work)))
+    else:
+        print("      no redis: it is not tried")
+
+
+def check_redis(checks, folder):
+    socket = folder / "redis"
+    process = subprocess.Popen([ACRE, "run", "--leaks", "--lib", library(), "--", "redis-server", "--port", "0",
+                                "--unixsocket", socket, "--save", "", "--dir", folder], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=clean_environment())
+    try:
+        until = time.monotonic() + 60
+        while not socket.exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        many = map(str, range(200))
+        for words in (["set", "a", "b"], ["rpush", "list", *many], ["del", "a"], ["shutdown", "nosave"]):
+            run(["redis-cli", "-s", socket, *words], timeout=60)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    checks.that(process.returncode == 0 and "mode normal: no leaks" in said, "redis, normal: no leaks", said)
+
+
+def main():
+    checks = Checks()
+    work = Path(tempfile.mkdtemp(prefix="acre-leaks-test-"))
+    try:
+        chosen = sys.argv[1:]
+        for source in sorted((HERE / "programs").glob("*.c*")):
+            if source.stem in HELPERS or (chosen and source.stem not in chosen):
+                continue
+            program = Program(source, work)
+            check_program(checks, program, work)
+        if not chosen:
+            lost = Program(HERE / "programs/lost.c", work)
+            check_exit_code(checks, lost, work)
+            check_children(checks, work)
+            check_command(checks, lost, work)
+            check_live(checks, work)
+            check_static(checks, work)
+            check_real(checks, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
+    return 1 if checks.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+// Blocks, roots and what leads where. tests/leaks has whole programs.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "acre/acre.h"
+#include "leaks/blocks.h"
+#include "leaks/check.h"
+#include "os/os.h"
+#include "os/stop.h"
+#include "support.h"
+
+namespace acre {
+namespace {
+
+using leaks::Blocks;
+using leaks::Finding;
+using leaks::Ranges;
+using leaks::Request;
+using leaks::Room;
+using leaks::State;
+
+void* volatile g_kept;
+uintptr_t g_hidden;
+
+uintptr_t hide(const void* p) { return ~address_of(p); }
+
+__attribute__((noinline)) void wipe() {
+  volatile char below[32768];
+  memset(const_cast<char*>(below), 0, sizeof below);
+}
+__attribute__((noinline)) void lose(size_t bytes) { g_hidden = hide(acre_malloc(bytes)); }
+__attribute__((noinline)) void keep(size_t bytes) { g_kept = acre_malloc(bytes); }
+
+__attribute__((noinline)) bool ignore_hidden() { return leaks::ignore_block(~g_hidden); }
+__attribute__((noinline)) bool heed_hidden() { return leaks::heed_block(~g_hidden); }
+
+// What is at the start of acre's memory, whose address is in a variable of acre's, which here are the program's.
+[[maybe_unused]] void* volatile const kFirstBlock = acre_malloc(100);
+
+// Blocks that a check takes for leaked, among those of all tests in this process.
+uint64_t leaked(LeakMode mode = LeakMode::kNormal) {
+  Request request;
+  request.mode = mode;
+  Finding finding;
+  EXPECT_EQ(leaks::check(request, &finding), 0);
+  return finding.leaked_blocks;
+}
+
+TEST(Leaks, BlocksAreFoundFromWithin) {
+  for (const size_t bytes : {size_t{1}, size_t{100}, size_t{5000}, size_t{100000}, size_t{100} << 20}) {
+    auto* block = static_cast<char*>(acre_malloc(bytes));
+    void* freed = acre_malloc(bytes);
+    acre_free(freed);
+    Room room;
+    Blocks blocks;
+    ASSERT_TRUE(blocks.fill(room));
+    const size_t number = blocks.find(address_of(block));
+    ASSERT_NE(number, Blocks::kNone);
+    EXPECT_EQ(blocks.find(address_of(block + bytes - 1)), number);
+    EXPECT_NE(blocks.find(address_of(block + acre_malloc_usable_size(block))), number);
+    EXPECT_EQ(blocks.at(number).start, address_of(block));
+    EXPECT_EQ(blocks.at(number).bytes, acre_malloc_usable_size(block));
+    EXPECT_EQ(blocks.state(number), State::kLive);
+    EXPECT_EQ(blocks.find(address_of(freed)), Blocks::kNone);
+    EXPECT_EQ(blocks.find(address_of(&room)), Blocks::kNone);
+    acre_free(block);
+  }
+}
+
+TEST(Leaks, RangesAreSortedAndJoined) {
+  Room room;
+  Ranges ranges;
+  ASSERT_TRUE(ranges.prepare(room, 200));
+  test::Random random(7);
+  ranges.add(10, 20);
+  ranges.add(20, 30);
+  EXPECT_EQ(ranges.count(), 1u);
+  ranges.add(50, 50);
+  EXPECT_EQ(ranges.count(), 1u);
+  while (ranges.count() < 200) {
+    const Address start = 1000 + 16 * random.below(100000);
+    ranges.add(start, start + 8);
+  }
+  EXPECT_TRUE(ranges.is_whole());
+  ranges.sort();
+  for (const leaks::Range* range = ranges.begin(); range + 1 != ranges.end(); ++range) {
+    ASSERT_LE(range[0].start, range[1].start);
+  }
+  ranges.add(5, 7);
+  EXPECT_FALSE(ranges.is_whole());
+}
+
+TEST(Leaks, HiddenBlocksLeakAndKeptOnesDoNot) {
+  const uint64_t before = leaked();
+  keep(100);
+  wipe();
+  EXPECT_EQ(leaked(), before);
+  lose(100);
+  wipe();
+  EXPECT_EQ(leaked(), before + 1);
+  lose(1 << 20);
+  wipe();
+  EXPECT_EQ(leaked(), before + 2);
+  acre_free(g_kept);
+}
+
+TEST(Leaks, IgnoredBlocksDoNotLeak) {
+  const uint64_t before = leaked(), all_before = leaked(LeakMode::kDraconian);
+  lose(100);
+  wipe();
+  ASSERT_TRUE(ignore_hidden());
+  EXPECT_EQ(leaked(), before);
+  EXPECT_EQ(leaked(LeakMode::kDraconian), all_before);
+  EXPECT_TRUE(heed_hidden());
+  EXPECT_FALSE(heed_hidden());
+  wipe();
+  EXPECT_EQ(leaked(), before + 1);
+  EXPECT_EQ(leaked(LeakMode::kDraconian), all_before + 1);
+}
+
+TEST(Leaks, WhatIsLeftOutIsNoRoot) {
+  const uint64_t before = leaked();
+  keep(100);
+  wipe();
+  ASSERT_TRUE(leaks::leave_out(address_of(const_cast<void**>(&g_kept)), sizeof g_kept));
+  EXPECT_EQ(leaked(), before + 1);
+  EXPECT_TRUE(leaks::take_in(address_of(const_cast<void**>(&g_kept))));
+  EXPECT_EQ(leaked(), before);
+  acre_free(g_kept);
+}
+
+// Whatever is refused, the check says so, or does without.
+TEST(Leaks, RefusedMemoryIsAnError) {
+  bool refused = false;
+  for (long allowed = 0; allowed < 12; ++allowed) {
+    Finding finding;
+    os::testing::refuse_requests(allowed, 1000);
+    const int error = leaks::check(Request{}, &finding);
+    os::testing::refuse_nothing();
+    ASSERT_TRUE(error == 0 || error == EAGAIN) << error;
+    refused |= error == EAGAIN;
+    if (error == 0) break;
+    ASSERT_LT(allowed, 11);
+  }
+  EXPECT_TRUE(refused);
+}
+
+std::atomic<uint64_t> g_turns{0};
+std::atomic<bool> g_end{false};
+
+void* turn(void*) {
+  while (!g_end.load()) g_turns.fetch_add(1);
+  return nullptr;
+}
+
+struct Seen {
+  unsigned stopped = 0;
+  bool stood = false;
+};
+
+TEST(Leaks, OtherThreadsStandStillMeanwhile) {
+  pthread_t threads[3];
+  for (pthread_t& thread : threads) ASSERT_EQ(pthread_create(&thread, nullptr, turn, nullptr), 0);
+  while (g_turns.load() < 1000) os::yield();
+  Seen seen;
+  const auto work = [](const os::Threads& all, void* argument) {
+    auto& to = *static_cast<Seen*>(argument);
+    to.stopped = all.count;
+    const uint64_t turns = g_turns.load();
+    for (int i = 0; i < 1000; ++i) os::yield();
+    to.stood = g_turns.load() == turns;
+  };
+  ASSERT_EQ(os::with_threads_stopped(work, &seen), os::Stopped::kDone);
+  EXPECT_GE(seen.stopped, 4u);
+  EXPECT_TRUE(seen.stood);
+  const uint64_t turns = g_turns.load();
+  while (g_turns.load() == turns) os::yield();  // they go on
+  g_end.store(true);
+  for (pthread_t& thread : threads) pthread_join(thread, nullptr);
+}
+
+TEST(Leaks, AFaultEndsTheHelperAlone) {
+  void* refused = os::reserve(os::page_bytes());
+  const auto work = [](const os::Threads&, void* argument) { *static_cast<volatile int*>(argument) = 1; };
+  EXPECT_EQ(os::with_threads_stopped(work, refused), os::Stopped::kDied);
+  os::unmap(refused, os::page_bytes());
+}
+
+}  // namespace
+}  // namespace acre
