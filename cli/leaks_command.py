@@ -63,7 +63,7 @@ def ask_process(pid):
     """Has a running process write a report. -> its path"""
     number = setting_of(pid, "leaks_signal")
     if not number or not number.isdigit() or number == "0":
-        fail(f"leaks: process {pid} takes no order: start it with ACRE_CONF=leaks:normal,leaks_signal:12 or the like", 2)
+        fail(f"leaks: process {pid} takes no order: start it with ACRE_CONF=leaks:normal,leaks_signal:12, say", 2)
     folder = os.path.join(f"/proc/{pid}/cwd", setting_of(pid, "leaks_folder") or "")
     if folder.startswith(f"/proc/{pid}/cwd"):
         folder = os.path.join(os.readlink(f"/proc/{pid}/cwd"), setting_of(pid, "leaks_folder") or "")

@@ -1,4 +1,4 @@
-"""acre run --leaks: runs PROGRAM to its end and says what it has leaked. It is a child, so that its report can be read."""
+"""acre run --leaks: runs PROGRAM to its end, as a child, and says what it has leaked."""
 
 import glob
 import os

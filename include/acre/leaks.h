@@ -1,7 +1,7 @@
 /* The leak checker: what a program may tell it, and ask. docs/leaks.md describes it.
  *
- * Blocks are followed from the start of a program that runs under `acre run --leaks` or with the option leaks; in others
- * these functions do nothing, and a check finds nothing. All may be called from any thread, but from no signal handler.
+ * Blocks are followed from the start of a program that runs under `acre run --leaks` or with the option leaks; in
+ * others a check of a section finds nothing. All may be called from any thread, but from no signal handler.
  */
 #ifndef ACRE_LEAKS_H
 #define ACRE_LEAKS_H
@@ -29,15 +29,15 @@ void acre_leaks_disable(void);
 void acre_leaks_enable(void);
 
 /* No pointers are looked for in these bytes from now on, which must not lie in a block of acre's: say in a cache that
- * was mapped, and whose pointers shall not keep a block from being a leak. Return 0, or -1: there are too many (256), or
- * none begins there. */
+ * was mapped, and whose pointers shall not keep a block from being a leak. Return 0, or -1: there are too many (256),
+ * or none begins there. */
 int acre_leaks_leave_out(const void *start, size_t bytes) ACRE_NOT_READ;
 int acre_leaks_take_in(const void *start) ACRE_NOT_READ;
 
 /* A check of a section of the program: of what was allocated since `begin` returned this number. What can still be
- * reached is no leak; what was there before is taken for reachable. With leaks, a report is written and a line on stderr
- * names it. Returns the number of leaked blocks, and their bytes if `bytes` is not NULL; -1: the check failed, and errno
- * says why. All other threads are stopped for a moment. */
+ * reached is no leak; what was there before is taken for reachable. With leaks, a report is written and a line on
+ * stderr names it. Returns the number of leaked blocks, and their bytes if `bytes` is not NULL; -1: the check failed,
+ * and errno says why. All other threads are stopped for a moment. */
 unsigned acre_leaks_begin(void);
 long long acre_leaks_end(unsigned section, const char *name, size_t *bytes);
 

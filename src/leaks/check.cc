@@ -1,6 +1,7 @@
 #include "leaks/check.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -22,7 +23,7 @@ constinit size_t g_ignored_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(g_lock) = {};
 constinit size_t g_left_out_count ACRE_GUARDED_BY(g_lock) = 0;
 
-constinit std::atomic<bool> g_under_way{false};
+constinit std::atomic<long> g_under_way{0};  // the process that checks: a child of fork may inherit another's number
 
 struct Work {
   const Request& request;
@@ -34,7 +35,8 @@ struct Work {
 // Where all blocks are sampled, those that are not were there before: the loader's and the C library's.
 bool is_excused(const Request& request, const profile::Origin& origin) {
   if (origin.stack == nullptr) {
-    return request.since != 0 || (request.mode == LeakMode::kDraconian && profile::mean() == 0);
+    const bool all_sampled = profile::is_prepared() && profile::mean() == 0;
+    return request.since != 0 || (request.mode == LeakMode::kDraconian && all_sampled);
   }
   if (origin.epoch == 0 || origin.epoch < request.since) return true;
   return request.mode == LeakMode::kMinimal && is_from_before_main(origin.stack);
@@ -99,13 +101,14 @@ void add_totals(Finding& finding) {
 }  // namespace
 
 int check(const Request& request, Finding* finding) {
-  if (g_under_way.exchange(true)) return EBUSY;
+  const long process = getpid();
+  if (g_under_way.exchange(process) == process) return EBUSY;
   Work work{request, *finding, {}};
   finding->mode = request.mode;
   const uint64_t before = os::wall_clock_ns();
   const os::Stopped stopped = os::with_threads_stopped(work_on, &work);
   finding->stopped_us = (os::wall_clock_ns() - before) / 1000;
-  g_under_way.store(false);
+  g_under_way.store(0);
   if (stopped != os::Stopped::kDone) return stopped == os::Stopped::kRefused ? EAGAIN : EFAULT;
   if (work.error == 0) add_totals(*finding);
   return work.error;

@@ -10,7 +10,7 @@
 namespace acre::leaks {
 
 struct Request {
-  LeakMode mode = LeakMode::kNormal;  // kMinimal: blocks from before main are no leaks. kDraconian: all that lives is one
+  LeakMode mode = LeakMode::kNormal;  // kMinimal: but from before main. kDraconian: all that lives
   uint32_t since = 0;                 // profile::next_epoch(): only blocks allocated since; 0: all
 };
 

@@ -58,7 +58,8 @@ void say_found(const Space& space, const char* name) {
   line.add("acre: ");
   if (name != nullptr) line.add(name).add(": ");
   line.decimal(finding.leaked_blocks).add(finding.leaked_blocks == 1 ? " block" : " blocks").add(" of together ");
-  line.decimal(finding.leaked_bytes).add(" bytes leaked; 'acre leaks ").add(space.path).add("' says where they are from\n");
+  line.decimal(finding.leaked_bytes).add(" bytes leaked; 'acre leaks ").add(space.path);
+  line.add("' says where they are from\n");
   write_all(2, line.c_str(), line.size());
 }
 
@@ -74,8 +75,9 @@ int check_and_report(Spaced& spaced, const Request& request, Moment moment, cons
   int error = check(request, &finding);
   if (error != 0 || (finding.leaked_blocks == 0 && !always)) return error;
   error = write_report(path, finding, moment, name, spaced.space->path);
-  if (error == 0 && finding.leaked_blocks != 0 && moment != Moment::kLive && !is_judged_elsewhere()) say_found(*spaced.space, name);
-  return error;
+  if (error != 0 || finding.leaked_blocks == 0 || moment == Moment::kLive || is_judged_elsewhere()) return error;
+  say_found(*spaced.space, name);
+  return 0;
 }
 
 // --- The program's end -----------------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ enum class Stopped {
   kDied,     // the helper died at its work
 };
 
-// Calls `work` while all other threads are stopped. It is called in the helper: it may read and write all memory, make
-// system calls and map memory, but must not take a lock, which a stopped thread may hold. Threads that cannot be stopped
-// run on. At most one call at a time in the process. Signals are blocked meanwhile for the calling thread.
+// Calls `work` while all other threads are stopped. It is called in the helper: it may read and write all memory,
+// make system calls and map memory, but must not take a lock, which a stopped thread may hold. Threads that cannot be
+// stopped run on. One call at a time in the process. Signals are blocked meanwhile for the calling thread.
 Stopped with_threads_stopped(void (*work)(const Threads& threads, void* argument), void* argument);
 
 }  // namespace acre::os

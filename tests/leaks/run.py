@@ -3,10 +3,11 @@
 Each program says what is to be found, in comments:
     // leaks MODE: BLOCKS FUNCTION [+ HELD], …      or: none
 that is, so many blocks that nothing holds, allocated by this function of the program (?: its code is gone), which hold
-so many others. More lines: `with: SETTINGS`; `linked`: with acre; `running: N` threads that could not be stopped;
+so many others. More lines: `with: SETTINGS`; `linked`: with acre; `running: N`: threads that could not be stopped;
 `library: NAME`: a library to load, built twice, whose paths are its arguments; `section`: it checks itself.
 
-Exit code 0: all well, 1: not. ACRE_LIB names the library. Arguments: the programs to try; without any all, and the rest.
+Exit code 0: all well, 1: not. ACRE_LIB names the library. Arguments: the programs to try; without any all of them, and
+what is not about single programs.
 """
 
 import json
@@ -127,13 +128,14 @@ def check_exit_code(checks, lost, work):
     ended = run_program(lost, "normal", folder, "leaks_exit_code:7")
     checks.that(ended.returncode == 7, "leaks_exit_code is the exit code", ended)
     path = next(folder.glob("lost.*.leaks.json"))
-    checks.that(ended.stderr == f"acre: 5 blocks of together 105906512 bytes leaked; 'acre leaks {path}' says where they "
-                "are from\n", "a line on stderr says what leaked and where the report is", ended.stderr)
+    checks.that(ended.stderr == "acre: 5 blocks of together 105906512 bytes leaked; "
+                f"'acre leaks {path}' says where they are from\n",
+                "a line on stderr says what leaked and where the report is", ended.stderr)
     none = Path(tempfile.mkdtemp(dir=work))
     ended = run_program(lost, "none", none)
     checks.that(ended.returncode == 0 and not os.listdir(none), "without the option nothing is looked for", ended)
     ended = run_program(lost, "local", none)
-    checks.that(ended.returncode == 0 and not os.listdir(none), "with leaks:local nothing is looked for at the end", ended)
+    checks.that(ended.returncode == 0 and not os.listdir(none), "with leaks:local nothing is looked for", ended)
     ended = run_program(lost, "normal", none, "leaks_process:1")
     checks.that(ended.returncode == 0 and not os.listdir(none), "another process is not asked", ended)
 
@@ -166,14 +168,15 @@ def check_command(checks, lost, work):
     acre("leaks", "--pprof", pprof, path)
     profile = Profile(pprof)
     checks.that(profile.types == ["leaked_objects", "leaked_space", "held_objects", "held_space"] and
-                profile.sum("leaked_objects") == 5 and "lose_large" in profile.strings, "acre leaks --pprof has the same")
+                profile.sum("leaked_objects") == 5 and "lose_large" in profile.strings,
+                "acre leaks --pprof has the same")
     if shutil.which("go"):
         said = run(["go", "tool", "pprof", "-sample_index=leaked_objects", "-top", pprof], timeout=200,
                    environment=clean_environment(PPROF_TMPDIR=folder, HOME=folder, DEBUGINFOD_URLS=""))
         checks.that(re.search(r"^ *3 .* lose$", said.stdout, re.M) is not None, "go tool pprof reads it",
                     said.stdout + said.stderr)
     known = folder / "known"
-    known.write_text("# all but one\nfunction:lose object:lost   # two that both have to fit\nfile:*/lost.c function:*_huge\n")
+    known.write_text("# all but one\nfunction:lose object:lost   # both have to fit\nfile:*/lost.c function:*_huge\n")
     ended = acre("leaks", "--suppressions", known, path)
     checks.that(ended.returncode == LEAKS and "1048576 bytes in 1 block leaked, from 1 place" in ended.stdout and
                 "suppressed: 336 bytes in 3 blocks by 'function:lose object:lost'" in ended.stdout,
@@ -205,7 +208,8 @@ def check_live(checks, work):
             process.stdout.readline()
             ended = acre("leaks", str(process.pid))
             wanted = f"{112 * lost} bytes in {lost} block{'s' if lost > 1 else ''} leaked, from 1 place"
-            checks.that(ended.returncode == LEAKS and wanted in ended.stdout and "threads were stopped for" in ended.stdout,
+            checks.that(ended.returncode == LEAKS and wanted in ended.stdout and
+                        "threads were stopped for" in ended.stdout,
                         f"a process that runs is checked: {lost} lost", ended)
         checks.that(process.poll() is None, "and goes on running")
     finally:
@@ -221,7 +225,7 @@ def check_static(checks, work):
         print("      no libacre.a: no static program is tried")
         return
     program.path = work / "list_static"
-    subprocess.run(["gcc", "-g", "-O0", "-static", "-fno-omit-frame-pointer", HERE / "programs/list.c", "-o", program.path,
+    subprocess.run(["gcc", "-g", "-O0", "-static", HERE / "programs/list.c", "-o", program.path,
                     "-Wl,--undefined=malloc", archive, "-lpthread"], check=True)
     program.linked = True
     folder = Path(tempfile.mkdtemp(dir=work))
@@ -245,8 +249,8 @@ def check_real(checks, work):
             continue
         for mode in ("normal", "strict"):
             ended = acre("run", f"--leaks={mode}", "--lib", library(), "--", *command)
-            checks.that(ended.returncode == 0 and f"mode {mode}: no leaks" in ended.stderr, f"{name}, {mode}: no leaks",
-                        ended.stderr)
+            checks.that(ended.returncode == 0 and f"mode {mode}: no leaks" in ended.stderr,
+                        f"{name}, {mode}: no leaks", ended.stderr)
     if shutil.which("redis-server") and shutil.which("redis-cli"):
         check_redis(checks, Path(tempfile.mkdtemp(dir=work)))
     else:
@@ -262,7 +266,8 @@ def check_redis(checks, folder):
         until = time.monotonic() + 60
         while not socket.exists() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
-        for words in (["set", "a", "b"], ["rpush", "list", *map(str, range(200))], ["del", "a"], ["shutdown", "nosave"]):
+        many = map(str, range(200))
+        for words in (["set", "a", "b"], ["rpush", "list", *many], ["del", "a"], ["shutdown", "nosave"]):
             run(["redis-cli", "-s", socket, *words], timeout=60)
         said, _ = process.communicate(timeout=60)
     finally:

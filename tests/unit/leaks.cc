@@ -27,7 +27,6 @@ void* volatile g_kept;
 uintptr_t g_hidden;
 
 uintptr_t hide(const void* p) { return ~address_of(p); }
-Address found_again(uintptr_t hidden) { return ~hidden; }
 
 __attribute__((noinline)) void wipe() {
   volatile char below[32768];
@@ -35,6 +34,9 @@ __attribute__((noinline)) void wipe() {
 }
 __attribute__((noinline)) void lose(size_t bytes) { g_hidden = hide(acre_malloc(bytes)); }
 __attribute__((noinline)) void keep(size_t bytes) { g_kept = acre_malloc(bytes); }
+
+__attribute__((noinline)) bool ignore_hidden() { return leaks::ignore_block(~g_hidden); }
+__attribute__((noinline)) bool heed_hidden() { return leaks::heed_block(~g_hidden); }
 
 // Blocks that a check takes for leaked, among those of all tests in this process.
 uint64_t leaked(LeakMode mode = LeakMode::kNormal) {
@@ -107,11 +109,12 @@ TEST(Leaks, IgnoredBlocksDoNotLeak) {
   const uint64_t before = leaked(), all_before = leaked(LeakMode::kDraconian);
   lose(100);
   wipe();
-  ASSERT_TRUE(leaks::ignore_block(found_again(g_hidden)));
+  ASSERT_TRUE(ignore_hidden());
   EXPECT_EQ(leaked(), before);
   EXPECT_EQ(leaked(LeakMode::kDraconian), all_before);
-  EXPECT_TRUE(leaks::heed_block(found_again(g_hidden)));
-  EXPECT_FALSE(leaks::heed_block(found_again(g_hidden)));
+  EXPECT_TRUE(heed_hidden());
+  EXPECT_FALSE(heed_hidden());
+  wipe();
   EXPECT_EQ(leaked(), before + 1);
   EXPECT_EQ(leaked(LeakMode::kDraconian), all_before + 1);
 }
@@ -178,8 +181,10 @@ TEST(Leaks, OtherThreadsStandStillMeanwhile) {
 }
 
 TEST(Leaks, AFaultEndsTheHelperAlone) {
-  const auto work = [](const os::Threads&, void*) { *reinterpret_cast<volatile int*>(16) = 1; };
-  EXPECT_EQ(os::with_threads_stopped(work, nullptr), os::Stopped::kDied);
+  void* refused = os::reserve(os::page_bytes());
+  const auto work = [](const os::Threads&, void* argument) { *static_cast<volatile int*>(argument) = 1; };
+  EXPECT_EQ(os::with_threads_stopped(work, refused), os::Stopped::kDied);
+  os::unmap(refused, os::page_bytes());
 }
 
 }  // namespace

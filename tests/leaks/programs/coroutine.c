@@ -1,4 +1,4 @@
-// What the stack of a coroutine leads to, which lies in a block, whether it is at rest or at work when the program ends.
+// What the stack of a coroutine leads to, which lies in a block, whether the coroutine rests or works at the end.
 // leaks normal: none
 #include "support.h"
 

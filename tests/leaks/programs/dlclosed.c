@@ -1,4 +1,4 @@
-// What the variables of a loaded library lead to is no leak; of one that is closed it is, and its code is no longer there.
+// What the variables of a loaded library lead to is no leak; of one that is closed it is, and its code is gone.
 // leaks normal: 1 ?
 // library: plugin
 #include "support.h"

@@ -1,4 +1,4 @@
-// Free blocks are not taken for live ones, on whatever list they are: freed by their thread or by another, or never used.
+// Free blocks are not taken for live ones, on whatever list they are: freed by their thread or another, or never used.
 // leaks normal: none
 // with: prof_sample:1G
 #include "support.h"

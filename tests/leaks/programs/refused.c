@@ -1,4 +1,4 @@
-// A program that forbids ptrace to itself: other threads go on running, and what their stacks lead to counts all the same.
+// A program that forbids ptrace to itself: other threads go on running, and what their stacks lead to is no leak.
 // leaks normal: 1 lose
 // running: 1
 #include "support.h"
