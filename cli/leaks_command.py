@@ -89,6 +89,7 @@ def is_whole(path):
 
 def main(arguments):
     options = parse(arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     path = options.what
     live = path.isdigit() and not os.path.exists(path)
     if live:

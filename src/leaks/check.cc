@@ -126,6 +126,7 @@ bool heed_block(Address a) {
   for (size_t i = 0; i < g_ignored_count; ++i) {
     if (g_ignored[i] != a) continue;
     g_ignored[i] = g_ignored[--g_ignored_count];
+    g_ignored[g_ignored_count] = 0;  // where acre is part of the program, this is memory of the program's
     return true;
   }
   return false;

@@ -136,6 +136,20 @@ bool is_known(const Helper& helper, int id) {
   return false;
 }
 
+// Has the thread ended? The first one stays in the list, where it cannot be traced, until the others have ended too.
+bool has_ended(const Helper& helper, int id) {
+  Line<64> path;
+  path.add("/proc/").decimal(static_cast<uint64_t>(helper.process)).add("/task/").decimal(static_cast<uint64_t>(id));
+  path.add("/stat");
+  char text[128] = {};  // ID (NAME) STATE ..., a name having at most 15 characters
+  const long file = open_file(path.c_str());
+  if (file < 0) return true;
+  read_some(static_cast<int>(file), text, sizeof text - 1);
+  close_file(static_cast<int>(file));
+  const char* name_end = strrchr(text, ')');
+  return name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
 // True if it had to be looked at: it is new.
 bool meet_thread(Helper& helper, int id) {
   if (is_known(helper, id)) return false;
@@ -148,7 +162,7 @@ bool meet_thread(Helper& helper, int id) {
   const int error = stop_thread(&traced);
   if (error == 0) {
     read_state(id, &helper.states[helper.threads.count++]);
-  } else if (error != ESRCH) {
+  } else if (error != ESRCH && !has_ended(helper, id)) {
     ++helper.threads.running;
     helper.threads.refusal = static_cast<unsigned>(error);
   }

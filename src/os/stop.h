@@ -1,7 +1,7 @@
 // All other threads of the process stopped for a moment, and what their registers hold.
 //
-// A helper process is made that shares this one's memory (clone with CLONE_VM). It stops the threads by ptrace, which
-// the threads and their system calls do not notice, and does the work. Where it faults, it ends, and nothing else does.
+// A helper process is made that shares this one's memory (clone with CLONE_VM). It stops the threads by ptrace, without
+// a signal, and does the work. Where it faults, it ends, and nothing else does.
 #pragma once
 
 #include <cstddef>

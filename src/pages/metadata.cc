@@ -18,6 +18,7 @@ constexpr size_t kLargestRegion = size_t{4} << 20;
 constinit Mutex g_lock{Rank::kMetadata};
 constinit char* g_next ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit char* g_end ACRE_GUARDED_BY(g_lock) = nullptr;
+
 // At the start of each region, which has its first cache line for it.
 struct Region {
   Region* older;
@@ -62,7 +63,8 @@ void* allocate(size_t bytes) {
   Lock lock(g_lock);
   g_mapped += region;
   char* const start = enter(memory, region);
-  if (static_cast<size_t>(g_end - g_next) < region - kCacheLine) {  // else another thread was faster; keep the larger rest
+  // Else another thread was faster; keep the larger rest.
+  if (static_cast<size_t>(g_end - g_next) < region - kCacheLine) {
     g_next = start;
     g_end = start + (region - kCacheLine);
     return cut(bytes);

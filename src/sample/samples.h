@@ -15,7 +15,7 @@ struct Sample {
   uint64_t time_ms = 0;
   uint32_t reset = 0;             // counted since that reset
   union {
-    uint32_t epoch;               // of a live one: profile::epoch() then; 0: its thread was excused
+    uint32_t epoch;               // of a live one: when it was taken (profile::next_epoch); 0: its thread was excused
     Ticket next_free = kNoTicket; // of a free one
   };
 };
