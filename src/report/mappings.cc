@@ -10,6 +10,9 @@ namespace acre::report {
 
 namespace {
 
+// By the calling thread: of a process whose first thread has ended, /proc/self says nothing.
+constexpr char kMaps[] = "/proc/thread-self/maps", kMemory[] = "/proc/thread-self/mem";
+
 // Lines of a file, cut off at the buffer's end.
 class Lines {
  public:
@@ -143,9 +146,9 @@ void find_build_id(const Memory& memory, const Mapping& first, char* id) {
 }  // namespace
 
 bool for_each_mapping(void (*visit)(const Mapping& mapping, void* argument), void* argument) {
-  const long maps = os::open_file("/proc/self/maps");
+  const long maps = os::open_file(kMaps);
   if (maps < 0) return false;
-  const long mem = os::open_file("/proc/self/mem");
+  const long mem = os::open_file(kMemory);
   const Memory memory(mem);
   Lines lines(static_cast<int>(maps));
   Mapping mapping;
@@ -167,7 +170,7 @@ bool for_each_mapping(void (*visit)(const Mapping& mapping, void* argument), voi
 }
 
 bool for_each_part(void (*visit)(const Mapping& mapping, void* argument), void* argument) {
-  const long maps = os::open_file("/proc/self/maps");
+  const long maps = os::open_file(kMaps);
   if (maps < 0) return false;
   Lines lines(static_cast<int>(maps));
   Mapping mapping;
