@@ -1,6 +1,5 @@
 #include "live/socket.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>

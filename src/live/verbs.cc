@@ -1,6 +1,5 @@
 #include "live/verbs.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,11 +33,6 @@ int form_of(const char* name) {
     if (*known == '\0') return -1;
     if (strcmp(known, name) == 0) return i;
   }
-}
-
-size_t dirty_bytes() {
-  size_t pages = arenas::dirty_pages();
-  return pages * kPageBytes;
 }
 
 // Runs that lie side by side are one region.
@@ -96,7 +90,7 @@ void answer_purge(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
   const uint64_t returned = arenas::purge_all(0) * kPageBytes;
   Output out(Reply::write, &reply);
-  out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(dirty_bytes()).add("}\n");
+  out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(arenas::dirty_pages() * kPageBytes).add("}\n");
 }
 
 // Not in the answer itself: a profile has bytes of 0 in it.
