@@ -350,7 +350,10 @@ void set_interval(uint64_t bytes) {
   g_due_at = g_totals.allocated.estimated_bytes + static_cast<double>(bytes);
 }
 
-void set_at_new_maximum(bool on) { g_at_new_maximum.store(on); }
+void set_at_new_maximum(bool on) {
+  if (on) is_new_maximum();  // what there is now is none
+  g_at_new_maximum.store(on);
+}
 bool is_at_new_maximum() { return g_at_new_maximum.load(); }
 void on_due(void (*ask)()) { g_ask.store(ask); }
 
