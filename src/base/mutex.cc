@@ -28,7 +28,7 @@ uint64_t now_ns() {
 
 #if ACRE_DEBUG
 // How many locks of each rank this thread holds. Debug builds only, so the release library's TLS stays small.
-thread_local uint8_t held[16];
+thread_local uint8_t held[kRanks];
 #endif
 
 }  // namespace

@@ -37,6 +37,7 @@ enum class Rank : uint8_t {
   kLabels = 15,    // spare labels of runs
   kTags = 16,      // which tags there are
 };
+inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kTags) + 1;
 
 // What became of a lock's users so far. All but the last are written by the lock's holder.
 struct LockCounts {
