@@ -34,7 +34,7 @@ ACRE_EXPORT void acre_tag_limit(acre_tag_t* tag, size_t bytes) { tags::set_limit
 
 ACRE_EXPORT void acre_tag_on_limit(acre_tag_t* tag, int (*callback)(acre_tag_t* tag, size_t wanted, void* argument),
                                    void* argument) {
-  tags::set_callback(tag_of(tag), reinterpret_cast<Tag::Callback>(callback), argument);
+  tags::set_callback(tag_of(tag), callback, argument);
 }
 
 ACRE_EXPORT void acre_tag_drop(acre_tag_t* tag) { tags::drop(tag_of(tag)); }

@@ -175,7 +175,7 @@ bool ask(Tag& tag, size_t bytes) {
   if (asked.callback == nullptr) return false;
   const int saved_errno = errno;
   mine->in_callback = true;
-  const int again = asked.callback(&tag, bytes, asked.argument);
+  const int again = asked.callback(reinterpret_cast<acre_tag_handle*>(&tag), bytes, asked.argument);
   mine->in_callback = false;
   errno = saved_errno;
   return again != 0;

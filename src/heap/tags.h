@@ -14,6 +14,8 @@
 
 #include "heap/lookup.h"
 
+struct acre_tag_handle;  // what the program knows a tag by (acre/tags.h)
+
 namespace acre {
 
 // Accounting: live = allocated - freed, in bytes of blocks. Apart what different threads write.
@@ -21,7 +23,7 @@ struct Tag {
   static constexpr size_t kNameBytes = 64;
 
   // May free blocks and allocate. Nonzero: the allocation is tried again.
-  using Callback = int (*)(Tag* tag, size_t wanted, void* argument);
+  using Callback = int (*)(acre_tag_handle* tag, size_t wanted, void* argument);
 
   alignas(kCacheLine) std::atomic<uint64_t> allocated{0};  // less what was not to be had in the end
   std::atomic<uint64_t> peak{0};        // most that lived
