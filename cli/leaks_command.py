@@ -1,12 +1,10 @@
 """acre leaks: reports of leaks, from files that the library wrote or from a process that runs."""
 
-import glob
 import json
 import os
-import re
 import sys
-import time
 
+import live
 from leak_report import Report, rules_from
 from say import fail, usage_error
 
@@ -47,44 +45,12 @@ def parse(arguments):
     return options
 
 
-def setting_of(pid, name):
-    """What a process was started with, as the last ACRE_CONF of its environment says."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            entries = file.read().split(b"\0")
-    except OSError as error:
-        fail(f"leaks: process {pid}: {error.strerror}", 2)
-    conf = next((os.fsdecode(entry[10:]) for entry in entries if entry.startswith(b"ACRE_CONF=")), "")
-    found = re.findall(rf"(?:^|,)\s*{name}:([^,]*)", conf)
-    return found[-1] if found else None
-
-
 def ask_process(pid):
     """Has a running process write a report. -> its path"""
-    number = setting_of(pid, "leaks_signal")
-    if not number or not number.isdigit() or number == "0":
-        fail(f"leaks: process {pid} takes no order: start it with ACRE_CONF=leaks:normal,leaks_signal:12, say", 2)
-    folder = os.path.join(f"/proc/{pid}/cwd", setting_of(pid, "leaks_folder") or "")
-    if folder.startswith(f"/proc/{pid}/cwd"):
-        folder = os.path.join(os.readlink(f"/proc/{pid}/cwd"), setting_of(pid, "leaks_folder") or "")
-    pattern = os.path.join(glob.escape(folder), f"*.{pid}.[0-9]*.leaks.json")
-    before = set(glob.glob(pattern))
-    os.kill(int(pid), int(number))
-    until = time.monotonic() + WAIT_S
-    while time.monotonic() < until and os.path.isdir(f"/proc/{pid}"):
-        for path in set(glob.glob(pattern)) - before:
-            if is_whole(path):
-                return path
-        time.sleep(0.02)
-    fail(f"leaks: process {pid} has written no report to '{folder}'", 2)
-
-
-def is_whole(path):
     try:
-        with open(path, "rb") as file:
-            return json.loads(file.read().decode(errors="surrogateescape")) is not None
-    except ValueError:
-        return False
+        return live.written(int(pid), "leaks", patience_s=WAIT_S)
+    except live.LiveError as error:
+        fail(f"leaks: {error}", 2)
 
 
 def main(arguments):

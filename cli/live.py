@@ -191,6 +191,11 @@ def ask_json(pid, *words, patience_s=None):
         raise LiveError(f"process {pid} said what this version of acre does not understand: {text[:80]!r}") from None
 
 
+def written(pid, *words, patience_s=None):
+    """The path of a file that the process has written beside its socket, as this process sees it: to be removed."""
+    return f"/proc/{pid}/root{ask_json(pid, *words, patience_s=patience_s)['file']}"
+
+
 def statistics(pid, letters="", patience_s=None):
     return ask_json(pid, "stats", "json", *([letters] if letters else []), patience_s=patience_s)["acre"]
 

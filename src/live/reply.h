@@ -24,6 +24,9 @@ class Reply {
 
   void finish();
 
+  // What was asked for took long: the client has until then to take the answer.
+  void extend(uint64_t end_ms) { end_ms_ = end_ms; }
+
   // Nobody reads it any more.
   bool lost() const { return lost_; }
 

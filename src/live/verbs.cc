@@ -7,6 +7,7 @@
 #include "control/census.h"
 #include "control/print.h"
 #include "heap/explicit.h"
+#include "leaks/checker.h"
 #include "live/socket.h"
 #include "os/socket.h"
 #include "report/profile_file.h"
@@ -58,6 +59,23 @@ void add_run(void* opaque, uintptr_t start, size_t bytes, census::Kind, double) 
   regions.end = start + bytes;
 }
 
+// The answer says which file was written, and is not what is in it, which may have bytes of 0. write: returns 0 or an
+// error number.
+template <class Write>
+void tell_file(Reply& reply, const char* what, const char* suffix, Write write) {
+  Line<os::kMostSocketPath + 16> path;
+  add_path_beside(path, suffix);
+  const int error = path.size() == 0 ? ENOENT : write(path.c_str());
+  reply.extend(os::now_ms() + Reply::kPatienceMs);
+  if (error != 0) {
+    Line<kMostMessage> message;
+    message.add("the ").add(what).add(" cannot be written to ").add(path.c_str());
+    return reply.refuse(message.add(": error ").decimal(static_cast<uint64_t>(error)).c_str());
+  }
+  Output out(Reply::write, &reply);
+  out.text().add("{\"file\":\"").add(path.c_str()).add("\"}\n");
+}
+
 }  // namespace
 
 void answer_info(const Request& request, Reply& reply) {
@@ -93,7 +111,6 @@ void answer_purge(const Request& request, Reply& reply) {
   out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(arenas::dirty_pages() * kPageBytes).add("}\n");
 }
 
-// Not in the answer itself: a profile has bytes of 0 in it.
 void answer_heap(const Request& request, Reply& reply) {
   static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};
   constexpr report::Kind kKinds[] = {report::Kind::kLive, report::Kind::kPeak, report::Kind::kGrowth,
@@ -105,15 +122,13 @@ void answer_heap(const Request& request, Reply& reply) {
     return reply.refuse("the heap profiler is off: start the program with `acre run --profile`, or let it begin now with "
                         "`acre ctl PID prof.active true`");
   }
-  Line<os::kMostSocketPath + 16> path;
-  add_path_beside(path, which == 3 ? ".heap.txt" : ".heap.pb.gz");
-  if (const int error = path.size() == 0 ? ENOENT : report::write_profile(path.c_str(), kKinds[which])) {
-    Line<kMostMessage> message;
-    message.add("the profile cannot be written to ").add(path.c_str()).add(": error ").decimal(static_cast<uint64_t>(error));
-    return reply.refuse(message.c_str());
-  }
-  Output out(Reply::write, &reply);
-  out.text().add("{\"file\":\"").add(path.c_str()).add("\"}\n");
+  tell_file(reply, "profile", which == 3 ? ".heap.txt" : ".heap.pb.gz",
+            [&](const char* path) { return report::write_profile(path, kKinds[which]); });
+}
+
+void answer_leaks(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  tell_file(reply, "report", ".leaks.json", [](const char* path) { return leaks::dump(path); });
 }
 
 void answer_regions(const Request& request, Reply& reply) {

@@ -17,6 +17,7 @@ inline constexpr unsigned kProtocol = 1;
   X(ctl, "[NAME [VALUE]]", "reads a name of docs/ctl.md, writes it, or does what it stands for; without one, all names") \
   X(purge, "", "returns all dirty pages to the system") \
   X(heap, "[live|peak|growth|text]", "writes the heap profile to a file beside the socket, for whoever asks to read and remove, and says which") \
+  X(leaks, "", "looks for leaks, which stops the program for a while, and writes a report beside the socket in the same way") \
   X(regions, "", "the addresses that blocks come from")
 // clang-format on
 

@@ -198,7 +198,7 @@ def check_command(checks, lost, work):
 def check_live(checks, work):
     server = Program(HERE / "programs/server.c", work)
     folder = Path(tempfile.mkdtemp(dir=work))
-    conf = f"leaks:normal,leaks_folder:{folder},leaks_signal:{int(signal.SIGUSR2)}"
+    conf = f"control:true,leaks:normal,leaks_folder:{folder},leaks_signal:{int(signal.SIGUSR2)}"
     process = subprocess.Popen([server.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
     try:
@@ -211,6 +211,11 @@ def check_live(checks, work):
             checks.that(ended.returncode == LEAKS and wanted in ended.stdout and
                         "threads were stopped for" in ended.stdout,
                         f"a process that runs is checked: {lost} lost", ended)
+        process.send_signal(signal.SIGUSR2)
+        until = time.monotonic() + 60
+        while not (reports := list(folder.glob("*.leaks.json"))) and time.monotonic() < until:
+            time.sleep(0.02)
+        checks.that(len(reports) == 1, "a signal makes it write a report", reports)
         checks.that(process.poll() is None, "and goes on running")
     finally:
         process.kill()
