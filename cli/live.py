@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pwd
+import re
 import socket
 import stat
 import struct
@@ -90,7 +91,8 @@ class Process:
 
     def may_get_socket(self):
         """It has been told to make one; a static program shows nothing else of acre."""
-        if "control:true" not in (self.environment("ACRE_CONF") or ""):
+        said = re.findall(r"(?:^|,)\s*control:(\w+)", self.environment("ACRE_CONF") or "")
+        if not said or said[-1] != "true":
             return False
         return self.has_library() or self.age_s() < START_S
 
