@@ -40,8 +40,9 @@ SUITES = (
     Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
-    Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks"),
-    Suite("asan", "asan", tests(*LABELS), labelled(*LABELS), "under AddressSanitizer and UndefinedBehaviorSanitizer"),
+    Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks, by gcc; only by name"),
+    Suite("asan", "asan", tests(*LABELS), labelled(*LABELS),
+          "with internal checks, under AddressSanitizer and UndefinedBehaviorSanitizer"),
     Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under the second of these alone; only by name"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
@@ -50,7 +51,7 @@ SUITES = (
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("ubsan",)
+ONLY_BY_NAME = ("debug", "ubsan")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
