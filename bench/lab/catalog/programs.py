@@ -1,6 +1,7 @@
 """Real programs: other people's, on inputs and scripts of ours, and the three that jemalloc's paper of 2006 ran
 which are written anew here (cca, cfrac, smlng)."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -20,7 +21,7 @@ def made(lab, name, generator, write):
     if path.exists() and path.stat().st_mtime_ns > Path(generator.__file__).stat().st_mtime_ns:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f"{name}.part")
+    scratch = path.with_name(f"{name}.{os.getpid()}.part")  # another may make it at the same time
     write(scratch)
     scratch.rename(path)
     return path
