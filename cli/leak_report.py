@@ -3,8 +3,8 @@
 import json
 
 import suppressions
+from leak_stacks import Stacks
 from say import fail
-from symbols import Symbols
 
 MOST_FRAMES = 24   # of a stack, in the text
 MOST_HELD = 5      # stacks of held blocks for each site, in the text
@@ -43,11 +43,11 @@ class Report:
             fail(f"leaks: '{path}' cannot be read: {error.strerror}", 2)
         except (ValueError, KeyError, TypeError, AssertionError):
             fail(f"leaks: '{path}' is no report of acre's leak checker", 2)
-        self.symbols = Symbols(self.raw["mappings"])
+        self.stacks = Stacks(self.raw["mappings"])
         for leak in self.raw["leaks"]:
             for stack in (leak["stack"], leak.get("held_by")):
-                self.symbols.add(stack or [])
-        self.symbols.resolve()
+                self.stacks.add(stack or [])
+        self.stacks.resolve()
         self.rules = rules
         self.suppressed_blocks = self.suppressed_bytes = 0
         self.sites = self.group()
@@ -56,8 +56,8 @@ class Report:
         sites = {}
         for leak in self.raw["leaks"]:
             root = leak["held_by"] if "held_by" in leak else leak["stack"]
-            frames = self.symbols.frames(leak["stack"] or [])
-            root_frames = self.symbols.frames(root or [])
+            frames = self.stacks.frames(leak["stack"] or [])
+            root_frames = self.stacks.frames(root or [])
             rule = next((rule for rule in self.rules if rule.fits(frames) or rule.fits(root_frames)), None)
             if rule:
                 rule.blocks += leak["blocks"]
@@ -144,15 +144,17 @@ class Report:
         }
 
     def write_pprof(self, path):
-        import pprof_file
-        columns = (("leaked_objects", "count"), ("leaked_space", "bytes"),
-                   ("held_objects", "count"), ("held_space", "bytes"))
-        profile = pprof_file.Profile(columns, self.raw["mappings"])
+        from heap_profile import pprof
+        from heap_profile.profile import Kind, Profile
+        kinds = [Kind("leaked_objects", "count"), Kind("leaked_space", "bytes"),
+                 Kind("held_objects", "count"), Kind("held_space", "bytes")]
+        profile = Profile(kinds, default=len(kinds) - 1)
         for site in self.sites:
-            profile.sample(self.symbols.calls(site.stack or []), (site.blocks, site.bytes, 0, 0))
+            profile.add(self.stacks.locations(site.stack or []), (), (site.blocks, site.bytes, 0, 0))
             for stack, _, blocks, size in site.held:
-                profile.sample(self.symbols.calls(stack or []), (0, 0, blocks, size))
-        profile.write(path)
+                profile.add(self.stacks.locations(stack or []), (), (0, 0, blocks, size))
+        with open(path, "wb") as file:
+            file.write(pprof.write(profile))
 
 
 def rules_from(files, default=True):

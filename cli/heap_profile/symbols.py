@@ -81,17 +81,23 @@ def nameless(location):
 
 
 def named(profile, tool, binaries, warn):
-    """The same profile, each of whose locations has a name, and lines as far as they are known. binaries: a function from
-    a mapping's file to the path where it is now."""
-    by_file = defaultdict(list)
-    names = {}
-    for location in profile.locations():
-        if location.lines:
-            continue
-        names[location] = Location(location.address, location.mapping, (nameless(location),))
+    """The same profile, each of whose locations has a name, and lines as far as they are known. binaries, warn: as of
+    known_lines."""
+    nameless_ones = [location for location in profile.locations() if not location.lines]
+    known = known_lines(nameless_ones, tool, binaries, warn)
+    return profile.renamed({location: Location(location.address, location.mapping,
+                                               known.get(location) or (nameless(location),))
+                            for location in nameless_ones})
+
+
+def known_lines(locations, tool, binaries, warn):
+    """-> location -> its lines, the innermost first, where there are any. binaries: a function from a mapping's file to
+    the path where it is now; warn: one that is told what gives no names."""
+    by_file, known = defaultdict(list), {}
+    for location in locations:
         if location.mapping is not None and location.mapping.file.startswith("/"):
             by_file[location.mapping.file, location.mapping.build_id].append(location)
-    for (file, build_id), locations in sorted(by_file.items()):
+    for (file, build_id), there in sorted(by_file.items()):
         path = binaries(file)
         try:
             elf = ElfFile(path)
@@ -101,11 +107,11 @@ def named(profile, tool, binaries, warn):
         if build_id and elf.build_id != build_id:
             warn(f"no names from '{path}': it is another one than the program ran (its build id differs)")
             continue
-        name_in_file(elf, path, locations, tool, names)
-    return profile.renamed(names)
+        known.update(lines_in_file(elf, path, there, tool))
+    return known
 
 
-def name_in_file(elf, path, locations, tool, names):
+def lines_in_file(elf, path, locations, tool):
     asked = []
     for location in sorted(locations, key=lambda location: location.address):
         address = elf.address_of(location.address - location.mapping.start + location.mapping.offset)
@@ -113,9 +119,7 @@ def name_in_file(elf, path, locations, tool, names):
             asked.append((location, address))
     answers = tool.lines(path, [address for _, address in asked])
     if len(answers) != len(asked):
-        return  # it died of the file
-    for (location, _), lines in zip(asked, answers):
-        # What was inlined always has a name; without debugging data the function may have none.
-        known = tuple(line for line in lines if line.function)
-        if known:
-            names[location] = Location(location.address, location.mapping, known)
+        return {}  # it died of the file
+    # What was inlined always has a name; without debugging data the function may have none.
+    found = {location: tuple(line for line in lines if line.function) for (location, _), lines in zip(asked, answers)}
+    return {location: lines for location, lines in found.items() if lines}
