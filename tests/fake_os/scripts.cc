@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "acre/acre.h"
 #include "acre/heap.h"
 #include "acre/jemalloc.h"
+#include "acre/tags.h"
 
 namespace acre::fake_os {
 
@@ -213,6 +215,85 @@ void thread_without_cache(Blocks& blocks) {
   }
 }
 
+// Bytes that live in tags, of all tags.
+uint64_t live_in_tags() {
+  uint64_t live = 0;
+  acre_tag_info info;
+  for (acre_tag_t* tag = acre_tag_next(nullptr); tag != nullptr; tag = acre_tag_next(tag)) {
+    if (acre_tag_get(tag, &info) == 0) live += info.live;
+  }
+  return live;
+}
+
+// Blocks of some sizes: each counts for the tag if it is in force, and what is refused for no tag.
+void allocate_for(acre_tag_t* tag, Blocks& blocks) {
+  acre_tag_info before, after;
+  uint64_t bytes = 0;
+  FAKE_OS_CHECK(tag == nullptr || acre_tag_get(tag, &before) == 0);
+  for (size_t size = 10; size < 20 * kMiB; size = size * 11 + 3) {
+    for (void* block : {blocks.allocate(size), blocks.allocate_zeroed(size)}) {
+      if (block == nullptr) continue;
+      FAKE_OS_CHECK(acre_tag_of(block) == tag);
+      bytes += acre_malloc_usable_size(block);
+    }
+  }
+  for (void* block : {blocks.allocate_aligned(4096, 300), blocks.allocate(65 * kMiB)}) {
+    if (block != nullptr) bytes += acre_malloc_usable_size(block);
+  }
+  FAKE_OS_CHECK(tag == nullptr || acre_tag_get(tag, &after) == 0);
+  FAKE_OS_CHECK(tag == nullptr || after.live == before.live + bytes);
+}
+
+// Tags by name, nested, and with a limit. A push that is refused has its pop, and leaves in force what was.
+void tags(Blocks& blocks) {
+  const uint64_t before = live_in_tags();
+  const size_t first = blocks.count();
+  for (const char* name : {"one", "two"}) {
+    const int error = acre_tag_push(name);
+    FAKE_OS_CHECK(error == 0 || error == ENOMEM || error == ENOTSUP);
+    acre_tag_t* tag = acre_tag_in_force();
+    FAKE_OS_CHECK((error == 0) == (tag != nullptr));
+    allocate_for(tag, blocks);
+    acre_tag_t* inner = acre_tag("inner");
+    if (inner != nullptr) {
+      acre_tag_limit(inner, 200 * kKiB);
+      const int inner_error = acre_tag_enter(inner);
+      FAKE_OS_CHECK(inner_error == 0 || inner_error == ENOMEM || inner_error == ENOTSUP);
+      FAKE_OS_CHECK(acre_tag_in_force() == (inner_error == 0 ? inner : tag));
+      if (inner_error == 0) {
+        FAKE_OS_CHECK(acre_malloc(300 * kKiB) == nullptr);
+        blocks.allocate(500);
+      }
+      FAKE_OS_CHECK(acre_tag_pop() == (inner_error == 0 || tag != nullptr ? 0 : EINVAL));
+    }
+    for (size_t i = first; i < blocks.count(); i += 5) blocks.resize(i, blocks.size_of(i) * 3);
+    FAKE_OS_CHECK(acre_tag_in_force() == tag);
+    const int popped = acre_tag_pop();
+    FAKE_OS_CHECK(popped == 0 || (error != 0 && popped == EINVAL));
+    FAKE_OS_CHECK(acre_tag_in_force() == nullptr);
+  }
+  while (blocks.count() > first) blocks.free(first);
+  FAKE_OS_CHECK(live_in_tags() == before);
+}
+
+// One tag after the other, with a block each, until another part of the table is needed, and labels for more runs.
+void many_tags(Blocks& blocks) {
+  char name[16];
+  for (int i = 0; i < 150; ++i) {
+    snprintf(name, sizeof name, "tag %d", i);
+    acre_tag_t* tag = acre_tag(name);
+    if (tag == nullptr) continue;
+    if (acre_tag_enter(tag) == 0) {
+      for (size_t size = 30; size < 5000; size *= 4) {
+        void* block = blocks.allocate(size + static_cast<size_t>(i) * 40);
+        FAKE_OS_CHECK(block == nullptr || acre_tag_of(block) == tag);
+      }
+    }
+    acre_tag_pop();
+    if (i % 3 == 0) acre_tag_drop(tag);
+  }
+}
+
 }  // namespace
 
 const Script kScripts[] = {
@@ -232,6 +313,8 @@ const Script kScripts[] = {
     {"threads_at_once", threads_at_once, true},
     {"heaps", heaps, false},
     {"heaps_in_files", heaps_in_files, false},
+    {"tags", tags, false},
+    {"many_tags", many_tags, false},
 };
 const size_t kScriptCount = std::size(kScripts);
 
