@@ -5,6 +5,7 @@
 #include "base/atomics.h"
 #include "heap/pressure.h"
 #include "os/os.h"
+#include "pages/file_source.h"
 #include "pages/limit.h"
 #include "tables/options.h"
 
@@ -66,6 +67,23 @@ void add_refused_memory(Text& text, const os::Refusals& refusals) {
   text.add(*between == '\0' ? "no memory, no address space, or more than the system has" : "").add(")\n");
 }
 
+void add_refused_files(Text& text) {
+  const FileSource::Refusals refusals = FileSource::refusals();
+  if (refusals.all() == 0) return;
+  text.add("  requests to a file or device refused: ").decimal(refusals.all()).add(" (");
+  const char* between = "";
+  if (refusals.no_space != 0) {
+    text.add("no space is left in its file system");
+    between = "; ";
+  }
+  if (refusals.limit != 0) {
+    text.add(between).add("its limit is reached");
+    between = "; ";
+  }
+  if (refusals.other != 0) text.add(between).add("it was closed, or may not be mapped");
+  text.add(")\n");
+}
+
 }  // namespace
 
 void add_constraints(Text& text) {
@@ -74,6 +92,7 @@ void add_constraints(Text& text) {
   add_group(text);
   add_refused_purges(text, refusals);
   add_refused_memory(text, refusals);
+  add_refused_files(text);
 }
 
 }  // namespace acre

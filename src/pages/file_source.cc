@@ -1,5 +1,6 @@
 #include "pages/file_source.h"
 
+#include <atomic>
 #include <new>
 
 #include "pages/metadata.h"
@@ -10,6 +11,15 @@ namespace {
 
 constexpr unsigned kRecordsAtATime = 16;
 constexpr unsigned kRecordsPerPut = 2;  // a part and what is left of a longer one
+
+constinit std::atomic<uint64_t> g_no_space{0};
+constinit std::atomic<uint64_t> g_beyond_limit{0};
+constinit std::atomic<uint64_t> g_other{0};
+
+FileSource::Put refuse(std::atomic<uint64_t>& reason) {
+  reason.fetch_add(1, std::memory_order_relaxed);
+  return FileSource::Put::kRefused;
+}
 
 bool overlap(Address start, size_t bytes, Address other, size_t other_bytes) {
   return start < other + other_bytes && other < start + bytes;
@@ -97,25 +107,32 @@ FileSource::Put FileSource::map(const Part& part) {
     const bool reserved = file_.has_huge_pages && settings_.sharing == os::Sharing::kPrivate;
     const bool room = reserved ? os::extend_file(file_, part.offset + part.bytes)
                                : os::allocate_in_file(file_, part.offset, part.bytes);
-    if (!room) return Put::kRefused;
+    if (!room) return refuse(g_no_space);
   }
-  if (!os::map_file_at(pointer_to(part.start), part.bytes, file_, part.offset, settings_.sharing)) return Put::kRefused;
+  if (!os::map_file_at(pointer_to(part.start), part.bytes, file_, part.offset, settings_.sharing)) {
+    return refuse(g_other);
+  }
   return part.zero ? Put::kZeroed : Put::kUnknown;
 }
 
 FileSource::Put FileSource::put(Address start, size_t bytes) {
-  if (inherited_ && settings_.sharing == os::Sharing::kShared) return Put::kRefused;
-  if (!os::is_still(file_) || !have_records()) return Put::kRefused;
+  if (inherited_ && settings_.sharing == os::Sharing::kShared) return refuse(g_other);
+  if (!os::is_still(file_) || !have_records()) return refuse(g_other);
   Part part;
   {
     Lock lock(lock_);
     const Part* claimed = claim(start, bytes);
-    if (claimed == nullptr) return Put::kRefused;
+    if (claimed == nullptr) return refuse(g_beyond_limit);
     part = *claimed;
   }
   const Put result = map(part);
   if (result == Put::kRefused) take_away(start, bytes);
   return result;
+}
+
+FileSource::Refusals FileSource::refusals() {
+  return {g_no_space.load(std::memory_order_relaxed), g_beyond_limit.load(std::memory_order_relaxed),
+          g_other.load(std::memory_order_relaxed)};
 }
 
 void FileSource::take_away(Address start, size_t bytes) {

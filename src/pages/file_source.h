@@ -33,6 +33,15 @@ class FileSource {
   // caller's mapping may be gone.
   Put put(Address start, size_t bytes);
 
+  // How often put() refused, of all files and devices, and why.
+  struct Refusals {
+    uint64_t no_space = 0;  // in the file system
+    uint64_t limit = 0;
+    uint64_t other = 0;     // it was closed, it cannot be mapped, or it is another process's
+    uint64_t all() const { return no_space + limit + other; }
+  };
+  static Refusals refusals();
+
   // If put() was called with these addresses: that part is no longer mapped.
   void take_away(Address start, size_t bytes);
 

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "base/text.h"
+#include "control/constraints.h"
 #include "heap/explicit.h"
 #include "pages/limit.h"
 #include "pages/page_map.h"
@@ -113,6 +115,13 @@ bool is_mapped_from(const void* p, const char* text) {
   return false;
 }
 
+// The lines of the summary about what acre was refused.
+std::string constraints() {
+  Line<2048> text;
+  add_constraints(text);
+  return text.c_str();
+}
+
 TEST(FileSources, BlocksLieInAFileWithoutAName) {
   Folder folder;
   ExplicitArena* arena = Maker(folder.c_str()).make();
@@ -173,6 +182,7 @@ TEST(FileSources, ALimitRefusesOrFallsBack) {
       EXPECT_FALSE(is_mapped_from(blocks.back(), folder.c_str()));
     }
     EXPECT_TRUE(is_mapped_from(blocks.front(), folder.c_str()));
+    EXPECT_NE(constraints().find("its limit is reached"), std::string::npos) << constraints();
     expect_contents(blocks, 100000);
     void* huge = allocate(arena, 80 * kMiB);
     EXPECT_EQ(huge == nullptr, on_failure == OnFailure::kRefuse);
@@ -199,6 +209,7 @@ TEST(FileSources, AFullTmpfsRefusesAndNothingIsLost) {
     const auto blocks = fill_up(arena, n);
     EXPECT_GE(blocks.size() * n, 12 * kMiB) << n;
     EXPECT_LE(blocks.size() * n, 16 * kMiB) << n;
+    EXPECT_NE(constraints().find("no space is left in its file system"), std::string::npos) << constraints();
     expect_contents(blocks, n);
     for (unsigned char* p : blocks) acre_free(p);
     acre_malloc_trim(0);
