@@ -44,6 +44,14 @@ struct acre_heap_settings {
   size_t source_limit;      /* of a file: its most bytes; of a device: where the part ends. 0: no limit */
   int is_private;           /* of a file: what is written goes to memory, and not to the file */
   int failure;
+  /* Bytes in whole pages that the heap may hold, unused ones included. An allocation that passes it returns unused pages
+   * to the system at once. If the pages of its blocks alone are more, on_soft_limit is called: with their bytes and
+   * `argument`, again when a sixteenth of the limit more is in use or when it is passed anew, and before an allocation is
+   * refused. It is called by the thread that allocates, by one at a time, with no lock held; it may free and allocate,
+   * in the heap too, but not reset or destroy it. 0 and NULL: none. */
+  size_t soft_limit;
+  void (*on_soft_limit)(acre_heap_t *heap, size_t bytes, void *argument);
+  void *argument;
 };
 
 /* settings: NULL for none. NULL and errno: ENOMEM, memory was refused; ENODEV, the file or device cannot be had. */

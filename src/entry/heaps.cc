@@ -37,6 +37,9 @@ ACRE_EXPORT acre_heap_t* acre_heap_create(const struct acre_heap_settings* wante
   if (wanted != nullptr) {
     if (wanted->name != nullptr) settings.name = wanted->name;
     if (wanted->limit != 0) settings.limit = wanted->limit;
+    if (wanted->soft_limit != 0) settings.soft_limit = wanted->soft_limit;
+    settings.on_soft_limit = wanted->on_soft_limit;
+    settings.argument = wanted->argument;
     settings.dirty_decay_ms = decay_ms(wanted->dirty_decay_ms);
     settings.muzzy_decay_ms = decay_ms(wanted->muzzy_decay_ms);
     settings.hooks = wanted->hooks;

@@ -1,5 +1,6 @@
 #include "heap/explicit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <new>
@@ -254,6 +255,7 @@ ExplicitArena* create(const ArenaSettings& settings) {
   PageHeap& pages = arena->arena.pages;
   pages.set_limit(settings.limit == SIZE_MAX ? SIZE_MAX : settings.limit / kPageBytes);
   pages.set_most_growth(0);
+  set_soft_limit(*arena, settings);
   set_decay_times(pages, chosen(settings.dirty_decay_ms, options().dirty_decay_ms),
                   chosen(settings.muzzy_decay_ms, options().muzzy_decay_ms));
   set_name(*arena, settings.name);
@@ -304,10 +306,21 @@ void destroy(ExplicitArena& arena) {
   put_away(arena);
 }
 
-void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed) {
+static void* allocate_once(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed) {
   const SizeClass c = class_for_aligned(n, alignment);
   if (c == kSmallClasses) return allocate_large(arena, n, alignment, zeroed);
   return allocate_small(arena, c, n, alignment, zeroed);
+}
+
+void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed) {
+  const int saved_errno = errno;
+  void* block = allocate_once(arena, n, alignment, zeroed);
+  if (ACRE_LIKELY(arena.soft_limit.bytes.load(std::memory_order_relaxed) == SIZE_MAX)) return block;
+  if (attend_soft_limit(arena, block == nullptr) && block == nullptr) {
+    block = allocate_once(arena, n, alignment, zeroed);
+    if (block != nullptr) errno = saved_errno;
+  }
+  return block;
 }
 
 void* allocate_small_in(ExplicitArena& arena, SizeClass c, Heap** kept) {
@@ -389,6 +402,7 @@ void explicit_after_fork_in_child() {
   for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
     arena->source.after_fork_in_child();
     arena->lock.after_fork_in_child();
+    arena->soft_limit.calling.store(false, std::memory_order_relaxed);
   }
   g_lock.after_fork_in_child();
 }

@@ -15,7 +15,21 @@
 #include "heap/lookup.h"
 #include "slab/arena.h"
 
+struct acre_heap;  // what the program knows a heap by (acre/heap.h)
+
 namespace acre {
+
+// What an explicit arena may hold before unused memory goes back and the program is called: soft_limit.cc.
+struct SoftLimit {
+  using Callback = void (*)(acre_heap* heap, size_t bytes, void* argument);
+
+  std::atomic<size_t> bytes{SIZE_MAX};
+  Callback callback = nullptr;
+  void* argument = nullptr;
+  std::atomic<bool> calling{false};
+  std::atomic<size_t> call_from{0};         // bytes in use
+  std::atomic<uint64_t> purge_from_ms{0};   // later, where purges are refused
+};
 
 struct ExplicitArena {
   Arena arena;                             // first member: a run's home leads here
@@ -27,6 +41,7 @@ struct ExplicitArena {
   ExplicitArena* next_spare = nullptr;
   char name[32] = {};
   Source source;                           // arena.pages has it unless it is none
+  SoftLimit soft_limit;
 };
 
 inline ExplicitArena* explicit_arena_of(Arena* arena) {
@@ -46,6 +61,9 @@ struct ArenaSettings {
 
   const char* name = "";
   size_t limit = SIZE_MAX;               // bytes in runs in use and huge blocks
+  size_t soft_limit = SIZE_MAX;          // bytes in these and in dirty and muzzy pages
+  SoftLimit::Callback on_soft_limit = nullptr;
+  void* argument = nullptr;
   int64_t dirty_decay_ms = kAsOptions;
   int64_t muzzy_decay_ms = kAsOptions;
   extent_hooks_t* hooks = nullptr;       // where its memory comes from; they have to live as long as the arena
@@ -74,6 +92,11 @@ void* reallocate_in(ExplicitArena& arena, void* p, size_t n);
 
 // Bytes in its runs in use, free blocks in them included, and in its huge blocks.
 size_t bytes_in_use(const ExplicitArena& arena);
+
+// Returns dirty pages, and calls the program, if the soft limit is passed. refused: an allocation is about to be. True: the
+// program was called.
+bool attend_soft_limit(ExplicitArena& arena, bool refused);
+void set_soft_limit(ExplicitArena& arena, const ArenaSettings& settings);
 
 // Whoever changes the hooks has to see to it that the new ones can take back what the old ones gave. null: none.
 void set_hooks(ExplicitArena& arena, extent_hooks_t* hooks);

@@ -216,6 +216,97 @@ TEST(ExplicitArenas, ALimitHoldsForHugeBlocksToo) {
   arenas::destroy(*arena);
 }
 
+// --- The soft limit -----------------------------------------------------------------------------------------------
+
+struct Called {
+  int times = 0;
+  size_t bytes = 0;
+  std::vector<void*> to_free;
+
+  static void call(acre_heap* heap, size_t bytes, void* argument) {
+    auto* called = static_cast<Called*>(argument);
+    ++called->times;
+    called->bytes = bytes;
+    acre_free(allocate_in(*reinterpret_cast<ExplicitArena*>(heap), 100, 1, false));  // which does not call it again
+    for (void* p : called->to_free) acre_free(p);
+    called->to_free.clear();
+    errno = 1;
+  }
+};
+
+class ExplicitSoftLimit : public testing::Test {
+ protected:
+  static constexpr size_t kMiB = size_t{1} << 20;
+  ~ExplicitSoftLimit() override { arenas::destroy(*arena); }
+  void make(size_t soft, size_t hard = SIZE_MAX) {
+    arena = arenas::create({.limit = hard,
+                            .soft_limit = soft,
+                            .on_soft_limit = Called::call,
+                            .argument = &called,
+                            .dirty_decay_ms = -1});
+  }
+  void* allocate(size_t n) {
+    errno = 0;
+    void* p = allocate_in(*arena, n, 1, false);
+    EXPECT_EQ(errno, p == nullptr ? ENOMEM : 0);
+    return p;
+  }
+  size_t held() { return arenas::bytes_in_use(*arena) + arena->arena.pages.dirty_pages() * kPageBytes; }
+
+  Called called;
+  ExplicitArena* arena = nullptr;
+};
+
+TEST_F(ExplicitSoftLimit, UnusedPagesGoBackAndNobodyIsCalled) {
+  make(10 * kMiB);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<void*> blocks;
+    for (size_t n : {100000, 300000, 3000000, 70000}) blocks.push_back(allocate(n * (1 + static_cast<size_t>(round) % 3)));
+    EXPECT_LE(held(), 11 * kMiB);
+    for (void* p : blocks) acre_free(p);
+  }
+  EXPECT_EQ(called.times, 0);
+  EXPECT_GT(arena->arena.pages.counts().purged, 0u);
+}
+
+TEST_F(ExplicitSoftLimit, ThenTheProgramIsCalled) {
+  make(10 * kMiB);
+  while (called.times == 0) ASSERT_NE(allocate(100000), nullptr);
+  EXPECT_GT(called.bytes, 10 * kMiB);
+  EXPECT_LE(called.bytes, 11 * kMiB);
+  const size_t first = called.bytes;
+  while (called.times == 1) ASSERT_NE(allocate(20000), nullptr);
+  EXPECT_GE(called.bytes, first + 10 * kMiB / 16);
+  arenas::reset(*arena);
+  called.times = 0;
+  ASSERT_NE(allocate(80 * kMiB), nullptr);
+  EXPECT_EQ(called.times, 1) << "huge blocks count";
+}
+
+TEST_F(ExplicitSoftLimit, WhatIsFreedThenMayMakeRoomBelowTheHardLimit) {
+  make(5 * kMiB, 10 * kMiB);
+  for (int i = 0; i < 4; ++i) called.to_free.push_back(allocate(kMiB));
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) {
+    blocks.push_back(allocate(kMiB));
+    ASSERT_NE(blocks.back(), nullptr) << i;
+  }
+  EXPECT_GE(called.times, 1);
+  EXPECT_EQ(allocate(8 * kMiB), nullptr) << "nothing more to give";
+  const int before = called.times;
+  called.to_free = blocks;
+  EXPECT_NE(allocate(8 * kMiB), nullptr);
+  EXPECT_EQ(called.times, before + 1);
+}
+
+TEST_F(ExplicitSoftLimit, TheNextArenaHasItsOwn) {
+  make(kMiB);
+  arenas::destroy(*arena);
+  arena = arenas::create({});
+  EXPECT_NE(allocate(5 * kMiB), nullptr);
+  EXPECT_EQ(called.times, 0);
+}
+
 // --- The process's limit ------------------------------------------------------------------------------------------
 
 class UnderHardLimit : public testing::Test {
