@@ -97,9 +97,16 @@ void populate(Address page) {
   if (const Bit bit = bit_of(page); bit.word != nullptr) bit.word->fetch_or(bit.mask, std::memory_order_relaxed);
 }
 
+ACRE_COLD void note_chunk(Address start, size_t bytes) {
+  if (!are_supported()) return;
+  for (Address page = start; page < start + bytes; page += kHugePageBytes) {
+    if (const Bit bit = bit_of(page); bit.word != nullptr) bit.word->fetch_or(bit.mask, std::memory_order_relaxed);
+  }
+}
+
 size_t most_spared(size_t used_pages) { return used_pages / kMostSparedShare; }
 
-Range without_broken(Range free, size_t least) {
+ACRE_COLD Range without_broken(Range free, size_t least) {
   const Address first = align_down(free.start, kHugePageBytes);
   const Address first_end = smaller(first + kHugePageBytes, free.end);
   if (first_end - free.start < least && is_whole(first)) free.start = first_end;
@@ -108,9 +115,17 @@ Range without_broken(Range free, size_t least) {
   return free;
 }
 
-void forget(Range purged) {
+ACRE_COLD Address end_of_whole(Address start, Address end, Address last) {
+  const Address page = align_down(end, kHugePageBytes);
+  const bool is_free = page != end && page >= start && page + kHugePageBytes <= last;
+  return is_free && is_whole(page) ? page + kHugePageBytes : end;
+}
+
+ACRE_COLD void forget(Range purged) {
   if (g_whole.load(std::memory_order_relaxed) == nullptr) return;
+  const bool come_again = options().huge_pages == HugePages::kAll;
   for (Address page = align_down(purged.start, kHugePageBytes); page < purged.end; page += kHugePageBytes) {
+    if (come_again && page >= purged.start && page + kHugePageBytes <= purged.end) continue;
     const Bit bit = bit_of(page);
     if (bit.word != nullptr) bit.word->fetch_and(~bit.mask, std::memory_order_relaxed);
   }

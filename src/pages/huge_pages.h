@@ -21,6 +21,9 @@ bool are_wanted(size_t used_pages, size_t dirty_pages);
 // After are_wanted(): makes this clean, aligned huge page dirty, all of it. Where the system has no huge page to give, of small pages.
 void populate(Address page);
 
+// A new chunk: where all chunks are asked to have huge pages (huge_pages:always), these are taken for whole from now on.
+void note_chunk(Address start, size_t bytes);
+
 // Pages that huge pages may be kept whole for, with so many in use.
 size_t most_spared(size_t used_pages);
 
@@ -31,7 +34,12 @@ struct Range {
 };
 Range without_broken(Range free, size_t least);
 
-// A range is being purged: no whole huge pages are there any more.
+// Where a purge of [start, end), in a free range that goes on to `last`, had better end: if that is within a whole huge page
+// of which all is free, at its end.
+Address end_of_whole(Address start, Address end, Address last);
+
+// A range is being purged: no whole huge pages are there any more. With huge_pages:always the next touch makes one again
+// where all of it is purged.
 void forget(Range purged);
 
 }  // namespace acre::huge_pages

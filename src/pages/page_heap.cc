@@ -258,6 +258,9 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     }
     insert_chunk(run, record, chunk);
   }
+  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && source() == nullptr) {
+    huge_pages::note_chunk(chunk.start, chunk.bytes);
+  }
   on_growth::tell(chunk.bytes);
   return true;
 }

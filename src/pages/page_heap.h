@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "pages/decay.h"
 #include "pages/free_runs.h"
+#include "pages/huge_pages.h"
 #include "pages/page_map.h"
 #include "pages/run.h"
 #include "pages/source.h"
@@ -166,9 +167,11 @@ class PageHeap {
   void add_huge_page_for(size_t pages, size_t align_pages);
 
   // purge.cc
-  // Huge pages may be broken: none, those that are mostly free, all.
-  enum class Breaking : uint8_t { kNone, kMostlyFree, kAll };
+  // Huge pages may be broken: none, those that are mostly free, all. kOnlyWhole: nothing but whole ones goes.
+  enum class Breaking : uint8_t { kNone, kMostlyFree, kAll, kOnlyWhole };
   Run* take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) ACRE_REQUIRES(lock_);
+  static huge_pages::Range part_to_purge(const Run* run, Breaking breaking);
+  Run* take_to_purge(Holds from, size_t keep, Breaking breaking) ACRE_REQUIRES(lock_);
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
   size_t purge(Holds from, Holds to, size_t keep, Breaking breaking);

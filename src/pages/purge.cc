@@ -18,6 +18,10 @@ constexpr size_t kPurgeBatch = (size_t{32} << 20) / kPageBytes;
 
 constexpr uint64_t kRetryMs = 1000;
 
+// Whole huge pages go first among the oldest pages, so many times as many as have to go, and not before all others.
+constexpr size_t kOldestLookedAt = 2;
+
+
 // What the run's pages hold after the system calls, of which it returns the number.
 unsigned purge_run(Run* run, Holds to, Source* source) {
   if (ACRE_UNLIKELY(source != nullptr)) {
@@ -40,7 +44,7 @@ unsigned purge_run(Run* run, Holds to, Source* source) {
 }  // namespace
 
 // Takes the pages [start, end) out of a free run; the others stay free.
-Run* PageHeap::cut_out(Run* run, Address start, Address end) {
+ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
   const Holds holds = run->holds;
   remove_free(run);
   if (start != run->base) {
@@ -52,23 +56,37 @@ Run* PageHeap::cut_out(Run* run, Address start, Address end) {
   return run;
 }
 
+// Of a free run, what may be purged.
+ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Breaking breaking) {
+  const huge_pages::Range all = {run->base, run->end()};
+  switch (breaking) {
+    case Breaking::kOnlyWhole: return {align_up(all.start, kHugePageBytes), align_down(all.end, kHugePageBytes)};
+    case Breaking::kNone: return huge_pages::without_broken(all, kHugePageBytes);
+    case Breaking::kMostlyFree: return huge_pages::without_broken(all, kHugePageBytes / 2);
+    default: return all;
+  }
+}
+
 // Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
-// are no headers to cut with. Returns them linked through node.next.
+// are no headers to cut with. Returns them linked through node.next. kOnlyWhole looks at the oldest alone.
 ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) {
   const FreeRuns& runs = free_[at(from)];
+  const bool only_whole = breaking == Breaking::kOnlyWhole;
+  size_t looked_at = only_whole ? (runs.pages() - smaller(keep, runs.pages())) * kOldestLookedAt : SIZE_MAX;
   Run* taken = nullptr;
   size_t pages = 0;
   // What is left of a run becomes the youngest, and has nothing more to give when its turn comes.
   for (Run *run = ages_[at(from)].oldest(), *next; run != nullptr; run = next) {
-    if (runs.pages() <= keep || pages >= most || header_count_ < kHeadersPerOperation) break;
+    if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
-    huge_pages::Range part = {run->base, run->end()};
-    if (breaking != Breaking::kAll) {
-      part = huge_pages::without_broken(part, breaking == Breaking::kNone ? kHugePageBytes : kHugePageBytes / 2);
-    }
+    looked_at -= smaller(looked_at, run->pages);
+    huge_pages::Range part = part_to_purge(run, breaking);
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);
-    part.end = smaller(part.end, part.start + (excess << kPageShift));
+    const Address last = part.end;
+    part.end = smaller(last, part.start + (excess << kPageShift));
+    part.end = only_whole ? align_down(part.end, kHugePageBytes) : huge_pages::end_of_whole(part.start, part.end, last);
+    if (part.start == part.end) continue;
     run = cut_out(run, part.start, part.end);
     huge_pages::forget(part);
     pages += run->pages;
@@ -80,7 +98,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
 }
 
 // Puts purged runs back as what they hold now; returns pages that are clean.
-size_t PageHeap::put_back(Run* taken, Holds from) {
+ACRE_COLD size_t PageHeap::put_back(Run* taken, Holds from) {
   PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
   size_t purged = 0;
   while (taken != nullptr) {
@@ -97,6 +115,21 @@ size_t PageHeap::put_back(Run* taken, Holds from) {
   return purged;
 }
 
+// Whole huge pages first, then what breaks none that is mostly in use, then, if it may be, all; null: nothing is left to
+// purge. Where all of the set goes the order does not matter.
+ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Breaking breaking) {
+  if (breaking == Breaking::kNone) return take_oldest(from, keep, kPurgeBatch, breaking);
+  Run* taken = keep == 0 ? nullptr : take_oldest(from, keep, kPurgeBatch, Breaking::kOnlyWhole);
+  if (taken == nullptr && (keep != 0 || breaking == Breaking::kMostlyFree)) {
+    taken = take_oldest(from, keep, kPurgeBatch, Breaking::kMostlyFree);
+  }
+  if (taken != nullptr) return taken;
+  if (breaking == Breaking::kAll) return take_oldest(from, keep, kPurgeBatch, breaking);
+  taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, Breaking::kAll);
+  if (from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
+  return taken;
+}
+
 // Returns pages that became clean.
 ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking breaking) {
   size_t purged = 0;
@@ -106,11 +139,7 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
     Run* taken;
     {
       Lock lock(lock_);
-      taken = take_oldest(from, keep, kPurgeBatch, breaking);
-      if (taken == nullptr && breaking == Breaking::kMostlyFree) {
-        taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, Breaking::kAll);
-        if (from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
-      }
+      taken = take_to_purge(from, keep, breaking);
     }
     if (taken == nullptr) return purged;
     uint64_t calls = 0;

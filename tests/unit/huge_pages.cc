@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "page_heap_support.h"
+#include "tables/options.h"
 
 namespace acre {
 namespace {
@@ -147,6 +148,66 @@ TEST_F(HugePagesTest, NoMoreIsSparedThanAPartOfWhatIsInUse) {
   const PageCounts counts = heap.counts();
   EXPECT_GT(counts.dirty, 0u);
   EXPECT_LE(counts.dirty, huge_pages::most_spared(counts.used));
+}
+
+TEST_F(HugePagesTest, WholeOnesGoFirst) {
+  PageRun* old = allocate(kPagesPerHugePage / 2);
+  PageRun* whole = allocate(2 * kPagesPerHugePage, kPagesPerHugePage);
+  const Address at_old = old->base, at_whole = whole->base;
+  allocate(1);
+  for (PageRun* run : {old, whole}) {
+    touch(run);
+    heap.free(run, true);
+  }
+  heap.purge_to(heap.counts().dirty - kPagesPerHugePage);
+  EXPECT_EQ(resident_pages(at_old, kHugePageBytes / 2), kPagesPerHugePage / 2);
+  EXPECT_EQ(resident_pages(at_whole, kHugePageBytes), 0u);
+  EXPECT_EQ(resident_pages(at_whole + kHugePageBytes, kHugePageBytes), kPagesPerHugePage);
+  heap.purge_to(16);
+  EXPECT_EQ(heap.counts().dirty, 16u) << "and what is no whole one after them";
+}
+
+TEST_F(HugePagesTest, ButNotYoungOnesBeforeAllOthers) {
+  std::vector<PageRun*> old;
+  for (int i = 0; i < 24; ++i) {
+    old.push_back(allocate(64));
+    allocate(1);
+  }
+  PageRun* young = allocate(kPagesPerHugePage, kPagesPerHugePage);
+  for (PageRun* run : old) heap.free(run, true);
+  touch(young);
+  heap.free(young, true);
+  heap.purge_to(heap.counts().dirty - kPagesPerHugePage);
+  EXPECT_EQ(resident_pages(young->base, kHugePageBytes), kPagesPerHugePage);
+}
+
+TEST_F(HugePagesTest, AWholeOneThatIsFreeGoesAsOne) {
+  fill(kEnoughPages);
+  PageRun* run = whole_huge_page();
+  const Address start = run->base;
+  heap.free(run, true);
+  heap.purge_to(heap.counts().dirty - 1);
+  EXPECT_EQ(resident_pages(start, kHugePageBytes), 0u);
+  EXPECT_EQ(heap.counts().dirty, 0u);
+}
+
+TEST_F(HugePagesTest, AlwaysTakesAllChunksForWhole) {
+  const int64_t before = option_value(index_of(Option::huge_pages));
+  set_option(index_of(Option::huge_pages), static_cast<int64_t>(HugePages::kAll), OptionSource::kRunTime);
+  fill(kEnoughPages);
+  PageRun* run = allocate(2 * kPagesPerHugePage, kPagesPerHugePage);
+  touch(run);
+  free_end(run, kPagesPerHugePage + kPagesPerHugePage / 4);
+  let_all_decay();
+  EXPECT_EQ(heap.counts().dirty, kPagesPerHugePage / 4) << "a quarter of the first one, which is mostly in use";
+  // The second one went as a whole, and comes again as one.
+  PageRun* next = allocate(kPagesPerHugePage, kPagesPerHugePage);
+  EXPECT_EQ(next->base, run->base + kHugePageBytes);
+  touch(next);
+  free_end(next, kPagesPerHugePage / 8);
+  let_all_decay();
+  EXPECT_EQ(heap.counts().dirty, kPagesPerHugePage / 4 + kPagesPerHugePage / 8);
+  set_option(index_of(Option::huge_pages), before, OptionSource::kRunTime);
 }
 
 TEST_F(HugePagesTest, WhatIsFreeAgainIsFoundInTheRange) {
