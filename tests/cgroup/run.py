@@ -3,6 +3,7 @@
 
 - A program that swings between 20 % and 90 % of a memory limit (swing.c) is not killed, whatever dirty_decay_ms says.
 - The summary names the limit; with a quota of one processor there are four arenas.
+- A working set of four times the limit (working_set.c) lives in a file on a disk, and is killed without one.
 
 Without --lib the release build's library. --peers: a table with the other allocators that are installed, and with what
 acre does when it does not look at the cgroup; nothing is asserted then. Needs root, and a memory controller whose
@@ -21,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 TOP = Path("/sys/fs/cgroup")
 SKIPPED = 77
 LIMIT_MIB = 256
+SMALL_LIMIT_MIB = 48
 TIME_LIMIT_S = 120
 PEERS = {
     "glibc": None,
@@ -116,7 +118,23 @@ def print_peers(program, limit, lib):
             show(name, path)
 
 
-def check(program, limit, lib):
+def check_file(program, lib, problems):
+    """program: working_set.c, compiled."""
+    mib = SMALL_LIMIT_MIB
+    with tempfile.TemporaryDirectory(prefix="acre-cgroup.", dir="/var/tmp") as folder:
+        kind = subprocess.run(["stat", "-f", "-c", "%T", folder], text=True, capture_output=True, check=False).stdout
+        if kind.strip() in ("tmpfs", "ramfs"):
+            print(f"working set in a file not tried: {folder} is in memory")
+            return
+        for conf, expected in ((f"file:{folder}", 0), (f"file:{folder},file_limit:{2 * mib}M", -9), ("", -9)):
+            with memory_group(mib) as group:
+                status, output = run(group, [program, 4 * mib], lib, conf)
+            print(f"working set of four times a limit of {mib} MiB, '{conf}': status {status}")
+            if status != expected:
+                problems.append(f"working_set with '{conf}' ended with {status}, not {expected}: {output}")
+
+
+def check(program, working_set, limit, lib):
     problems = []
     for conf in ("", "dirty_decay_ms:-1", "release_rate:0", "background_thread:true"):
         status, output, peak = swing(program, limit, lib, conf)
@@ -141,6 +159,7 @@ def check(program, limit, lib):
                     problems.append(f"arenas with '{conf}': {output.strip()}, not {wanted}")
     except Unavailable as why:
         print(f"quota not tried: {why}")
+    check_file(working_set, lib, problems)
     for problem in problems:
         print("failed:", problem)
     return 1 if problems else 0
@@ -158,13 +177,15 @@ def main():
         print("skipped: no C compiler" if lib.exists() else f"failed: no library at {lib}")
         return SKIPPED if lib.exists() else 1
     with tempfile.TemporaryDirectory(prefix="cgroup.") as folder:
-        program = Path(folder) / "swing"
-        subprocess.run([compiler, "-O2", "-pthread", str(HERE / "swing.c"), "-o", str(program)], check=True)
+        program, working_set = Path(folder) / "swing", Path(folder) / "working_set"
+        for each in (program, working_set):
+            source = HERE / f"{each.name}.c"
+            subprocess.run([compiler, "-O2", "-pthread", str(source), "-o", str(each)], check=True)
         try:
             if args.peers:
                 print_peers(program, args.limit, lib)
                 return 0
-            return check(program, args.limit, lib)
+            return check(program, working_set, args.limit, lib)
         except Unavailable as why:
             print(f"skipped: {why}")
             return SKIPPED
