@@ -1,6 +1,6 @@
 // acre-test: serial
-// vm.overcommit_memory 1 and 2, which hold for the whole machine: only with ACRE_TEST_OVERCOMMIT in the environment, and
-// where they may be set. In mode 2 the machine is left more to commit than it has, so that other programs go on; what
+// vm.overcommit_memory 0, 1 and 2, which hold for the whole machine: only with ACRE_TEST_OVERCOMMIT in the environment,
+// and where they may be set. In mode 2 the machine is left more to commit than it has, so that other programs go on; what
 // happens when the kernel commits nothing more is played by the fake OS (tests/fake_os).
 #include "check.h"
 
@@ -30,7 +30,7 @@ static int work(int mode) {
         malloc_trim(0);
     }
     free(must_malloc(100 * MIB));
-    if (mode == 1) return 0;
+    if (mode != 2) return 0;
     errno = 0;
     CHECK(hide(malloc(hide_size(kCommitLimit + kCommitLimit / 8))) == NULL);
     CHECK_EQ(errno, ENOMEM);
@@ -55,8 +55,8 @@ int main(void) {
         check_skip("vm.overcommit_memory may not be set");
     }
     snprintf(limit, sizeof limit, "%zu", kCommitLimit / KIB);
-    int status[3] = {0, -1, -1};
-    for (int i = 1; i <= 2; i++) {
+    int status[3] = {-1, -1, -1};
+    for (int i = 0; i <= 2; i++) {
         const pid_t child = fork();  // what it finds at its start is the mode
         if (child == 0) {
             char number[2] = {(char)('0' + i), '\0'};
@@ -68,7 +68,7 @@ int main(void) {
         set(kMode, mode);
         if (i == 2) set(atoll(kbytes) != 0 ? kKbytes : kRatio, atoll(kbytes) != 0 ? kbytes : ratio);
     }
-    for (int i = 1; i <= 2; i++) {
+    for (int i = 0; i <= 2; i++) {
         CHECK(WIFEXITED(status[i]));
         if (WEXITSTATUS(status[i]) == 77) check_skip("vm.overcommit_memory may not be set");
         CHECK_EQ(WEXITSTATUS(status[i]), 0);
