@@ -18,7 +18,7 @@ typedef struct extent_hooks_s extent_hooks_t;
 
 /* size bytes at a multiple of alignment, at new_addr if that is not NULL (acre always passes NULL). *zero and *commit:
  * on entry, whether the memory has to be zero and usable (acre passes false and true); on return, whether it is. NULL:
- * there is none. */
+ * there is none. What it gives may be no block of acre's. */
 typedef void *(extent_alloc_t)(extent_hooks_t *hooks, void *new_addr, size_t size, size_t alignment, bool *zero,
                                bool *commit, unsigned arena_ind);
 /* Takes memory back that alloc gave, with the same address and size. true: it does not, and the arena keeps it. */
