@@ -23,8 +23,30 @@ static void use(acre_heap_t *heap) {
     acre_free(aligned);
 }
 
+static void count_call(acre_heap_t *heap, size_t bytes, void *calls_so_far) {
+    CHECK_EQ(acre_heap_bytes(heap), bytes);
+    CHECK_GE(bytes, 2 * MIB);
+    ++*(int *)calls_so_far;
+}
+
+// The function is called beyond the soft limit, and before a request is refused.
+static void soft_limit(void) {
+    int calls = 0;
+    const struct acre_heap_settings settings = {
+        .limit = 4 * MIB, .soft_limit = 2 * MIB, .on_soft_limit = count_call, .argument = &calls};
+    acre_heap_t *heap = acre_heap_create(&settings);
+    CHECK(hide(acre_heap_malloc(heap, MIB)) != NULL);
+    CHECK_EQ(calls, 0);
+    CHECK(hide(acre_heap_malloc(heap, 3 * MIB / 2)) != NULL);
+    CHECK_EQ(calls, 1);
+    CHECK(hide(acre_heap_malloc(heap, 3 * MIB)) == NULL);
+    CHECK_EQ(calls, 2);
+    acre_heap_destroy(heap);
+}
+
 int main(void) {
     free(must_malloc(1));
+    soft_limit();
     for (int round = 0; round < 100; round++) {
         acre_heap_t *heap = acre_heap_create(NULL);
         CHECK(heap != NULL);

@@ -299,6 +299,32 @@ TEST_F(ExplicitSoftLimit, WhatIsFreedThenMayMakeRoomBelowTheHardLimit) {
   EXPECT_EQ(called.times, before + 1);
 }
 
+TEST_F(ExplicitSoftLimit, OneThreadAtATimeIsCalled) {
+  static std::atomic<int> inside;
+  static std::atomic<int> calls;
+  calls = 0;
+  const auto call = [](acre_heap*, size_t, void*) {
+    EXPECT_EQ(inside.fetch_add(1), 0);
+    ++calls;
+    std::this_thread::yield();
+    --inside;
+  };
+  arena = arenas::create({.soft_limit = kMiB, .on_soft_limit = call});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      std::vector<void*> blocks;
+      for (size_t i = 0; i < 3000; ++i) {
+        blocks.push_back(allocate_in(*arena, 100 + i % 7 * 5000, 1, false));
+        if (i % 3 == 0) acre_free(blocks[i / 2]), blocks[i / 2] = nullptr;
+      }
+      for (void* p : blocks) acre_free(p);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(calls, 0);
+}
+
 TEST_F(ExplicitSoftLimit, TheNextArenaHasItsOwn) {
   make(kMiB);
   arenas::destroy(*arena);
