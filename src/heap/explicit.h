@@ -93,8 +93,8 @@ void* reallocate_in(ExplicitArena& arena, void* p, size_t n);
 // Bytes in its runs in use, free blocks in them included, and in its huge blocks.
 size_t bytes_in_use(const ExplicitArena& arena);
 
-// Returns dirty pages, and calls the program, if the soft limit is passed. refused: an allocation is about to be. True: the
-// program was called.
+// Returns dirty pages, and calls the program, if the soft limit is passed. refused: an allocation is about to be. True:
+// the program was called.
 bool attend_soft_limit(ExplicitArena& arena, bool refused);
 void set_soft_limit(ExplicitArena& arena, const ArenaSettings& settings);
 

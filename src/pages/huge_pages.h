@@ -34,8 +34,8 @@ struct Range {
 };
 Range without_broken(Range free, size_t least);
 
-// Where a purge of [start, end), in a free range that goes on to `last`, had better end: if that is within a whole huge page
-// of which all is free, at its end.
+// Where a purge of [start, end), in a free range that goes on to `last`, had better end: if that is within a whole huge
+// page of which all is free, at its end.
 Address end_of_whole(Address start, Address end, Address last);
 
 // A range is being purged: no whole huge pages are there any more. With huge_pages:always the next touch makes one again

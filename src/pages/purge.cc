@@ -21,7 +21,6 @@ constexpr uint64_t kRetryMs = 1000;
 // Whole huge pages go first among the oldest pages, so many times as many as have to go, and not before all others.
 constexpr size_t kOldestLookedAt = 2;
 
-
 // What the run's pages hold after the system calls, of which it returns the number.
 unsigned purge_run(Run* run, Holds to, Source* source) {
   if (ACRE_UNLIKELY(source != nullptr)) {
