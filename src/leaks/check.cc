@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "heap/registry.h"
 #include "leaks/before_main.h"
 #include "os/os.h"
 #include "os/stop.h"
@@ -13,15 +14,15 @@ namespace acre::leaks {
 
 namespace {
 
-// Below all other locks but for none: nothing is taken under it.
-constinit Mutex g_lock{Rank::kMetadata};
+// Held over a fork, so that these lists are whole in the child.
+using registry::control_lock;
 
 constexpr size_t kMostIgnored = 4096;
 constexpr size_t kMostLeftOut = 256;
-constinit Address g_ignored[kMostIgnored] ACRE_GUARDED_BY(g_lock) = {};
-constinit size_t g_ignored_count ACRE_GUARDED_BY(g_lock) = 0;
-constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(g_lock) = {};
-constinit size_t g_left_out_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit Address g_ignored[kMostIgnored] ACRE_GUARDED_BY(control_lock) = {};
+constinit size_t g_ignored_count ACRE_GUARDED_BY(control_lock) = 0;
+constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(control_lock) = {};
+constinit size_t g_left_out_count ACRE_GUARDED_BY(control_lock) = 0;
 
 constinit std::atomic<long> g_under_way{0};  // the process that checks: a child of fork may inherit another's number
 
@@ -115,14 +116,14 @@ int check(const Request& request, Finding* finding) {
 }
 
 bool ignore_block(Address a) {
-  Lock lock(g_lock);
+  Lock lock(control_lock);
   if (g_ignored_count == kMostIgnored) return false;
   g_ignored[g_ignored_count++] = a;
   return true;
 }
 
 bool heed_block(Address a) {
-  Lock lock(g_lock);
+  Lock lock(control_lock);
   for (size_t i = 0; i < g_ignored_count; ++i) {
     if (g_ignored[i] != a) continue;
     g_ignored[i] = g_ignored[--g_ignored_count];
@@ -133,14 +134,14 @@ bool heed_block(Address a) {
 }
 
 bool leave_out(Address start, size_t bytes) {
-  Lock lock(g_lock);
+  Lock lock(control_lock);
   if (g_left_out_count == kMostLeftOut) return false;
   g_left_out[g_left_out_count++] = {start, start + bytes};
   return true;
 }
 
 bool take_in(Address start) {
-  Lock lock(g_lock);
+  Lock lock(control_lock);
   for (size_t i = 0; i < g_left_out_count; ++i) {
     if (g_left_out[i].start != start) continue;
     g_left_out[i] = g_left_out[--g_left_out_count];
