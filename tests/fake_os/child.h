@@ -16,6 +16,12 @@ void answer_with(long number);
 std::string in_new_image(const char* body, const std::string& argument, const std::string& refuse,
                          const std::string& conf);
 
+// For refuse_requests.
+inline constexpr long kFromThereOn = 1000000000;
+
+// Refuses all memory from now on, and takes what is left for acre's own structures, to the last line.
+void use_up_metadata();
+
 // What the child does about a script, when refusals are in force already: runs it, looks whether everything
 // is in order, and whether it all works again once memory is back.
 void survive(const struct Script& script);

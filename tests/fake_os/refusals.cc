@@ -15,7 +15,6 @@ namespace acre::fake_os {
 namespace {
 
 constexpr long kAlone = 1;
-constexpr long kFromThereOn = 1000000000;
 
 long requests_of(const Script& script) {
   long requests = 0;
@@ -93,6 +92,20 @@ TEST_P(RefusalsAtStart, WhileBlocksAreFilled) {
     for (const char* refused : {",1", ",1000000000"}) {
       const std::string refuse = std::to_string(k) + refused;
       EXPECT_EQ(in_new_image("survive", script, refuse, "junk:true"), "") << "refused: " << refuse;
+    }
+  }
+}
+
+// Sampling begins before the program does.
+TEST_P(RefusalsAtStart, WhileBlocksAreSampled) {
+  const std::string script = std::to_string(GetParam());
+  for (const char* conf : {"prof:true,prof_sample:0", "prof:true,prof_sample:4K"}) {
+    EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
+    for (int k = 0; k < 16; k += GetParam() < 2 ? 1 : 5) {
+      for (const char* refused : {",1", ",1000000000"}) {
+        const std::string refuse = std::to_string(k) + refused;
+        EXPECT_EQ(in_new_image("survive", script, refuse, conf), "") << "refused: " << refuse << ' ' << conf;
+      }
     }
   }
 }
