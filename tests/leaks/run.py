@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE.parent / "package"))
 sys.path.insert(0, str(HERE.parent / "profile"))
 sys.path.insert(0, str(SOURCE / "cli"))
 
-from checks import Checks, clean_environment, run
+from checks import Checks, check_page, clean_environment, run
 from leak_report import Report, rules_from
 from pprof import Profile
 
@@ -300,6 +300,7 @@ def main():
             check_live(checks, work)
             check_static(checks, work)
             check_real(checks, work)
+            check_page(checks, SOURCE / "docs/leaks.md", library(), 9)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")

@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parent / "package"))
 sys.path.insert(0, str(SOURCE / "cli"))
 
 import live
-from checks import Checks, clean_environment, run
+from checks import Checks, check_page, clean_environment, run
 
 LIBRARY = Path(os.environ.get("ACRE_LIB") or SOURCE / "build/release/libacre.so").resolve()
 ACRE = SOURCE / "acre"
@@ -590,19 +590,6 @@ def check_hostile(checks, work):
             checks.that(live.ask(process.pid, "info"), "a client that never reads is dropped")
 
 
-# --- The page ---------------------------------------------------------------------------------------------------
-
-def check_page(checks):
-    """The commands of docs/live.md, as printed, in one shell."""
-    lines = [line[4:] for line in (SOURCE / "docs/live.md").read_text().splitlines() if line.startswith("    ./acre ")]
-    script = "set -e\n" + "\n".join(
-        f"echo \"== {number}\"; {line}" + ("" if line.endswith("&") else "") for number, line in enumerate(lines))
-    script = script.replace("./acre run ", f"./acre run --lib '{LIBRARY}' ") + "\necho all; kill $!\n"
-    ended = run(["sh", "-c", script], environment=clean_environment(CI="true"), cwd=SOURCE)
-    checks.that(len(lines) > 8 and ended.returncode == 0 and ended.stdout.rstrip().endswith("all"),
-                "the commands of docs/live.md work as printed", ended)
-
-
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-live-") as folder:
@@ -616,7 +603,7 @@ def main():
                 check(checks, work)
         check_call_sites(checks)
         if len(sys.argv) == 1 or "page" in sys.argv[1:]:
-            check_page(checks)
+            check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
     return 1 if checks.failures else 0
 

@@ -1,7 +1,10 @@
 """What the package tests share: running a command, and keeping count of what was checked."""
 
 import os
+import re
+import shutil
 import subprocess
+from shlex import quote
 
 
 class Checks:
@@ -41,3 +44,26 @@ def run(command, environment=None, **options):
     return subprocess.run([str(word) for word in command], env=environment or clean_environment(),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                           **options)
+
+
+def commands_of(page):
+    """Of a page of docs/, those lines that are indented, in blocks that begin with a command of acre's."""
+    blocks = re.findall(r"(?:^    \S.*\n)+", page.read_text(encoding="utf-8"), re.M)
+    return [line.strip() for block in blocks if re.match(r" +(mkdir .*|(\w+=\S+ )*\./acre .*|go tool .*)\n", block)
+            for line in block.splitlines()]
+
+
+def check_page(checks, page, library, least):
+    """The commands of a page, as printed, in one shell and with this library. Exit code 0, or 23 if a line says so."""
+    script = ""
+    commands = commands_of(page)
+    for line in commands:
+        if line.startswith("go ") and shutil.which("go") is None:
+            continue
+        wanted = 23 if "# ends with 23" in line else 0
+        script += f"echo '== '{len(script.splitlines())}\n{line}\n[ $? = {wanted} ] || failed=$failed'\n'{quote(line)}\n"
+    script = script.replace("./acre run ", f"./acre run --lib '{library}' ").replace("$(./acre lib)", f"'{library}'")
+    script += "kill $!\nrm -rf /tmp/heap.$$ /tmp/leaks.$$\necho failed: $failed\n"
+    ended = run(["sh", "-c", script], environment=clean_environment(CI="true", DEBUGINFOD_URLS=""), cwd=page.parents[1])
+    checks.that(len(commands) >= least and ended.stdout.endswith("failed:\n"),
+                f"the commands of docs/{page.name} work as printed", ended)

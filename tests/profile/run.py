@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "package"))
 
 import heap
-from checks import Checks, clean_environment, run
+from checks import Checks, check_page, clean_environment, run
 from pprof import Profile
 
 # What programs/sites.c allocates: blocks, bytes a block.
@@ -334,6 +334,7 @@ def main():
         check_fork(checks, program, folder)
         check_command(checks, program, folder)
         check_go(checks, program, folder)
+        check_page(checks, SOURCE / "docs/profiling.md", library(), 20)
         heap.check(checks, SOURCE / "acre", library(), HERE, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
