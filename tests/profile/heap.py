@@ -148,15 +148,43 @@ class Heap:
             print("skip  no browser is installed (chromium-headless-shell): the flame graph is not tried")
             return
         pages = self.folder / "one.html", self.folder / "two.html"
+        deep = self.folder / "deep.html"
+        self.heap(f"--html={deep}", self.deep_profile())
         self.heap(f"--html={pages[0]}", self.small)
         self.heap(f"--html={pages[1]}", "--diff", self.small, self.large)
         browser = Browser(path, tempfile.mkdtemp(dir=self.folder))
         try:
             self.look_at_one(browser, pages[0])
             self.look_at_difference(browser, pages[1])
+            self.look_at_deep(browser, deep)
             self.checks.that(not browser.problems(), "the pages have no errors and ask for nothing", browser.problems())
         finally:
             browser.close()
+
+    def deep_profile(self):
+        """More functions upon each other than a window has room for, and beside them narrow ones."""
+        stack = " ".join(f"{0x1000 + 16 * depth:#x}" for depth in range(80))
+        rows = [f" {blocks}: {blocks * 1000} [ {blocks}: {blocks * 1000}] @ {0x1800 + 16 * number:#x} {stack}"
+                for number, blocks in enumerate([900, *[2] * 20])]
+        path = self.folder / "deep.heap"
+        path.write_text("heap profile: 940: 940000 [ 940: 940000] @ heap_v2/1\n" + "\n".join(rows) +
+                        "\nMAPPED_LIBRARIES:\n00001000-00002000 r-xp 00000000 00:00 0 /bin/x\n")
+        return path
+
+    def look_at_deep(self, browser, page):
+        that = self.checks.that
+        browser.open(page)
+        bars = "[...document.querySelectorAll('.bar')]"
+        got = browser.value(f"{bars}.map(bar => [bar.getBoundingClientRect().width, parseFloat(bar.style.width)])")
+        that(len(got) == 102 and all(abs(drawn - meant) < 0.1 for drawn, meant in got), "narrow bars cover no others", got)
+        fits = browser.value("(main => [main.scrollWidth, main.clientWidth, main.scrollHeight > main.clientHeight])"
+                             "(document.querySelector('main'))")
+        that(fits[0] <= fits[1] and fits[2], "a high graph is no wider than the window", fits)
+        browser.press("/")
+        browser.press("x")
+        dim = browser.value(f"{bars}.map(bar => [bar.textContent, getComputedStyle(bar).opacity])")
+        that(len(dim) == 102 and all((opacity == "0.6") == (name == "all") for name, opacity in dim),
+             "what is not found is dimmed", dim)
 
     def look_at_one(self, browser, page):
         that = self.checks.that
