@@ -61,42 +61,40 @@ size_t read_registers(int id, int set, void* to, size_t bytes) {
 }
 
 #if defined(__x86_64__)
+using FloatingRegisters = user_fpregs_struct;
+Address stack_pointer_of(const user_regs_struct& general) { return general.rsp; }
+Address control_block_of(int, const user_regs_struct& general) { return general.fs_base; }
 Address stack_pointer() {
   Address value;
   asm volatile("mov %%rsp, %0" : "=r"(value));
   return value;
 }
-
-void read_state(int id, ThreadState* state) {
-  struct user_regs_struct general = {};
-  state->id = id;
-  state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
-  memcpy(state->word, &general, state->words * sizeof(Address));
-  state->stack_pointer = general.rsp;
-  state->control_block = general.fs_base;
-  static_assert((sizeof(user_regs_struct) + sizeof(user_fpregs_struct)) / sizeof(Address) <= ThreadState::kMostWords);
-  state->words += read_registers(id, NT_PRFPREG, state->word + state->words, sizeof(user_fpregs_struct)) /
-                  sizeof(Address);
-}
 #else
+using FloatingRegisters = user_fpsimd_struct;
+Address stack_pointer_of(const user_regs_struct& general) { return general.sp; }
+Address control_block_of(int id, const user_regs_struct&) {
+  Address value = 0;
+  read_registers(id, NT_ARM_TLS, &value, sizeof value);
+  return value;
+}
 Address stack_pointer() {
   Address value;
   asm volatile("mov %0, sp" : "=r"(value));
   return value;
 }
+#endif
 
 void read_state(int id, ThreadState* state) {
+  static_assert((sizeof(user_regs_struct) + sizeof(FloatingRegisters)) / sizeof(Address) <= ThreadState::kMostWords);
   struct user_regs_struct general = {};
   state->id = id;
   state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
   memcpy(state->word, &general, state->words * sizeof(Address));
-  state->stack_pointer = general.sp;
-  read_registers(id, NT_ARM_TLS, &state->control_block, sizeof(Address));
-  static_assert((sizeof(user_regs_struct) + sizeof(user_fpsimd_struct)) / sizeof(Address) <= ThreadState::kMostWords);
-  state->words += read_registers(id, NT_FPREGSET, state->word + state->words, sizeof(user_fpsimd_struct)) /
+  state->stack_pointer = stack_pointer_of(general);
+  state->control_block = control_block_of(id, general);
+  state->words += read_registers(id, NT_PRFPREG, state->word + state->words, sizeof(FloatingRegisters)) /
                   sizeof(Address);
 }
-#endif
 
 // --- Stopping --------------------------------------------------------------------------------------------------
 
