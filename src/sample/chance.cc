@@ -18,6 +18,12 @@ constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
 
 constinit std::atomic<uint64_t> g_state{0};
 
+uint64_t mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
 // The kernel's 16 random bytes for the process, and the time: a child of fork goes on with its parent's state.
 uint64_t own_seed() {
   uint64_t random = 0;
@@ -27,14 +33,10 @@ uint64_t own_seed() {
 
 }  // namespace
 
-void seed(uint64_t seed) { g_state.store(seed != 0 ? seed * kStep : own_seed(), std::memory_order_relaxed); }
+// Mixed, so that seeds which differ by a few steps do not give the same numbers, a few later.
+void seed(uint64_t seed) { g_state.store(mix(seed != 0 ? seed : own_seed()), std::memory_order_relaxed); }
 
-uint64_t next() {
-  uint64_t z = g_state.fetch_add(kStep, std::memory_order_relaxed) + kStep;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
+uint64_t next() { return mix(g_state.fetch_add(kStep, std::memory_order_relaxed) + kStep); }
 
 // x = m * 2^e with m about 1; ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose series converges fast.
 double logarithm(double x) {

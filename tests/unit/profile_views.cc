@@ -11,41 +11,30 @@
 #include "heap/watched_run.h"
 #include "os/os.h"
 #include "pages/page_map.h"
-#include "sample/chance.h"
+#include "profile_support.h"
 #include "sample/held.h"
-#include "sample/profile.h"
 #include "tables/size_class.h"
 
 namespace acre {
 namespace {
 
-class ProfileViews : public testing::Test {
+using test::for_each_stack;
+
+class ProfileViews : public test::Profiled {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(profile::prepare(0));
+    Profiled::SetUp();
     asked_ = 0;
     profile::on_due([] { ++asked_; });
   }
   void TearDown() override {
-    profile::set_active(false);
     profile::set_interval(0);
     profile::set_at_new_maximum(false);
     profile::on_due(nullptr);
-    profile::reset(0);
-  }
-  static void begin(uint64_t mean, uint64_t seed) {
-    profile::set_active(false);
-    chance::seed(seed);
-    profile::reset(mean);
-    profile::set_active(true);
+    Profiled::TearDown();
   }
   static inline std::atomic<int> asked_{0};
 };
-
-template <class Visit>
-void for_each_stack(Visit visit) {
-  for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr;) visit(profile::sums_of(stack));
-}
 
 // --- Lifetimes ------------------------------------------------------------------------------------------------
 
