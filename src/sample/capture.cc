@@ -47,11 +47,11 @@ class ReadablePages {
   Address last_ = 0;
 };
 
-// Adds the callers of the frame whose frame pointer this is.
+// Adds the callers of the frame whose frame pointer this is: an outer one, or its caller's, of which this may be a part.
 void follow(Address frame, Frames& frames) {
   const Address end = os::stack_end(address_of(__builtin_frame_address(0)));
   ReadablePages pages;
-  for (Address below = address_of(__builtin_frame_address(0)); frame > below; ) {
+  for (Address below = address_of(__builtin_frame_address(0)) - 1; frame > below; ) {
     if (frame >= end || end - frame < sizeof(FrameRecord) || !is_aligned(frame, sizeof(void*))) return;
     if (!pages.reads(frame)) return;
     const auto* record = static_cast<const FrameRecord*>(pointer_to(frame));

@@ -223,7 +223,7 @@ def check_live(checks, work):
 
 
 def check_static(checks, work):
-    """Without an unwinder stacks are not known, and all else is the same."""
+    """Without an unwinder stacks are those of frame pointers, and all else is the same."""
     program = Program(HERE / "programs/list.c", work)
     archive = library().parent / "libacre.a"
     if not archive.exists():

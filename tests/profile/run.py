@@ -124,6 +124,34 @@ def check_stacks(checks, program, folder):
     checks.that(build_id is None or profile.strings[base.get(6, 0)] == build_id.group(1), "the build id is the program's")
 
 
+def check_static(checks, folder):
+    """Where there is no unwinder stacks are those of frame pointers, and all figures are the same."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    program = work / "sites"
+    subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-static", HERE / "programs/sites.c", "-o", program,
+                    "-Wl,--undefined=malloc", Path(library()).parent / "libacre.a", "-lpthread"], check=True)
+    ended = profiled(program, work, conf="prof_sample:0")
+    if not checks.that(ended.returncode == 0 and not ended.stderr, "a static program is profiled", ended):
+        return
+    said = run([SOURCE / "acre", "heap", "--collapsed", only(work, "sites*.live.pb.gz")])
+    got = {}
+    for stack, value in re.findall(r"(main;fill;site_\w+)\b.* (\d+)$", said.stdout, re.M):
+        got[stack] = got.get(stack, 0) + int(value)
+    checks.that(got == {"main;fill;site_small": SMALL[0] * SMALL[1]}, "with its stacks", said.stdout + said.stderr)
+
+
+def check_truncated(checks, folder):
+    """A stack of more frames than are kept is marked, for pprof and for acre heap."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    program = work / "nested"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/nested.c", "-o", program], check=True)
+    for depth in (3, 300):
+        profiled(program, work, 100, depth, conf=f"prof_sample:0,prof_prefix:deep{depth}")
+        live = Profile(only(work, f"deep{depth}.*.live.pb.gz"))
+        marked = [values["inuse_objects"] for _, values, said in live.samples if said.get("stack") == "truncated"]
+        checks.that(marked == ([100] if depth > 128 else []), f"stacks of {depth} calls: marked if cut", marked)
+
+
 def check_lifetimes(checks, program, folder):
     """Freed blocks are told by lifetime and thread; the estimates of all together are those of what was freed."""
     work = Path(tempfile.mkdtemp(dir=folder))
@@ -324,6 +352,8 @@ def main():
         check_estimates(checks, program, folder, "prof_sample:0,junk:true", 0)
         for flags in ((), ("-fno-omit-frame-pointer",)):
             check_stacks(checks, build(folder, *flags), folder)
+        check_static(checks, folder)
+        check_truncated(checks, folder)
         check_legacy(checks, program, folder)
         check_lifetimes(checks, program, folder)
         check_held(checks, folder)

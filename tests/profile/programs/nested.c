@@ -1,4 +1,4 @@
-// Allocates at a place that is inlined, in two sizes of heap. usage: nested [BLOCKS]
+// Allocates at a place that is inlined, in two sizes of heap. usage: nested [BLOCKS [DEPTH]]
 #include <stdlib.h>
 
 void *kept[100000];
@@ -18,6 +18,6 @@ __attribute__((noinline)) void deeper(int depth, int blocks) {
 }
 
 int main(int argc, char **argv) {
-    deeper(3, argc > 1 ? atoi(argv[1]) : 1000);
+    deeper(argc > 2 ? atoi(argv[2]) : 3, argc > 1 ? atoi(argv[1]) : 1000);
     return 0;
 }
