@@ -22,17 +22,12 @@ def print_names(names):
 
 
 def main(arguments):
-    as_json = "--json" in arguments
-    words = [word for word in arguments if word != "--json"]
-    if not words:
-        usage_error("ctl: say which process: acre ctl PID [NAME [VALUE]]")
-    if len(words) > 3:
-        usage_error("ctl: more than PID NAME VALUE; a value with blanks is one argument, in quotes")
-    pid = live.number_of("ctl", words[0])
+    usage = "acre ctl PID [NAME [VALUE]]; a value with blanks is one argument, in quotes"
+    pid, words, as_json = live.words_of("ctl", arguments, usage, 3)
     if any("\n" in word or not word for word in words):
         usage_error("ctl: a name or a value cannot be empty or have an end of line in it")
     with live.reported("ctl"):
-        answer = live.ask_json(pid, "ctl", *words[1:])
+        answer = live.ask_json(pid, "ctl", *words)
     if as_json:
         print(json.dumps(answer, indent=1))
     elif "names" in answer:

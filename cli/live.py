@@ -11,11 +11,11 @@ import stat
 import struct
 import time
 
-from say import fail
+from say import fail, usage_error
 
 PATIENCE_S = 15     # more than the process gives a client
 GLANCE_S = 3        # where one of many does not answer
-START_S = 2         # in which a process that has just begun makes its socket
+START_S = 5         # in which a process that has just begun makes its socket
 REPLY_END = b"\0"
 
 
@@ -90,7 +90,10 @@ class Process:
         return time.clock_gettime(time.CLOCK_BOOTTIME) - began
 
     def may_get_socket(self):
-        """It has been told to make one; a static program shows nothing else of acre."""
+        """It has been told to make one, or is `acre run` before it becomes the program; a static program shows nothing else
+        of acre."""
+        if re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command()):
+            return True
         said = re.findall(r"(?:^|,)\s*control:(\w+)", self.environment("ACRE_CONF") or "")
         if not said or said[-1] != "true":
             return False
@@ -251,6 +254,14 @@ def number_of(command, word):
     if not word.isdecimal() or int(word) == 0:
         fail(f"{command}: '{word}' is no process number", 2)
     return int(word)
+
+
+def words_of(command, arguments, usage, most):
+    """-> the number of the process, the other words, and whether --json is among the arguments"""
+    words = [word for word in arguments if word != "--json"]
+    if not words or len(words) > most:
+        usage_error(f"{command}: {usage}")
+    return number_of(command, words[0]), words[1:], "--json" in arguments
 
 
 @contextlib.contextmanager

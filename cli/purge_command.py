@@ -3,15 +3,10 @@
 import json
 
 import live
-from say import usage_error
 
 
 def main(arguments):
-    as_json = "--json" in arguments
-    words = [word for word in arguments if word != "--json"]
-    if len(words) != 1:
-        usage_error("purge: say which process: acre purge PID")
-    pid = live.number_of("purge", words[0])
+    pid, _, as_json = live.words_of("purge", arguments, "say which process: acre purge PID", 1)
     with live.reported("purge"):
         answer = live.ask_json(pid, "purge")
     if as_json:

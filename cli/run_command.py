@@ -24,61 +24,40 @@ class Options:
     program = ()
 
 
+# Options that may have a value: --NAME=VALUE, what --NAME alone stands for, and which values there are.
+OPTIONAL = {"--stats": ("summary", STATS_FORMATS), "--profile": ("", None), "--leaks": ("normal", LEAK_MODES)}
+# Options that have one, as --NAME VALUE or --NAME=VALUE: where it goes, and what it is.
+NEEDED = {"-o": ("folder", "a folder"), "--lib": ("lib", "a path"), "--suppressions": ("suppressions", "a file")}
+
+
 def parse(arguments):
-    options = Options()
-    at = 0
-    while at < len(arguments):
-        word = arguments[at]
-        at += 1
+    options, words = Options(), list(arguments)
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        name, equals, value = word.partition("=")
         if word == "--":
             break
         if word in ("-y", "--yes"):
             options.yes = True
-        elif word == "--stats":
-            options.stats = "summary"
-        elif word.startswith("--stats="):
-            options.stats = word.removeprefix("--stats=")
-            if options.stats not in STATS_FORMATS:
-                usage_error(f"run: --stats is one of {', '.join(STATS_FORMATS)}")
-        elif word == "--profile":
-            options.profile = ""
-        elif word.startswith("--profile="):
-            options.profile = word.removeprefix("--profile=")
-        elif word == "--leaks":
-            options.leaks = "normal"
-        elif word.startswith("--leaks="):
-            options.leaks = word.removeprefix("--leaks=")
-            if options.leaks not in LEAK_MODES:
-                usage_error(f"run: --leaks is one of {', '.join(LEAK_MODES)}")
-        elif word == "--suppressions" and at < len(arguments):
-            options.suppressions += (arguments[at],)
-            at += 1
-        elif word.startswith("--suppressions="):
-            options.suppressions += (word.removeprefix("--suppressions="),)
-        elif word == "--suppressions":
-            usage_error("run: --suppressions needs a file")
-        elif word == "-o" and at < len(arguments):
-            options.folder = arguments[at]
-            at += 1
-        elif word == "-o":
-            usage_error("run: -o needs a folder")
-        elif word == "--lib" and at < len(arguments):
-            options.lib = arguments[at]
-            at += 1
-        elif word.startswith("--lib="):
-            options.lib = word.removeprefix("--lib=")
-        elif word == "--lib":
-            usage_error("run: --lib needs a path")
-        elif word.startswith("-"):
-            usage_error(f"run: unknown option '{word}'")
+        elif name in OPTIONAL:
+            alone, known = OPTIONAL[name]
+            value = value if equals else alone
+            if known and value not in known:
+                usage_error(f"run: {name} is one of {', '.join(known)}")
+            setattr(options, name.lstrip("-"), value)
+        elif name in NEEDED:
+            field, what = NEEDED[name]
+            if not equals and not words:
+                usage_error(f"run: {name} needs {what}")
+            value = value if equals else words.pop(0)
+            setattr(options, field, options.suppressions + (value,) if field == "suppressions" else value)
         else:
-            at -= 1
-            break
+            usage_error(f"run: unknown option '{word}'")
     if options.folder is not None and options.profile is None and options.leaks is None:
         usage_error("run: -o is for --profile and --leaks")
     if options.suppressions and options.leaks is None:
         usage_error("run: --suppressions is for --leaks")
-    options.program = arguments[at:]
+    options.program = words
     if not options.program:
         usage_error("run: no PROGRAM to run")
     return options

@@ -7,7 +7,6 @@ import sys
 import live
 from live import human
 from resident import KINDS, Resident
-from say import usage_error
 
 BAR = 60
 NEARLY_EMPTY = 0.25   # of a class's blocks live: fewer
@@ -230,11 +229,7 @@ def lines_of(explanation, in_colour):
 
 
 def main(arguments):
-    as_json = "--json" in arguments
-    words = [word for word in arguments if word != "--json"]
-    if len(words) != 1:
-        usage_error("why: say which process: acre why PID")
-    pid = live.number_of("why", words[0])
+    pid, _, as_json = live.words_of("why", arguments, "say which process: acre why PID", 1)
     with live.reported("why"):
         explanation = explain(pid)
     if as_json:
