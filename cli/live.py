@@ -90,8 +90,8 @@ class Process:
         return time.clock_gettime(time.CLOCK_BOOTTIME) - began
 
     def may_get_socket(self):
-        """It has been told to make one, or is `acre run` before it becomes the program; a static program shows nothing else
-        of acre."""
+        """It has been told to make one, or is `acre run` before it becomes the program. A static program shows nothing
+        else of acre."""
         if re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command()):
             return True
         said = re.findall(r"(?:^|,)\s*control:(\w+)", self.environment("ACRE_CONF") or "")

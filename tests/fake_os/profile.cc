@@ -45,7 +45,7 @@ __attribute__((noinline)) void* allocate_by(unsigned path, unsigned bits, size_t
 void* allocate_by(unsigned path, size_t bytes) { return allocate_by(path, kPathBits, bytes); }
 
 // With all memory refused, blocks by other stacks each until one is not sampled: there is no room for its stack. Returns
-// the number of the next path.
+// its path.
 unsigned use_up_room_for_stacks() {
   for (unsigned path = 0; path < 1u << kPathBits; ++path) {
     const uint64_t before = profile::totals().allocated.blocks;

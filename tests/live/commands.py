@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import live
-from support import (ACRE, LIBRARY, acre, as_json, as_json_raw, ask_raw, clean_environment, ends_well, eventually, is_one_line,
-                     path_of, run, tasks)
+from support import (ACRE, LIBRARY, acre, as_json, as_json_raw, ask_raw, clean_environment, ends_well, eventually,
+                     is_one_line, path_of, run, tasks)
 
 
 def check_run(checks, work):

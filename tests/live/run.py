@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, acre, as_json, ask_raw, ends_well, eventually,
-                     is_one_line, path_of, tasks)
+from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, acre, as_json, ask_raw, ends_well,
+                     eventually, is_one_line, path_of, tasks)
 
 import commands
 import live

@@ -67,4 +67,5 @@ def check_page(checks, page, library, least):
     ended = run(["sh", "-c", script], environment=clean_environment(CI="true", DEBUGINFOD_URLS=""), cwd=page.parents[1])
     failed = ended.stdout.rpartition("failed:")[2].strip()
     checks.that(len(commands) >= least and failed == "" and ended.returncode == 0,
-                f"the commands of docs/{page.name} work as printed", f"{len(commands)} commands; failed: {failed}\n{ended.stderr}")
+                f"the commands of docs/{page.name} work as printed",
+                f"{len(commands)} commands; failed: {failed}\n{ended.stderr}")

@@ -351,7 +351,8 @@ TEST_F(Profile, EachPlaceIsWithinItsIntervalAsOftenAsClaimed) {
       for (size_t i = 0; i < std::size(kPlaces); ++i) {
         if (sums.allocated.bytes != sums.allocated.blocks * kPlaces[i].bytes) continue;
         blocks[i] += sums.allocated.estimated_blocks;
-        EXPECT_NEAR(sums.allocated.estimated_bytes, sums.allocated.estimated_blocks * static_cast<double>(kPlaces[i].bytes), 1);
+        const double bytes = sums.allocated.estimated_blocks * static_cast<double>(kPlaces[i].bytes);
+        EXPECT_NEAR(sums.allocated.estimated_bytes, bytes, 1);
       }
     }
     for (size_t i = 0; i < std::size(kPlaces); ++i) {
