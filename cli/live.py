@@ -92,7 +92,7 @@ class Process:
     def may_get_socket(self):
         """It has been told to make one, or is `acre run` before it becomes the program. A static program shows nothing
         else of acre."""
-        if re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command()):
+        if re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command()) and self.age_s() < START_S:
             return True
         said = re.findall(r"(?:^|,)\s*control:(\w+)", self.environment("ACRE_CONF") or "")
         if not said or said[-1] != "true":
