@@ -58,7 +58,7 @@ enum class Kind : uint8_t {
   R("config.prof_libgcc", Bool, true)                                              \
   R("config.prof_libunwind", Bool, false)                                          \
   R("config.stats", Bool, true)                                                    \
-  R("config.utrace", Bool, false)                                                  \
+  R("config.utrace", Bool, true)                                                   \
   R("config.xmalloc", Bool, true)                                                  \
   R("config.enable_cxx", Bool, !ACRE_PREFIX_ONLY)                                  \
   R("config.opt_safety_checks", Bool, true)                                        \
@@ -79,7 +79,6 @@ enum class Kind : uint8_t {
   R("opt.tcache_max", Size, kSmallMax)                                             \
   R("opt.thp", String, options().huge_pages == HugePages::kAll ? "always" : "default") \
   R("opt.trust_madvise", Bool, true)                                               \
-  R("opt.utrace", Bool, false)                                                     \
   R("opt.zero_realloc", String, "free")                                            \
   W("thread.arena", Unsigned, arena_of_thread(&error), set_arena_of_thread(to))    \
   R("thread.allocated", U64, bytes_of_thread()->allocated)                         \
