@@ -136,6 +136,8 @@ enum class Kind : uint8_t {
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
   L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \
   R("memory.held", Size, limit::held())                                            \
+  R("stats.tags.numbers", Unsigned, tags::numbers())                               \
+  R("stats.tags.#.name", String, name_of_tag(index, &error))                       \
   R("stats.metadata_thp", Size, 0)                                                 \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
   R("stats.arenas.#.dss", String, dss())                                          \
