@@ -132,6 +132,7 @@ enum class Kind : uint8_t {
   R("arenas.bin.#.size", Size, run_shape(class_at(index)).block_bytes)             \
   R("arenas.bin.#.nregs", U32, run_shape(class_at(index)).capacity)                \
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
+  R("arenas.bin.#.nshards", U32, 1)                                                \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
   L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \

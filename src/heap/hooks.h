@@ -2,8 +2,8 @@
 //
 // While there is one, threads go without their heaps, which are put aside (registry.h): so each malloc and each free
 // takes the slow path, where the calls are, and free is seen there whenever the block was allocated. The thread that
-// adds the first one goes so at once, others when they next come to the slow door of malloc for a small block, or send
-// off an outbox. The hot paths know nothing of it, and the slow door asks no question more: while there is a hook it is
+// adds the first one goes so at once, one that begins later from its start, others when they next come to the slow door
+// of malloc for a small block, or send off an outbox. The hot paths know nothing of it, and the slow door asks no question more: while there is a hook it is
 // as if there was a watcher (watch.h).
 #pragma once
 

@@ -9,7 +9,10 @@ ACRE_LIB, else build/release/libacre.so. Exit status: 0 all well, 1 not.
 """
 
 import ctypes
+import fnmatch
+import itertools
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -105,7 +108,8 @@ def page():
     lines += table(("name", "type", "default", "range", "run time", "meaning"),
                    [(f"`{option['name']}`", option["type"], option["default"], option["range"],
                      "yes" if option["at_run_time"] else "no", option["help"]) for option in options])
-    lines += ["## Names", "", "For `mallctl` and `acre ctl`; [ctl.md](ctl.md) has the errors, and what `#` stands for.", ""]
+    lines += ["## Names", "",
+              "For `mallctl` and `acre ctl`; [ctl.md](ctl.md) has the errors, and what `#` stands for.", ""]
     rows = []
     for node in nodes:
         access = ", ".join(["read"] * node["readable"] + ["write"] * node["writable"]) or "does"
@@ -127,8 +131,30 @@ def page():
     return "\n".join(lines).rstrip() + "\n", wrong
 
 
+def check_names_of_jemalloc():
+    """Each name of jemalloc 5.3 is the library's, or docs/ctl.md says why not; and what it says is so."""
+    acre = ctypes.CDLL(LIBRARY)
+    acre.acre_malloc.restype = ctypes.c_void_p
+    acre.acre_malloc(ctypes.c_size_t(1))  # so that there is an arena
+    find = acre.acre_mallctlnametomib
+
+    def has(name):
+        mib, length = (ctypes.c_size_t * 8)(), ctypes.c_size_t(8)
+        return find(name.replace("#", "0").encode(), mib, ctypes.byref(length)) == 0
+
+    lines = (SOURCE / "docs/ctl.md").read_text().splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("| names | why |"))
+    missing = [name for line in itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2:])
+               for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])]
+    names = (Path(__file__).parent / "jemalloc_names.txt").read_text().split()
+    wrong = [f"'{name}' of jemalloc's is neither there nor in docs/ctl.md" for name in names
+             if not has(name) and not any(fnmatch.fnmatchcase(name, pattern) for pattern in missing)]
+    return wrong + [f"docs/ctl.md says there is no '{name}'" for name in missing if "*" not in name and has(name)]
+
+
 def main():
     text, wrong = page()
+    wrong += check_names_of_jemalloc()
     for line in wrong:
         print(f"FAILED: {line}")
     if "--update" in sys.argv[1:] and not wrong:

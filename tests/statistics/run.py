@@ -36,8 +36,10 @@ kept.append([bytearray(1 << 20), bytearray(100 << 20)])
 
 # What programs may call a tag, and what becomes of it.
 STRANGE = {b"other": "other", b"a\nb\r\tc\x01\x1f\x7f": "a\nb\r\tc\x01\x1f\x7f", b"\\ \\n {}=,#": "\\ \\n {}=,#",
-           "ä €\U0001f600".encode(): "ä €\U0001f600", b"\xff\xc3": "\ufffdff\ufffdc3", b"\xc0\xafx\xe4": "\ufffdc0\ufffdafx\ufffde4",
-           b"\xed\xa0\x80": "\ufffded\ufffda0\ufffd80", b"\xf4\x90\x80": "\ufffdf4\ufffd90\ufffd80", b"\xe2\x82": "\ufffde2\ufffd82", b"'" * 63: "'" * 63}
+           "ä €\U0001f600".encode(): "ä €\U0001f600", b"\xff\xc3": "\ufffdff\ufffdc3",
+           b"\xc0\xafx\xe4": "\ufffdc0\ufffdafx\ufffde4",
+           b"\xed\xa0\x80": "\ufffded\ufffda0\ufffd80", b"\xf4\x90\x80": "\ufffdf4\ufffd90\ufffd80", b"\xe2\x82": "\ufffde2\ufffd82",
+           b"'" * 63: "'" * 63}
 FIRST_TAG = {"name": 'a "tag"', "live": 112, "allocated": 224, "peak": 224, "limit": 1000, "refused": 1}
 NO_LIMIT = 2**64 - 1
 
@@ -128,7 +130,8 @@ def check_tags_in_ctl(library):
     def ask(name, kind):
         value = kind()
         size = ctypes.c_size_t(ctypes.sizeof(value))
-        error = library.acre.acre_mallctl(name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0))
+        error = library.acre.acre_mallctl(name.encode(), ctypes.byref(value), ctypes.byref(size), None,
+                                          ctypes.c_size_t(0))
         return error or value.value, error
 
     that(ask("stats.tags.numbers", ctypes.c_uint) == (len(STRANGE) + 1, 0), "ctl: tags have numbers")
@@ -148,7 +151,8 @@ def check_tags_in_ctl(library):
 
 
 def check_tags_in_metrics(families):
-    for key, unit in (("live", "_bytes"), ("allocated", "_bytes"), ("peak", "_bytes"), ("limit", "_bytes"), ("refused", "")):
+    for key in ("live", "allocated", "peak", "limit", "refused"):
+        unit = "" if key == "refused" else "_bytes"
         found = {sample.labels["tag"]: sample.value for sample in families[f"acre_tag_{key}{unit}"].samples}
         expected = {FIRST_TAG["name"]: FIRST_TAG[key]}
         if key != "limit":
@@ -160,7 +164,8 @@ def check_tags_in_text(text):
     lines = text[text.index("\ntags\n") + 1:].splitlines()
     that(lines[1].split() == ["largest", "ten", "live", "allocated", "peak", "limit", "refused"],
          "text: tags have a head", lines[1])
-    that(lines[2].split() == ["a", '"tag"', "112", "224", "224", "1000", "1"], "text: the tag with most comes first", lines[2])
+    that(lines[2].split() == ["a", '"tag"', "112", "224", "224", "1000", "1"],
+         "text: the tag with most comes first", lines[2])
     that(lines[4].startswith("  a?b??c??? ") and lines[3].split()[-2:] == ["none", "0"], "text: other tags", lines[3:5])
     that(len(STRANGE) == 10 and lines[12] == "" and lines[11] != "", "text: ten of eleven tags", lines[:15])
 
