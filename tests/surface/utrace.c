@@ -14,13 +14,12 @@
 static struct {
     void *kept[THREADS][KEPT];
     size_t size[THREADS][KEPT];
+    void *handed[THREADS][KEPT];  // freed by threads that do nothing else
     void *moved, *grown, *huge;
     pid_t child;
 } *told;  // shared with the traced program
 
 // --- The traced program ---------------------------------------------------------------------------------------
-
-static void *handed[THREADS][KEPT];
 
 static void *work(void *number) {
     const size_t me = (size_t)number;
@@ -30,14 +29,14 @@ static void *work(void *number) {
         void *block = must_malloc(1 + random_below(&random, 100));
         told->size[me][i] = 1 + random_below(&random, i % 50 == 0 ? 200000 : 2000);
         told->kept[me][i] = hide(realloc(block, told->size[me][i]));
-        handed[me][i] = must_malloc(100 + i);
+        told->handed[me][i] = must_malloc(100 + i);
     }
     return NULL;
 }
 
 // Frees what another thread has allocated, and does nothing else.
 static void *free_handed(void *number) {
-    for (size_t i = 0; i < KEPT; i++) free(handed[(size_t)number][i]);
+    for (size_t i = 0; i < KEPT; i++) free(told->handed[(size_t)number][i]);
     return NULL;
 }
 
@@ -218,6 +217,7 @@ static void check_threads(const char *more) {
     for (int thread = 0; thread < THREADS; thread++) {
         for (int i = 0; i < KEPT; i++) {
             const void *block = told->kept[thread][i];
+            CHECK_AT(!lives(told->handed[thread][i], 100 + i), i);
             CHECK_AT(is_filled ? is_known(block) : lives(block, told->size[thread][i]), i);
         }
     }
