@@ -136,12 +136,13 @@ int acre_stats_print(const char *format, void (*write)(void *opaque, const char 
 
 /* A figure of the statistics: what docs/statistics.md lists. */
 struct acre_stat {
-  const char *scope;    /* what it is of: "process", "arena", "class" (of size), "lock", "length" (of runs) */
+  const char *scope;    /* what it is of: "process", "arena", "class" (of size), "lock", "length" (of runs), "tag" */
   const char *name;     /* in texts and in JSON */
   const char *unit;     /* "bytes", "blocks", "runs", "count", "nanoseconds" or "permille" */
   int counter;          /* 1: it only goes up */
   const char *ctl_name; /* the end of its name for mallctl */
   const char *help;
+  int pages;            /* 1: for mallctl it is in pages, else in its unit */
 };
 
 /* Describes figure `index`, counted from 0. Returns 0, or -1 if there is none. The texts stay as they are. */

@@ -6,6 +6,11 @@
 
 #include <acre/acre.h>
 #include <acre/extent_hooks.h>
+#include <limits.h>  /* these as jemalloc's header has them: programs rely on it */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <strings.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -36,8 +36,9 @@ enum class Rank : uint8_t {
   // No other lock is taken with one of these, nor one of these with another.
   kLabels = 15,    // spare labels of runs
   kTags = 16,      // which tags there are
+  kTrace = 17,     // lines of the trace
 };
-inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kTags) + 1;
+inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kTrace) + 1;
 
 // What became of a lock's users so far. All but the last are written by the lock's holder.
 struct LockCounts {

@@ -13,6 +13,7 @@
 #include "heap/lookup.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "heap/watch.h"
 #include "leaks/checker.h"
 #include "os/os.h"
@@ -207,6 +208,13 @@ int set_grow_limit_of(size_t index, size_t bytes) {
   return 0;
 }
 
+// The place holds the name as long as there is the tag. ENOENT: it has gone since the node was looked up.
+const char* name_of_tag(size_t index, int* error) {
+  const Tag* tag = tags::of_number(index);
+  if (tag == nullptr) *error = ENOENT;
+  return tag == nullptr ? "" : tag->name;
+}
+
 // For arenas that are made from now on.
 int set_default_decay_time(Option of, int64_t ms) {
   return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
@@ -358,33 +366,42 @@ bool is_valid_index(unsigned node, unsigned at, size_t index) {
   if (at == 1 && begins_with(name, "stats.arenas.#.lextents.")) return index < kLargeSizes;
   if (at == 1 && begins_with(name, "stats.arenas.#.extents.")) return index < FreeRuns::kBins;
   if (at == 1) return index < kSmallClasses;
+  if (begins_with(name, "stats.tags.")) return tags::of_number(index) != nullptr;
   if (begins_with(name, "stats.")) return pages_of(index) != nullptr || index == kAllArenas;
   return index <= arenas::numbers() || index == kAllArenas;
 }
 
 // The figure of this number, counted over all groups.
-static void read_stat(unsigned number, size_t arena, size_t at, Value* value) {
+static int read_stat(unsigned number, size_t index, size_t at, Value* value) {
   const StatGroup* group = kStatGroups;
   for (; number >= group->table().count; ++group) number -= group->table().count;
-  const uint64_t figure = read_figure({group->scope, number, group->lock, arena, at});
-  switch (group->table().rows[number].type) {
-    case StatType::kSize: return Size::put(value, figure);
-    case StatType::kPages: return Size::put(value, figure / kPageBytes);
-    case StatType::kUnsigned: return Unsigned::put(value, static_cast<unsigned>(figure));
-    case StatType::kU32: return U32::put(value, static_cast<uint32_t>(figure));
-    case StatType::kU64: return U64::put(value, figure);
-    case StatType::kPages64: return U64::put(value, figure / kPageBytes);
+  uint64_t figure;
+  if (group->scope == StatScope::kTag) {
+    TagInfo info;
+    const Tag* tag = tags::of_number(index);
+    if (tag == nullptr || !tags::describe(tag, &info)) return ENOENT;
+    const TagStatistics figures = statistics_of(info);
+    figure = figures_of(figures)[number];
+  } else {
+    if (!refresh_once()) return EAGAIN;
+    figure = read_figure({group->scope, number, group->lock, index, at});
   }
+  switch (group->table().rows[number].type) {
+    case StatType::kSize: Size::put(value, figure); break;
+    case StatType::kPages: Size::put(value, figure / kPageBytes); break;
+    case StatType::kUnsigned: Unsigned::put(value, static_cast<unsigned>(figure)); break;
+    case StatType::kU32: U32::put(value, static_cast<uint32_t>(figure)); break;
+    case StatType::kU64: U64::put(value, figure); break;
+    case StatType::kPages64: U64::put(value, figure / kPageBytes); break;
+  }
+  return 0;
 }
 
 int read(unsigned node, [[maybe_unused]] size_t index, [[maybe_unused]] size_t second, Value* value) {
   if (node >= kFirstOption) return read_option(node - kFirstOption, value);
   const char* name = kTable.node[node].name;
+  if (node >= kOwnNodes) return read_stat(node - kOwnNodes, index, second, value);
   if ((begins_with(name, "stats.") || begins_with(name, "epoch")) && !refresh_once()) return EAGAIN;
-  if (node >= kOwnNodes) {
-    read_stat(node - kOwnNodes, index, second, value);
-    return 0;
-  }
   int error = 0;
   unsigned at = 0;
 #define ACRE_R(name, type, expression) \

@@ -58,7 +58,7 @@ enum class Kind : uint8_t {
   R("config.prof_libgcc", Bool, true)                                              \
   R("config.prof_libunwind", Bool, false)                                          \
   R("config.stats", Bool, true)                                                    \
-  R("config.utrace", Bool, false)                                                  \
+  R("config.utrace", Bool, true)                                                   \
   R("config.xmalloc", Bool, true)                                                  \
   R("config.enable_cxx", Bool, !ACRE_PREFIX_ONLY)                                  \
   R("config.opt_safety_checks", Bool, true)                                        \
@@ -79,7 +79,6 @@ enum class Kind : uint8_t {
   R("opt.tcache_max", Size, kSmallMax)                                             \
   R("opt.thp", String, options().huge_pages == HugePages::kAll ? "always" : "default") \
   R("opt.trust_madvise", Bool, true)                                               \
-  R("opt.utrace", Bool, false)                                                     \
   R("opt.zero_realloc", String, "free")                                            \
   W("thread.arena", Unsigned, arena_of_thread(&error), set_arena_of_thread(to))    \
   R("thread.allocated", U64, bytes_of_thread()->allocated)                         \
@@ -133,10 +132,13 @@ enum class Kind : uint8_t {
   R("arenas.bin.#.size", Size, run_shape(class_at(index)).block_bytes)             \
   R("arenas.bin.#.nregs", U32, run_shape(class_at(index)).capacity)                \
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
+  R("arenas.bin.#.nshards", U32, 1)                                                \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
   R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
   L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \
   R("memory.held", Size, limit::held())                                            \
+  R("stats.tags.numbers", Unsigned, tags::numbers())                               \
+  R("stats.tags.#.name", String, name_of_tag(index, &error))                       \
   R("stats.metadata_thp", Size, 0)                                                 \
   R("stats.background_thread.num_threads", Size, background_thread_runs() ? 1 : 0) \
   R("stats.arenas.#.dss", String, dss())                                          \

@@ -74,7 +74,14 @@ void add_row(Output& out, const Columns& columns, const char* name, const uint64
   if (number != nullptr) text.decimal(*number);
   pad(text, start, kNameWidth);
   for (unsigned row = columns.first; row < columns.end; ++row) {
-    text.add(' ').right(figures[row], width_of(stat_table(columns.scope).rows[row]));
+    const unsigned width = width_of(stat_table(columns.scope).rows[row]);
+    if (figures[row] == UINT64_MAX) {  // no limit
+      text.add(' ');
+      pad(text, text.size(), width - 4);
+      text.add("none");
+    } else {
+      text.add(' ').right(figures[row], width);
+    }
   }
   text.add('\n');
 }
@@ -124,6 +131,42 @@ void add_long(Output& out, const char* text) {
   for (; *text != '\0'; ++text) out.text().add(*text);
 }
 
+constexpr unsigned kTagsShown = 10;
+
+// Those with the most live bytes, the largest first.
+struct LargestTags {
+  TagInfo info[kTagsShown];
+  unsigned shown = 0;
+  unsigned all = 0;
+
+  void add(const TagInfo& tag) {
+    ++all;
+    unsigned at = shown < kTagsShown ? shown++ : kTagsShown;
+    for (; at != 0 && info[at - 1].live < tag.live; --at) {
+      if (at < kTagsShown) info[at] = info[at - 1];
+    }
+    if (at < kTagsShown) info[at] = tag;
+  }
+};
+
+void add_tags(Output& out) {
+  LargestTags largest;
+  for_each_tag([&](const TagInfo& info) { largest.add(info); });
+  if (largest.all == 0) return;
+  add_title(out, "tags");
+  const Columns columns(StatScope::kTag);
+  add_head(out, columns, largest.all > largest.shown ? "largest ten" : "tag");
+  for (unsigned i = 0; i < largest.shown; ++i) {
+    Line<Tag::kNameBytes * 5> name;
+    for (const char* at = largest.info[i].name; *at != '\0';) {
+      const bool is_control = static_cast<unsigned char>(*at) < ' ' || *at == '\x7f';
+      at = is_control ? name.add('?'), at + 1 : add_letter(name, at);
+    }
+    const TagStatistics figures = statistics_of(largest.info[i]);
+    add_row(out, columns, name.c_str(), nullptr, figures_of(figures));
+  }
+}
+
 void add_options(Output& out) {
   add_title(out, "options");
   for (unsigned i = 0; i < kOptionCount; ++i) {
@@ -162,6 +205,7 @@ void print_text(const Report& report, const Omitted& omitted, Output& out) {
     add_title(out, "all arenas");
     add_arena(out, report.all, omitted);
   }
+  add_tags(out);
   if (omitted.arenas) return;
   report.for_each([&](unsigned number, const ArenaReport& arena) {
     out.text().add("\narena ").decimal(number).add('\n');

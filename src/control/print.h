@@ -31,6 +31,19 @@ void print_text(const Report& report, const Omitted& omitted, Output& out);
 void print_json(const Report& report, const Omitted& omitted, Output& out);
 void print_openmetrics(const Report& report, Output& out);
 
+// A name of the user's, letter by letter: adds the one at `at`, or for a byte that is no UTF-8 U+FFFD and its two
+// hexadecimal digits, so that names stay different; returns where the next one is.
+const char* add_letter(Text& text, const char* at);
+
+// action(info), for each tag.
+template <class Action>
+void for_each_tag(Action action) {
+  TagInfo info;
+  for (const Tag* tag = tags::next(nullptr); tag != nullptr; tag = tags::next(tag)) {
+    if (tags::describe(tag, &info)) action(info);  // else it has gone meanwhile
+  }
+}
+
 // A text of the user's as JSON has it, with the quotes.
 void add_json_text(Output& out, const char* text);
 

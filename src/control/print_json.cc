@@ -2,7 +2,6 @@
 
 #include "acre/acre.h"
 #include "control/print.h"
-#include "heap/tags.h"
 
 namespace acre {
 
@@ -84,17 +83,47 @@ void add_general(Output& out) {
 
 }  // namespace
 
+// Bytes of the UTF-8 letter there; 0: it is none.
+static unsigned letter_bytes(const char* at) {
+  const auto byte = [at](unsigned i) { return static_cast<unsigned char>(at[i]); };
+  const auto follows = [byte](unsigned i) { return (byte(i) & 0xc0) == 0x80; };
+  if (byte(0) < 0x80) return 1;
+  if (byte(0) < 0xc2 || !follows(1)) return 0;
+  if (byte(0) < 0xe0) return 2;
+  if (!follows(2)) return 0;
+  if (byte(0) < 0xf0) {
+    const bool shorter = byte(0) == 0xe0 && byte(1) < 0xa0, half = byte(0) == 0xed && byte(1) >= 0xa0;
+    return shorter || half ? 0 : 3;
+  }
+  if (byte(0) > 0xf4 || !follows(3)) return 0;
+  const bool shorter = byte(0) == 0xf0 && byte(1) < 0x90, beyond = byte(0) == 0xf4 && byte(1) >= 0x90;
+  return shorter || beyond ? 0 : 4;
+}
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+const char* add_letter(Text& text, const char* at) {
+  const unsigned bytes = letter_bytes(at);
+  if (bytes == 0) {
+    const auto byte = static_cast<unsigned char>(*at);
+    text.add("\xef\xbf\xbd").add(kDigits[byte / 16]).add(kDigits[byte % 16]);
+    return at + 1;
+  }
+  for (unsigned i = 0; i < bytes; ++i) text.add(at[i]);
+  return at + bytes;
+}
+
 void add_json_text(Output& out, const char* text) {
-  constexpr char kDigits[] = "0123456789abcdef";
   out.text().add('"');
-  for (; *text != '\0'; ++text) {
+  while (*text != '\0') {
     const unsigned char letter = static_cast<unsigned char>(*text);
     if (letter < ' ') {
       out.text().add("\\u00").add(kDigits[letter / 16]).add(kDigits[letter % 16]);
+      ++text;
       continue;
     }
     if (letter == '"' || letter == '\\') out.text().add('\\');
-    out.text().add(*text);
+    text = add_letter(out.text(), text);
   }
   out.text().add('"');
 }
@@ -102,9 +131,7 @@ void add_json_text(Output& out, const char* text) {
 static void add_tags(Output& out) {
   out.text().add(",\n\"tags\":[");
   const char* before = "\n";
-  TagInfo info;
-  for (const Tag* tag = tags::next(nullptr); tag != nullptr; tag = tags::next(tag)) {
-    if (!tags::describe(tag, &info)) continue;  // gone meanwhile
+  for_each_tag([&](const TagInfo& info) {
     out.text().add(before).add("{\"name\":");
     add_json_text(out, info.name);
     Text& text = out.text().add(",\"live\":").decimal(info.live).add(",\"allocated\":").decimal(info.allocated);
@@ -112,7 +139,7 @@ static void add_tags(Output& out) {
     info.limit == UINT64_MAX ? text.add("null") : text.decimal(info.limit);
     text.add(",\"refused\":").decimal(info.refused).add('}');
     before = ",\n";
-  }
+  });
   out.text().add(']');
 }
 

@@ -82,6 +82,31 @@ void add_lock_samples(const Family& family, const Report& report) {
   }
 }
 
+// As the format has it, with the quotes.
+void add_label(Text& text, const char* name) {
+  text.add('"');
+  while (*name != '\0') {
+    if (*name == '\n') {
+      text.add("\\n");
+      ++name;
+      continue;
+    }
+    if (*name == '"' || *name == '\\') text.add('\\');
+    name = add_letter(text, name);
+  }
+  text.add('"');
+}
+
+void add_tag_samples(const Family& family) {
+  for_each_tag([&](const TagInfo& info) {
+    const TagStatistics figures = statistics_of(info);
+    if (figures_of(figures)[family.row] == UINT64_MAX) return;  // no limit
+    Text& text = family.sample().add("{tag=");
+    add_label(text, info.name);
+    family.value(text.add('}'), figures_of(figures));
+  });
+}
+
 }  // namespace
 
 void print_openmetrics(const Report& report, Output& out) {
@@ -102,6 +127,7 @@ void print_openmetrics(const Report& report, Output& out) {
     }
   });
   add_families(out, StatScope::kLock, [&](const Family& family) { add_lock_samples(family, report); });
+  add_families(out, StatScope::kTag, add_tag_samples);
   out.text().add("# EOF\n");
 }
 

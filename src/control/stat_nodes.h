@@ -24,6 +24,7 @@ constexpr StatGroup kStatGroups[] = {
     {"stats.arenas.#.bins.#.", StatScope::kClass},
     {"stats.arenas.#.bins.#.mutex.", StatScope::kLock, kBinLock},
     {"stats.arenas.#.extents.#.", StatScope::kLength},
+    {"stats.tags.#.", StatScope::kTag},
 };
 
 constexpr unsigned count_stat_nodes() {

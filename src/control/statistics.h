@@ -6,6 +6,7 @@
 #pragma once
 
 #include "heap/explicit.h"
+#include "heap/tags.h"
 #include "os/os.h"
 #include "pages/free_runs.h"
 #include "slab/arena.h"
@@ -54,6 +55,11 @@ void gather(Report& report, const KernelFigures& kernel);
 
 // The process's part. All zeroes if the little memory is refused that the first call needs.
 ProcessStatistics gather_process();
+
+// A tag's figures, under the table's names.
+inline TagStatistics statistics_of(const TagInfo& tag) {
+  return {tag.live, tag.allocated, tag.peak, tag.limit, tag.refused};
+}
 
 // Live large runs of so many pages; index: an arena's, or that of all.
 size_t count_large(size_t arena, size_t pages);

@@ -13,7 +13,10 @@ namespace {
 constinit const ThreadBytes kNoBytes;
 
 // Its heap, even if it was put aside; made if the thread has not allocated yet. Null: it has none.
-Heap* heap_of_caller() { return t_heap == &kUnbornHeap ? registry::birth() : registry::heap_of_thread(); }
+Heap* heap_of_caller() {
+  if (t_heap == &kUnbornHeap) registry::birth();
+  return registry::heap_of_thread();
+}
 
 Heap* looked_at() {
   Heap* heap = heap_of_caller();

@@ -73,6 +73,7 @@ ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {
     out->counter = info.kind == StatKind::kCounter;
     out->ctl_name = info.ctl;
     out->help = stat_help(static_cast<StatScope>(scope), index);
+    out->pages = info.type == StatType::kPages || info.type == StatType::kPages64;
     return 0;
   }
   return -1;

@@ -8,6 +8,7 @@
 #include "entry/api.h"
 #include "heap/large.h"
 #include "heap/registry.h"
+#include "heap/trace.h"
 #include "leaks/before_main.h"
 #include "leaks/checker.h"
 #include "live/socket.h"
@@ -46,6 +47,7 @@ __attribute__((destructor(101))) void on_unload() {
   if (options().control) live::end();
   if (options().leaks != LeakMode::kNone) leaks::end();
   if (relaxed_load(options().prof_final)) report::end_profiler();
+  if (options().utrace != 0) trace::end();
   if (!relaxed_load(options().stats_print)) return;
   struct stat file;
   const int fd = g_summary_fd < 0 ? STDERR_FILENO : g_summary_fd;

@@ -133,7 +133,7 @@ ACRE_COLD void* allocate_seen(ExplicitArena& arena, SizeClass c, size_t n, size_
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
   watch::seen_run(run, size_of_class(c));
   thread_bytes::count_allocated(run->bytes());
-  hooks::allocated(block, run->bytes());
+  hooks::allocated(block, run->bytes(), n);
   return block;
 }
 
@@ -151,7 +151,7 @@ void* allocate_small(ExplicitArena& arena, SizeClass c, size_t n, size_t alignme
   thread_bytes::count_allocated(size_of_class(c));
   if (zeroed) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, size_of_class(c), false);
-  hooks::allocated(block, size_of_class(c));
+  hooks::allocated(block, size_of_class(c), n);
   return block;
 }
 

@@ -140,6 +140,8 @@ struct Heap : HotHeap {
   BlockCounts blocks;
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
+  const void* reallocating = nullptr;  // trace.h: what realloc was called for, while the option utrace is set
+  bool realloc_allocates = false;      // and whether the next allocation may be realloc's
 };
 
 static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);

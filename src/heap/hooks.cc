@@ -4,6 +4,7 @@
 
 #include "base/mutex.h"
 #include "heap/registry.h"
+#include "heap/trace.h"
 #include "heap/watch.h"
 
 namespace acre::hooks {
@@ -41,15 +42,18 @@ class Set {
 
 constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
-constinit Mutex g_lock{Rank::kTags};  // for g_on to be what the sets say
+constinit std::atomic<bool> g_traced{false};
+constinit Mutex g_lock{Rank::kTags};  // for g_on to be what these say
+
+void note_on() {
+  Lock lock(g_lock);
+  const bool on = g_allocated.any() || g_freeing.any() || g_traced.load();
+  watch::set_hooked(on);
+  relaxed_store(g_on, on);
+}
 
 void set_on() {
-  {
-    Lock lock(g_lock);
-    const bool on = g_allocated.any() || g_freeing.any();
-    watch::set_hooked(on);
-    relaxed_store(g_on, on);
-  }
+  note_on();
   if (!is_on()) {
     take_heap_back();
   } else if (Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : heap_if_any()) {
@@ -83,8 +87,33 @@ bool remove(FreeingHook hook) {
   return true;
 }
 
-ACRE_COLD void call_allocated(const void* block, size_t bytes) { g_allocated.call(block, bytes); }
-ACRE_COLD void call_freeing(const void* block) { g_freeing.call(block); }
+ACRE_COLD void call_allocated(const void* block, size_t bytes, size_t asked) {
+  if (trace::is_on()) trace::allocated(block, asked);
+  g_allocated.call(block, bytes);
+}
+ACRE_COLD void call_freeing(const void* block) {
+  if (trace::is_on()) trace::freeing(block);
+  g_freeing.call(block);
+}
+
+void set_traced(bool on) {
+  g_traced.store(on);
+  note_on();
+  if (!is_on()) take_heap_back();
+}
+
+void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_lock.before_fork();
+  trace::before_fork();
+}
+void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  trace::after_fork_in_parent();
+  g_lock.after_fork_in_parent();
+}
+void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  trace::after_fork_in_child();
+  g_lock.after_fork_in_child();
+}
 
 void put_heap_aside(Heap& heap) {
   registry::put_heap_aside();

@@ -2,8 +2,8 @@
 //
 // While there is one, threads go without their heaps, which are put aside (registry.h): so each malloc and each free
 // takes the slow path, where the calls are, and free is seen there whenever the block was allocated. The thread that
-// adds the first one goes so at once, others when they next come to the slow door of malloc for a small block, or send
-// off an outbox. The hot paths know nothing of it, and the slow door asks no question more: while there is a hook it is
+// adds the first one goes so at once, one that begins later from its start, others when they next come to the slow door
+// of malloc for a small block, or send off an outbox. The hot paths know nothing of it, and the slow door asks no question more: while there is a hook it is
 // as if there was a watcher (watch.h).
 #pragma once
 
@@ -31,11 +31,12 @@ bool remove(FreeingHook hook);
 extern bool g_on ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 
-ACRE_COLD void call_allocated(const void* block, size_t bytes);
+ACRE_COLD void call_allocated(const void* block, size_t bytes, size_t asked);
 ACRE_COLD void call_freeing(const void* block);
 
-ACRE_ALWAYS_INLINE void allocated(const void* block, size_t bytes) {
-  if (ACRE_UNLIKELY(is_on())) call_allocated(block, bytes);
+// bytes: of the block; asked: for how many it was asked, as far as known.
+ACRE_ALWAYS_INLINE void allocated(const void* block, size_t bytes, size_t asked) {
+  if (ACRE_UNLIKELY(is_on())) call_allocated(block, bytes, asked);
 }
 ACRE_ALWAYS_INLINE void freeing(const void* block) {
   if (ACRE_UNLIKELY(is_on())) call_freeing(block);
@@ -45,5 +46,12 @@ ACRE_ALWAYS_INLINE void freeing(const void* block) {
 void put_heap_aside(Heap& heap);
 // The calling thread goes without its heap, perhaps only for hooks that are gone. True: it has its heap again.
 bool take_heap_back();
+
+// Whether there is a trace (trace.h), which is told before all hooks. On: while no thread has allocated yet.
+void set_traced(bool on);
+
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
 
 }  // namespace acre::hooks

@@ -173,7 +173,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   }
   if (ACRE_UNLIKELY(watch::is_on())) {
     watch::allocated_run(run);
-    hooks::allocated(block, run->bytes());
+    hooks::allocated(block, run->bytes(), n);
   }
   report(block, n);
   return block;
@@ -267,8 +267,10 @@ static Run* resized(Run* run, size_t n, May may) {
   return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
 }
 
-// To a watcher a block of another size is another block.
+// To a watcher a block of another size is another block. Hooks are called for a block while it is the program's, which
+// one that has moved by then is not: with them it does not move.
 ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
+  if (hooks::is_on()) may = May::kStay;
   const Ticket ticket = run->ticket;
   const void* block = pointer_to(run->base);
   run->ticket = kNoTicket;  // the header may be another run's afterwards
@@ -280,7 +282,7 @@ ACRE_COLD static Run* resized_and_seen(Run* run, size_t n, May may) {
   if (ticket != kNoTicket) watch::freed(ticket);
   if (watch::is_on()) watch::allocated_run(to);
   hooks::freeing(block);
-  hooks::allocated(pointer_to(to->base), to->bytes());
+  hooks::allocated(pointer_to(to->base), to->bytes(), n);
   return to;
 }
 

@@ -32,34 +32,35 @@ void* allocate_in(Heap& heap, SizeClass c) {
 }
 
 // A thread whose heap is gone, in the last destructors, or any thread while blocks are filled (fill.h): from one that
-// such threads share. arena: not null, from this one alone.
-ACRE_COLD void* allocate_late(SizeClass c, Arena* arena = nullptr) {
+// such threads share. asked: for how many bytes; arena: not null, from this one alone.
+ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
   void* block = allocate_in(*heap, c);
   registry::leave_late_heap(heap);
   if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
-  if (block != nullptr) hooks::allocated(block, size_of_class(c));
+  if (block != nullptr) hooks::allocated(block, size_of_class(c), asked);
   return block;
 }
 
 // The thread's first allocation.
-ACRE_NOINLINE void* allocate_first(SizeClass c) {
+ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::birth();
+  const SizeClass c = kUnbornHeap.class_for(n);
   if (heap != nullptr) return allocate_in(*heap, c);
-  return t_heap == &kGoneHeap ? allocate_late(c) : out_of_memory(kSmallMax);
+  return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
 // A thread with a tag in force, or one that goes without its heap.
-ACRE_COLD void* allocate_seldom(SizeClass c) {
-  if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(size_of_class(c));
+ACRE_COLD void* allocate_seldom(size_t n) {
+  if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(n);
   if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
-  return allocate_without_heap(c);
+  return allocate_without_heap(kUnbornHeap.class_for(n), n);
 }
 
 // Where malloc has no lists to take from.
-ACRE_NOINLINE void* allocate_otherwise(SizeClass c) {
-  return t_heap == &kUnbornHeap ? allocate_first(c) : allocate_seldom(c);
+ACRE_NOINLINE void* allocate_otherwise(size_t n) {
+  return t_heap == &kUnbornHeap ? allocate_first(n) : allocate_seldom(n);
 }
 
 // A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
@@ -96,13 +97,13 @@ void* take_block(Heap& heap, SizeClass c) {
   return pop(slot);
 }
 
-ACRE_COLD void* allocate_without_heap(SizeClass c) {
+ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
   if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
-  return allocate_late(c);
+  return allocate_late(c, asked);
 }
 
 ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c) {
-  void* block = allocate_late(c, arena);
+  void* block = allocate_late(c, size_of_class(c), arena);
   if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
   return block;
 }
@@ -110,7 +111,7 @@ ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c) {
 ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
-  if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(kUnbornHeap.class_for(n));
+  if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
   return allocate_in(*static_cast<Heap*>(heap), heap->class_for(n));
 }
 
@@ -145,7 +146,7 @@ static constinit std::atomic<uint64_t> g_zero_reallocs{0};
 ACRE_COLD void count_zero_realloc() { g_zero_reallocs.fetch_add(1, std::memory_order_relaxed); }
 uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed); }
 
-void* reallocate(void* p, size_t n) {
+void* reallocate_plain(void* p, size_t n) {
   Found found = find_live_block(p, "realloc");
   if (found.slab != nullptr) {
     if (n <= kSmallMax && class_of_size(n) == found.slab->size_class) return p;
@@ -160,5 +161,8 @@ void* reallocate(void* p, size_t n) {
   release(p);
   return moved;
 }
+
+// Through a pointer, which costs nothing where a question would: while there is a trace it leads elsewhere (trace.cc).
+constinit Reallocate g_reallocate = reallocate_plain;
 
 }  // namespace acre

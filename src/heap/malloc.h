@@ -49,8 +49,8 @@ void* allocate_zeroed(size_t n);
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
-// A small block for a thread that goes without its heap.
-void* allocate_without_heap(SizeClass c);
+// A small block for a thread that goes without its heap. asked: for how many bytes.
+void* allocate_without_heap(SizeClass c, size_t asked);
 
 // A small block from this arena alone. Null and ENOMEM on failure.
 void* allocate_small_in(Arena* arena, SizeClass c);
@@ -63,6 +63,9 @@ void count_zero_realloc();
 uint64_t zero_reallocs();
 
 // As realloc for p != null, n != 0.
-void* reallocate(void* p, size_t n);
+using Reallocate = void* (*)(void* p, size_t n);
+extern Reallocate g_reallocate ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE void* reallocate(void* p, size_t n) { return g_reallocate(p, n); }
+void* reallocate_plain(void* p, size_t n);
 
 }  // namespace acre

@@ -8,9 +8,11 @@
 #include "heap/background.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
+#include "heap/hooks.h"
 #include "heap/pressure.h"
 #include "heap/tags.h"
 #include "heap/thread_bytes.h"
+#include "heap/trace.h"
 #include "heap/watch.h"
 #include "heap/watched_run.h"
 #include "pages/huge.h"
@@ -66,6 +68,7 @@ void start_once() {
     Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (options().utrace != 0) trace::start();
     g_stage.store(kStarted, std::memory_order_release);
     return;
   }
@@ -222,6 +225,10 @@ Heap* birth() {
     t_heap = const_cast<HotHeap*>(&kUnbornHeap);
     return nullptr;
   }
+  if (ACRE_UNLIKELY(hooks::is_on())) {
+    hooks::put_heap_aside(*heap);
+    return nullptr;
+  }
   return heap;
 }
 
@@ -340,11 +347,13 @@ ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   metadata::before_fork();
   labels::before_fork();
   tags::before_fork();
+  hooks::before_fork();
   Mutex::begin_fork();
 }
 
 ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::end_fork();
+  hooks::after_fork_in_parent();
   tags::after_fork_in_parent();
   labels::after_fork_in_parent();
   metadata::after_fork_in_parent();
@@ -363,6 +372,7 @@ ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
 // The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
 // own stays as it is: at most their current runs and what the shared bound allows.
 ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  hooks::after_fork_in_child();
   labels::after_fork_in_child();
   metadata::after_fork_in_child();
   unit_table::after_fork_in_child();

@@ -6,7 +6,7 @@
 namespace acre::registry {
 
 // Gives the calling thread its heap. Null when memory is refused, and t_heap is as it was; or when blocks are filled
-// (fill.h), and t_heap is &kGoneHeap then.
+// (fill.h) or there are hooks, for which the heap is put aside (hooks.h), and t_heap is &kGoneHeap then.
 Heap* birth();
 
 // The calling thread's heap, in use or put aside; null if it has none.

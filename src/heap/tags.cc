@@ -35,7 +35,10 @@ constinit std::atomic<ExplicitArena*> g_arena{nullptr};  // that all tags share
 
 // --- What is in force -----------------------------------------------------------------------------------------
 
-Heap* heap_of_caller() { return t_heap == &kUnbornHeap ? registry::birth() : registry::heap_of_thread(); }
+Heap* heap_of_caller() {
+  if (t_heap == &kUnbornHeap) registry::birth();
+  return registry::heap_of_thread();
+}
 
 bool make_arena() {
   if (g_arena.load(std::memory_order_acquire) != nullptr) return true;

@@ -71,6 +71,10 @@ void set_callback(Tag* tag, Tag::Callback callback, void* argument);
 // False: it is gone.
 bool describe(const Tag* tag, TagInfo* info);
 
+// Numbers given so far: all tags' numbers are less. And the tag of this number; null: none is, or it is gone.
+uint32_t numbers();
+const Tag* of_number(size_t number);
+
 // The next of all tags that are not gone, in no special order; null: the first, or no more.
 Tag* next(const Tag* tag);
 

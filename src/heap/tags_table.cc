@@ -165,6 +165,15 @@ bool describe(const Tag* tag, TagInfo* info) {
   return true;
 }
 
+uint32_t numbers() { return g_count.load(std::memory_order_acquire); }
+
+const Tag* of_number(size_t number) {
+  if (number >= numbers()) return nullptr;
+  const Tag* tag = at(static_cast<uint32_t>(number));
+  Lock lock(g_lock);
+  return is_gone(*tag) ? nullptr : tag;
+}
+
 Tag* next(const Tag* tag) {
   Lock lock(g_lock);
   const uint32_t count = g_count.load(std::memory_order_relaxed);

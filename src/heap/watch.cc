@@ -111,7 +111,7 @@ void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxe
 void* allocate(Heap& heap, SizeClass c) {
   if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
     hooks::put_heap_aside(heap);
-    return allocate_without_heap(c);
+    return allocate_without_heap(c, size_of_class(c));
   }
   if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
   if (unseen(heap, c) == 0) {

@@ -9,6 +9,7 @@
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/tags.h"
+#include "heap/trace.h"
 
 namespace acre::wish {
 
@@ -84,10 +85,15 @@ void* reallocate(void* p, size_t n, const Wish& wish, const char* caller) {
   const size_t bytes = block_bytes(n, wish.alignment);
   if (bytes == 0) return out_of_memory(n);
   const size_t old_bytes = acre::block_bytes(found);
-  if (void* resized = resize(found, p, larger<size_t>(n, 1), wish)) return resized;
+  trace::Realloc traced(p, n);
+  if (void* resized = resize(found, p, larger<size_t>(n, 1), wish)) {
+    traced.done(resized);
+    return resized;
+  }
   void* moved = allocate_beside(found, p, n, bytes, wish);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(bytes, old_bytes));
+  traced.done(moved);
   release(p);
   return moved;
 }

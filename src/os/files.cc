@@ -53,6 +53,7 @@ long open_nameless(const char* folder) {
 
 long open_kind(const char* path, FileKind kind) {
   if (kind == FileKind::kDevice) return open_path(path, 0);
+  if (kind == FileKind::kNew) return open_path(path, O_CREAT | O_EXCL);
   const long fd = open_nameless(path);
   return fd == -ENOENT || fd == -ENOTDIR ? open_path(path, O_CREAT) : fd;
 }
@@ -70,7 +71,10 @@ bool identify(int descriptor, struct stat* facts) {
 OpenFile open_to_map(const char* path, FileKind kind) {
   OpenFile file;
   long fd = open_kind(path, kind);
-  if (failed(fd)) return file;
+  if (failed(fd)) {
+    file.error = static_cast<int>(-fd);
+    return file;
+  }
   const long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
   if (!failed(high)) {
     raw_syscall(SYS_close, fd);

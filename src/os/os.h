@@ -141,6 +141,7 @@ struct FileIdentity {
 };
 struct OpenFile {
   int descriptor = -1;  // a high number, closed on exec
+  int error = 0;        // why there is none
   FileIdentity identity;
   bool is_empty = false;
   bool has_huge_pages = false;   // hugetlbfs
@@ -149,6 +150,7 @@ struct OpenFile {
 enum class FileKind : uint8_t {
   kMemory,  // a file of its own in a folder, without a name; or, if there is no such folder, a file, made if need be
   kDevice,  // what exists
+  kNew,     // a file that does not exist yet
 };
 // Opens to read, write and map. descriptor -1: refused.
 OpenFile open_to_map(const char* path, FileKind kind);
@@ -182,6 +184,7 @@ bool start_thread(void* (*body)(void*), unsigned long* thread);
 void join_thread(unsigned long thread);
 
 void name_this_thread(const char* name);  // at most 15 characters
+uint64_t thread_number();                 // the kernel's, of the calling thread
 
 // Sleeps while the word has this value, until wake(), at most so many milliseconds (without end from 2^31 seconds
 // on). May return early.

@@ -123,6 +123,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(leaks_process, Number, 0, -1, INT32_MAX, kAtStart, "the process that looks for leaks; 0: each that starts with the option leaks; -1: children of fork too") \
   X(leaks_folder, Path, 0, 0, kMostPathValue, kAtStart, "where reports of leaks are written; none: in the current folder") \
   X(leaks_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which a report of leaks is written; 0: none") \
+  X(utrace, Path, 0, 0, kMostPathValue, kAtStart, "a line for each allocation and each free goes to this new file, in whose path %p is the number of the process") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")

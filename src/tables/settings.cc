@@ -267,6 +267,7 @@ void Reader::read_setting(Slice setting, OptionSource source) {
   if (source == OptionSource::kJemalloc && name.is("narenas")) name = {"arenas", 6};
   const Slice text = trimmed(setting.from(colon + 1));
   if (source == OptionSource::kJemalloc && read_logarithm(name, text)) return;
+  if (source == OptionSource::kJemalloc && name.is("utrace")) return;  // there it is true or false
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;

@@ -7,6 +7,7 @@ static_assert(sizeof(ArenaStatistics) == sizeof kArenaTable / sizeof kArenaTable
 static_assert(sizeof(ClassStatistics) == sizeof kClassTable / sizeof kClassTable[0] * sizeof(uint64_t));
 static_assert(sizeof(LockStatistics) == sizeof kLockTable / sizeof kLockTable[0] * sizeof(uint64_t));
 static_assert(sizeof(LengthStatistics) == sizeof kLengthTable / sizeof kLengthTable[0] * sizeof(uint64_t));
+static_assert(sizeof(TagStatistics) == sizeof kTagTable / sizeof kTagTable[0] * sizeof(uint64_t));
 
 const char* stat_scope_name(StatScope scope) {
   switch (scope) {
@@ -15,6 +16,7 @@ const char* stat_scope_name(StatScope scope) {
     case StatScope::kClass: return "class";
     case StatScope::kLock: return "lock";
     case StatScope::kLength: return "length";
+    case StatScope::kTag: return "tag";
   }
   return "";
 }
@@ -29,6 +31,7 @@ const char* stat_help(StatScope scope, unsigned row) {
     case StatScope::kClass: ACRE_CLASS_STATISTICS(ACRE_X) break;
     case StatScope::kLock: ACRE_LOCK_STATISTICS(ACRE_X) break;
     case StatScope::kLength: ACRE_LENGTH_STATISTICS(ACRE_X) break;
+    case StatScope::kTag: ACRE_TAG_STATISTICS(ACRE_X) break;
   }
 #undef ACRE_X
   return "";

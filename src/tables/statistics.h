@@ -145,6 +145,14 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(clean_runs, kGauge, kRuns, "nretained", kSize, "clean free runs") \
   X(clean, kGauge, kBytes, "retained_bytes", kSize, "their pages")
 
+// Of a tag; in ctl after "stats.tags.#.". Exact at each moment.
+#define ACRE_TAG_STATISTICS(X) \
+  X(live, kGauge, kBytes, "live", kU64, "live blocks") \
+  X(allocated, kCounter, kBytes, "allocated", kU64, "all blocks so far") \
+  X(peak, kGauge, kBytes, "peak", kU64, "the most that was live") \
+  X(limit, kGauge, kBytes, "limit", kU64, "what may be live at most; without a limit in ctl 18446744073709551615, in OpenMetrics nothing") \
+  X(refused, kCounter, kCount, "refused", kU64, "allocations that were refused for the limit")
+
 // The locks that stand alone: X(name, what it guards).
 #define ACRE_PROCESS_LOCKS(X) \
   X(ctl, "the figures that ctl reports from") \
@@ -162,6 +170,7 @@ struct ArenaStatistics { ACRE_ARENA_STATISTICS(ACRE_X) };
 struct ClassStatistics { ACRE_CLASS_STATISTICS(ACRE_X) };
 struct LockStatistics { ACRE_LOCK_STATISTICS(ACRE_X) };
 struct LengthStatistics { ACRE_LENGTH_STATISTICS(ACRE_X) };
+struct TagStatistics { ACRE_TAG_STATISTICS(ACRE_X) };
 #undef ACRE_X
 
 enum class ProcessLock : unsigned {
@@ -187,6 +196,7 @@ inline constexpr StatInfo kArenaTable[] = {ACRE_ARENA_STATISTICS(ACRE_X)};
 inline constexpr StatInfo kClassTable[] = {ACRE_CLASS_STATISTICS(ACRE_X)};
 inline constexpr StatInfo kLockTable[] = {ACRE_LOCK_STATISTICS(ACRE_X)};
 inline constexpr StatInfo kLengthTable[] = {ACRE_LENGTH_STATISTICS(ACRE_X)};
+inline constexpr StatInfo kTagTable[] = {ACRE_TAG_STATISTICS(ACRE_X)};
 #undef ACRE_X
 
 // The first rows of kLengthTable are about large blocks, the others about free runs.
@@ -200,8 +210,8 @@ inline constexpr char kProcessLockNames[][12] = {
 inline constexpr unsigned kProcessLocks = sizeof kProcessLockNames / sizeof kProcessLockNames[0];
 
 // What a table is about.
-enum class StatScope : uint8_t { kProcess, kArena, kClass, kLock, kLength };
-inline constexpr unsigned kStatScopes = 5;
+enum class StatScope : uint8_t { kProcess, kArena, kClass, kLock, kLength, kTag };
+inline constexpr unsigned kStatScopes = 6;
 
 struct StatTable {
   const StatInfo* rows;
@@ -221,6 +231,7 @@ constexpr StatTable stat_table(StatScope scope) {
     case StatScope::kClass: return {kClassTable, sizeof kClassTable / sizeof(StatInfo)};
     case StatScope::kLock: return {kLockTable, sizeof kLockTable / sizeof(StatInfo)};
     case StatScope::kLength: return {kLengthTable, sizeof kLengthTable / sizeof(StatInfo)};
+    case StatScope::kTag: return {kTagTable, sizeof kTagTable / sizeof(StatInfo)};
   }
   return {nullptr, 0};
 }

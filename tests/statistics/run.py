@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The statistics as programs read them: JSON, OpenMetrics, and the tables of docs/statistics.md.
+"""The statistics as programs read them: JSON and OpenMetrics.
 
 The library is taken from ACRE_LIB. Exit status: 0 all well, 1 not, 77 the parser of OpenMetrics is missing.
 """
 
 import ctypes
+import errno
 import json
 import os
 import subprocess
@@ -32,6 +33,15 @@ for _ in range(6):
     thread.join()
 kept.append([bytearray(1 << 20), bytearray(100 << 20)])
 """
+
+# What programs may call a tag, and what becomes of it.
+STRANGE = {b"other": "other", b"a\nb\r\tc\x01\x1f\x7f": "a\nb\r\tc\x01\x1f\x7f", b"\\ \\n {}=,#": "\\ \\n {}=,#",
+           "ä €\U0001f600".encode(): "ä €\U0001f600", b"\xff\xc3": "\ufffdff\ufffdc3",
+           b"\xc0\xafx\xe4": "\ufffdc0\ufffdafx\ufffde4",
+           b"\xed\xa0\x80": "\ufffded\ufffda0\ufffd80", b"\xf4\x90\x80": "\ufffdf4\ufffd90\ufffd80", b"\xe2\x82": "\ufffde2\ufffd82",
+           b"'" * 63: "'" * 63}
+FIRST_TAG = {"name": 'a "tag"', "live": 112, "allocated": 224, "peak": 224, "limit": 1000, "refused": 1}
+NO_LIMIT = 2**64 - 1
 
 failures = []
 
@@ -70,7 +80,8 @@ class Library:
         self.blocks += [self.acre.acre_malloc(size) for size in (100, 100, 2000)]
         self.acre.acre_tag_pop()
         self.acre.acre_free(self.blocks[-2])
-        self.acre.acre_tag(b"other")
+        for name in STRANGE:
+            self.acre.acre_tag(name)
 
     def collected(self, call):
         parts = []
@@ -87,7 +98,8 @@ class Library:
 class Stat(ctypes.Structure):
     """struct acre_stat of include/acre/acre.h."""
     _fields_ = [("scope", ctypes.c_char_p), ("name", ctypes.c_char_p), ("unit", ctypes.c_char_p),
-                ("counter", ctypes.c_int), ("ctl_name", ctypes.c_char_p), ("help", ctypes.c_char_p)]
+                ("counter", ctypes.c_int), ("ctl_name", ctypes.c_char_p), ("help", ctypes.c_char_p),
+                ("pages", ctypes.c_int)]
 
 
 def all_stats(acre):
@@ -110,9 +122,52 @@ def names_of(stats, scope):
 
 
 def check_tags(tags):
-    that(tags == [{"name": 'a "tag"', "live": 112, "allocated": 224, "peak": 224, "limit": 1000, "refused": 1},
-                  {"name": "other", "live": 0, "allocated": 0, "peak": 0, "limit": None, "refused": 0}],
-         "json: tags are there", tags)
+    nothing = {"live": 0, "allocated": 0, "peak": 0, "limit": None, "refused": 0}
+    that(tags == [FIRST_TAG, *({"name": name, **nothing} for name in STRANGE.values())], "json: tags are there", tags)
+
+
+def check_tags_in_ctl(library):
+    def ask(name, kind):
+        value = kind()
+        size = ctypes.c_size_t(ctypes.sizeof(value))
+        error = library.acre.acre_mallctl(name.encode(), ctypes.byref(value), ctypes.byref(size), None,
+                                          ctypes.c_size_t(0))
+        return error or value.value, error
+
+    that(ask("stats.tags.numbers", ctypes.c_uint) == (len(STRANGE) + 1, 0), "ctl: tags have numbers")
+    names = [ask(f"stats.tags.{i}.name", ctypes.c_char_p)[0] for i in range(len(STRANGE) + 1)]
+    that(names == [FIRST_TAG["name"].encode(), *STRANGE], "ctl: tags have their names", names)
+    figures = {key: ask(f"stats.tags.0.{key}", ctypes.c_uint64)[0] for key in FIRST_TAG if key != "name"}
+    that(figures == {key: FIRST_TAG[key] for key in figures}, "ctl: a tag's figures", figures)
+    that(ask("stats.tags.1.limit", ctypes.c_uint64)[0] == NO_LIMIT, "ctl: a tag without a limit")
+    that(ask("stats.tags.0.live", ctypes.c_uint32)[1] == errno.EINVAL, "ctl: a tag's figure has 64 bits")
+    for name in (f"stats.tags.{len(STRANGE) + 1}.live", "stats.tags.99999999999.name", "stats.tags.0.none"):
+        that(ask(name, ctypes.c_uint64)[1] == errno.ENOENT, f"ctl: {name} is none")
+    tag = library.acre.acre_tag(b"to go")
+    number = len(STRANGE) + 1
+    that(ask(f"stats.tags.{number}.name", ctypes.c_char_p)[0] == b"to go", "ctl: a tag more")
+    library.acre.acre_tag_drop(ctypes.c_void_p(tag))
+    that(ask(f"stats.tags.{number}.live", ctypes.c_uint64)[1] == errno.ENOENT, "ctl: a tag that is gone is none")
+
+
+def check_tags_in_metrics(families):
+    for key in ("live", "allocated", "peak", "limit", "refused"):
+        unit = "" if key == "refused" else "_bytes"
+        found = {sample.labels["tag"]: sample.value for sample in families[f"acre_tag_{key}{unit}"].samples}
+        expected = {FIRST_TAG["name"]: FIRST_TAG[key]}
+        if key != "limit":
+            expected |= dict.fromkeys(STRANGE.values(), 0)
+        that(found == expected, f"OpenMetrics: tags, {key}", found)
+
+
+def check_tags_in_text(text):
+    lines = text[text.index("\ntags\n") + 1:].splitlines()
+    that(lines[1].split() == ["largest", "ten", "live", "allocated", "peak", "limit", "refused"],
+         "text: tags have a head", lines[1])
+    that(lines[2].split() == ["a", '"tag"', "112", "224", "224", "1000", "1"],
+         "text: the tag with most comes first", lines[2])
+    that(lines[4].startswith("  a?b??c??? ") and lines[3].split()[-2:] == ["none", "0"], "text: other tags", lines[3:5])
+    that(len(STRANGE) == 10 and lines[12] == "" and lines[11] != "", "text: ten of eleven tags", lines[:15])
 
 
 def check_json(library, stats):
@@ -168,7 +223,7 @@ def check_openmetrics(text, stats, where):
     that("acre" in families and text.endswith("# EOF\n"), f"{where}: OpenMetrics is whole", text[-200:])
     units = {"bytes": "_bytes", "nanoseconds": "_seconds", "permille": "_ratio"}
     for stat in stats:
-        if stat["scope"] == "length":
+        if stat["scope"] == "length" or (stat["scope"] == "tag" and where == "at exit"):  # no lengths; no tags there
             continue
         scope = "" if stat["scope"] == "process" else stat["scope"] + "_"
         name = f"acre_{scope}{stat['name']}{units.get(stat['unit'], '')}"
@@ -179,6 +234,7 @@ def check_openmetrics(text, stats, where):
     that(value["mapped"] == sum(value[part] for part in PARTS), f"{where}: mapped is the sum of its parts", value)
     locks = {sample.labels["lock"] for sample in families["acre_lock_acquisitions"].samples}
     that({"ctl", "registry", "pages"} <= locks, f"{where}: locks", locks)
+    return families
 
 
 def check_at_exit(stats):
@@ -212,31 +268,7 @@ def check_under_load(library):
         thread.join()
 
 
-def table_rows(stats, scope):
-    return [f"| `{stat['name']}` | {stat['kind']} | {stat['unit']} | `{stat['ctl']}` | {stat['help']} |"
-            for stat in stats if stat["scope"] == scope]
-
-
-def check_page(stats):
-    lines = (SOURCE / "docs/statistics.md").read_text().splitlines()
-    for scope in ("process", "arena", "class", "lock", "length"):
-        start = lines.index(f"### {scope}")
-        first = next(at for at in range(start, len(lines)) if lines[at].startswith("|---"))
-        rows = []
-        for line in lines[first + 1:]:
-            if not line.startswith("|"):
-                break
-            rows.append(line)
-        that(rows == table_rows(stats, scope), f"docs/statistics.md has the {scope} figures of the library",
-             "\n".join(table_rows(stats, scope)))
-
-
 def main():
-    if "--tables" in sys.argv:  # for docs/statistics.md
-        for scope in ("process", "arena", "class", "lock", "length"):
-            print("\n".join([f"### {scope}", "", "| name | kind | unit | in ctl | meaning |", "|---|---|---|---|---|",
-                             *table_rows(all_stats(ctypes.CDLL(LIBRARY)), scope), ""]))
-        return 0
     try:
         import prometheus_client.openmetrics.parser  # noqa: F401
     except ImportError:
@@ -246,11 +278,12 @@ def main():
     stats = all_stats(library.acre)
     check_json(library, stats)
     check_letters(library)
-    check_openmetrics(library.print("openmetrics")[1], stats, "call")
+    check_tags_in_metrics(check_openmetrics(library.print("openmetrics")[1], stats, "call"))
+    check_tags_in_text(library.letters(""))
+    check_tags_in_ctl(library)
     that(library.print("yaml") == (22, ""), "a format that is none is EINVAL")
     check_at_exit(stats)
     check_under_load(library)
-    check_page(stats)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

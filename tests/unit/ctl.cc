@@ -14,6 +14,7 @@
 #include "control/nodes.h"
 #include "ctl_calls.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "pages/release_rate.h"
 
 namespace acre {
@@ -40,6 +41,7 @@ size_t size_of(const std::string& type) {
 
 template <class Visit>
 void each_node(Visit visit) {
+  tags::find("the first");  // stats.tags.0
   ctl::NodeInfo info;
   for (unsigned i = 0; ctl::node_info(i, &info); ++i) visit(info);
 }

@@ -13,6 +13,7 @@
 #include "ctl_calls.h"
 #include "heap/registry.h"
 #include "heap/thread_bytes.h"
+#include "sample/profile.h"
 #include "support.h"
 
 namespace acre {
@@ -53,6 +54,39 @@ TEST(ThreadBytes, AreExactForEverySize) {
       }
     }
   });
+}
+
+// Sampled blocks come from runs that no thread owns, and count for it all the same: all of them, and some.
+TEST(ThreadBytes, SampledBlocksCountAsOthers) {
+  ASSERT_TRUE(profile::prepare(0));
+  for (uint64_t mean : {0, 4096}) {
+    profile::reset(mean);
+    profile::set_active(true);
+    in_thread([mean] {
+      for (size_t size : {1, 48, 1000, 4096, 32768, 32769, 1 << 20, 70 << 20}) {
+        const size_t bytes = acre_nallocx(size, 0);
+        const unsigned count = size > 100000 ? 3 : 300;
+        std::vector<void*> blocks(count);
+        const uint64_t sampled = profile::totals().allocated.blocks;
+        const Bytes start = now();
+        for (void*& block : blocks) block = acre_malloc(size);
+        EXPECT_EQ(now(), (Bytes{start.allocated + count * bytes, start.freed})) << size << " " << mean;
+        EXPECT_GE(profile::totals().allocated.blocks, sampled + (mean == 0 ? count : 0)) << size;
+        for (unsigned i = 0; i < count / 2; ++i) acre_free(blocks[i]);
+        if (mean == 0) profile::set_active(false);  // what was sampled stays so
+        for (unsigned i = count / 2; i < count; ++i) acre_free(blocks[i]);
+        profile::set_active(true);
+        EXPECT_EQ(now(), (Bytes{start.allocated + count * bytes, start.freed + count * bytes})) << size << " " << mean;
+      }
+      void* block = acre_malloc(100);
+      const Bytes start = now();
+      block = acre_realloc(block, 5000);
+      EXPECT_EQ(now(), (Bytes{start.allocated + acre_nallocx(5000, 0), start.freed + acre_nallocx(100, 0)})) << mean;
+      acre_free(block);
+    });
+    profile::set_active(false);
+  }
+  profile::reset(0);
 }
 
 // Whatever the slow door does in between: runs change hands, are given up, shared and taken back.

@@ -7,8 +7,10 @@
 #include <string>
 #include <thread>
 
+#include "control/ctl.h"
 #include "control/nodes.h"
 #include "heap/registry.h"
+#include "heap/tags.h"
 #include "live/request.h"
 #include "live/value.h"
 #include "live/verbs.h"
@@ -212,6 +214,7 @@ TEST(LiveAnswer, ReadsAndWrites) {
 // Every name that can be read answers with a value of JSON, whatever stands for its numbers.
 TEST(LiveAnswer, EveryName) {
   ASSERT_NE(registry::arena_at(0), nullptr);
+  ASSERT_NE(tags::find("the first"), nullptr);
   for (unsigned i = 0; i < ctl::kNodes; ++i) {
     if (ctl::node(i).kind != ctl::Kind::kValue) continue;
     std::string name = ctl::node(i).name;
@@ -220,6 +223,29 @@ TEST(LiveAnswer, EveryName) {
     const bool refused = told.find(" can only be used by the program itself\n") != std::string::npos;
     EXPECT_TRUE(refused || told.rfind("ok\n{\"name\":\"" + name + "\"", 0) == 0) << told;
   }
+}
+
+// What programs call things, and where they write, may be anything.
+TEST(LiveAnswer, StrangeNames) {
+  static const char kStrange[] = "a\"b\\c\n\t\x01\x7f \xc3\xa4\xff";
+  static const char kAsJson[] = "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\x7f \xc3\xa4\xef\xbf\xbd" "ff\"}\n";
+  const auto ends_well = [](const std::string& told) { return told.find(kAsJson) != std::string::npos; };
+  unsigned arena = 0;
+  size_t size = sizeof arena;
+  const char* name = kStrange;
+  ASSERT_EQ(ctl::by_name("arenas.create", &arena, &size, nullptr, 0), 0);
+  const std::string node = "arena." + std::to_string(arena) + ".name";
+  ASSERT_EQ(ctl::by_name(node.c_str(), nullptr, nullptr, &name, sizeof name), 0);
+  EXPECT_TRUE(ends_well(asked("ctl " + node))) << asked("ctl " + node);
+  EXPECT_EQ(ctl::by_name(("arena." + std::to_string(arena) + ".destroy").c_str(), nullptr, nullptr, nullptr, 0), 0);
+  const unsigned option = index_of(Option::prof_folder);
+  ASSERT_TRUE(set_option(option, reinterpret_cast<int64_t>(kStrange), OptionSource::kDefault));
+  EXPECT_TRUE(ends_well(asked("ctl opt.prof_folder"))) << asked("ctl opt.prof_folder");
+  set_option(option, 0, OptionSource::kDefault);
+  Tag* tag = tags::find(kStrange);
+  const std::string of_tag = "ctl stats.tags." + std::to_string(tag->number) + ".name";
+  EXPECT_TRUE(ends_well(asked(of_tag))) << asked(of_tag);
+  tags::drop(tag);
 }
 
 TEST(LiveReply, AClientThatIsGoneOrNeverReadsLoses) {

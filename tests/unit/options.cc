@@ -463,6 +463,46 @@ TEST_F(OptionsFile, TcmallocsVariablesStandBetweenTheFileAndAcresOwn) {
   EXPECT_EQ(options().thread_cache_max, 3);
 }
 
+// The machine's, then what is meant for jemalloc and for TCMalloc, then acre's own; where each place stands in the
+// environment is all the same.
+TEST_F(OptionsFile, EachPlaceCountsMoreThanTheOneBefore) {
+  write("dirty_decay_ms:1");
+  std::string variables[] = {"ACRE_CONF=dirty_decay_ms:50", "TCMALLOC_RELEASE_RATE=10", "MALLOC_CONF=dirty_decay_ms:30"};
+  char* all[] = {variables[0].data(), variables[1].data(), variables[2].data(), nullptr};
+  char* others[] = {variables[1].data(), variables[2].data(), nullptr};
+  char* jemallocs[] = {variables[2].data(), nullptr};
+  char* none[] = {nullptr};
+  const struct {
+    OptionSources sources;
+    int64_t value;
+    OptionSource source;
+  } cases[] = {
+      {{path_.c_str(), all, "dirty_decay_ms:60", false, "dirty_decay_ms:20"}, 60, OptionSource::kProgram},
+      {{path_.c_str(), all, nullptr, false, "dirty_decay_ms:20"}, 50, OptionSource::kEnvironment},
+      {{path_.c_str(), others, nullptr, false, "dirty_decay_ms:20"}, 1000, OptionSource::kTcmalloc},
+      {{path_.c_str(), jemallocs, nullptr, false, "dirty_decay_ms:20"}, 30, OptionSource::kJemalloc},
+      {{path_.c_str(), none, nullptr, false, "dirty_decay_ms:20"}, 20, OptionSource::kJemalloc},
+      {{path_.c_str(), none, nullptr, false, nullptr}, 1, OptionSource::kFile},
+      {{nullptr, none, nullptr, false, nullptr}, 10000, OptionSource::kDefault},
+      {{path_.c_str(), all, nullptr, true, nullptr}, 1, OptionSource::kFile},  // a program with privileges
+  };
+  for (const auto& one : cases) {
+    back_to_defaults();
+    EXPECT_EQ(read(one.sources), "");
+    EXPECT_EQ(options().dirty_decay_ms, one.value);
+    EXPECT_EQ(source_of("dirty_decay_ms"), one.source);
+  }
+}
+
+// True or false there, a path here: nothing is written to a file named true.
+TEST_F(OptionsTest, JemallocsUtraceIsNotAcres) {
+  OptionSources sources;
+  sources.jemalloc = "utrace:true,dirty_decay_ms:7";
+  EXPECT_EQ(read(sources), "");
+  EXPECT_STREQ(path_of(options().utrace), "");
+  EXPECT_EQ(options().dirty_decay_ms, 7);
+}
+
 TEST_F(OptionsTest, OfSeveralVariablesForOneOptionTheOneThatDecidesMore) {
   EXPECT_EQ(read_environment({"TCMALLOC_DISABLE_MEMORY_RELEASE=1", "TCMALLOC_AGGRESSIVE_DECOMMIT=1",
                               "TCMALLOC_RELEASE_RATE=2"}), "");

@@ -12,6 +12,7 @@
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/registry.h"
+#include "sample/profile.h"
 #include "support.h"
 
 namespace acre {
@@ -52,6 +53,44 @@ TEST(Mallocx, FlagsHaveJemallocsBits) {
   EXPECT_EQ(ALLOCM_ZERO, 0x40);
   EXPECT_EQ(ALLOCM_NO_MOVE, 0x80);
   EXPECT_EQ(ALLOCM_ARENA(3), 0x400);
+}
+
+// --- Arenas while blocks are sampled --------------------------------------------------------------------------------
+
+TEST(Mallocx, SampledBlocksComeFromTheirArena) {
+  ASSERT_TRUE(profile::prepare(0));
+  for (uint64_t mean : {0, 2000}) {
+    profile::reset(mean);
+    profile::set_active(true);
+    for (unsigned arena = 0; arena < std::min(arenas::most(), 3u); ++arena) {
+      const uint64_t before = profile::totals().allocated.blocks;
+      unsigned asked = 0;
+      std::vector<void*> blocks;
+      for (size_t i = 0; i < kTouched; ++i) {
+        for (int flags : {0, MALLOCX_ZERO, MALLOCX_ALIGN(256), MALLOCX_ZERO | MALLOCX_ALIGN(8192)}) {
+          const size_t size = kSizes[i];
+          void* block = acre_mallocx(size, flags | MALLOCX_ARENA(arena));
+          ASSERT_NE(block, nullptr);
+          EXPECT_EQ(arena_of_block(block), arena) << size << " " << mean;
+          EXPECT_EQ(acre_sallocx(block, 0), acre_nallocx(size, flags)) << size << " " << mean;
+          EXPECT_TRUE((flags & MALLOCX_ZERO) == 0 || all_are(block, 0, size, 0)) << size << " " << mean;
+          fill(block, size, 0x77);
+          blocks.push_back(block);
+          ++asked;
+        }
+      }
+      const uint64_t sampled = profile::totals().allocated.blocks - before;
+      EXPECT_TRUE(mean == 0 ? sampled == asked : sampled > 0) << arena << " " << sampled;
+      for (void*& block : blocks) {
+        block = acre_rallocx(block, acre_sallocx(block, 0) + 100, MALLOCX_ARENA(arena));
+      }
+      for (void* block : blocks) EXPECT_EQ(arena_of_block(block), arena) << mean;
+      for (void* block : blocks) acre_dallocx(block, 0);
+      EXPECT_EQ(profile::totals().live.blocks, 0u) << arena;
+    }
+    profile::set_active(false);
+  }
+  profile::reset(0);
 }
 
 // --- Sizes and alignment ------------------------------------------------------------------------------------------
