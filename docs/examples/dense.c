@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { kBlocks = 3750000, kSteps = 20000000 };
+enum { kBlocks = 3750000, kSteps = 5000000 };
 
 static double now(void) {
   struct timespec time;

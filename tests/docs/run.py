@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("memory.md", "sources.md", "tags.md", "options.md")
 COMMAND = re.compile(r"(ACRE_CONF=|\./acre |cc |c\+\+ |sh -c |mkdir |truncate |echo )")
 INDENT = "    "
-TIME_LIMIT_S = 120
+TIME_LIMIT_S = 400
 COMPLAINTS = ("is ignored", "not found", "No such file", "usage:", "Traceback")
 
 
