@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/syscall.h"
@@ -130,6 +132,36 @@ bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offse
   const int flags = MAP_FIXED | (sharing == Sharing::kPrivate ? MAP_PRIVATE : MAP_SHARED);
   return !failed(raw_syscall(SYS_mmap, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags,
                              file.descriptor, static_cast<long>(offset)));
+}
+
+void make_own(void* start, size_t bytes) {
+  const long result = raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_POPULATE_WRITE);
+  if (result == 0 || result == -ENOMEM) return;
+  auto* memory = static_cast<volatile char*>(start);  // before Linux 5.14, or where madvise is refused
+  for (size_t at = 0; at < bytes; at += kPageBytes) memory[at] = memory[at];
+}
+
+ForkWait begin_fork_wait() {
+  int ends[2];
+  if (failed(raw_syscall(SYS_pipe2, as_long(ends), O_CLOEXEC))) return {};
+  return {ends[0], ends[1]};
+}
+
+void wait_for_child(const ForkWait& ends, uint64_t most_ms) {
+  raw_syscall(SYS_close, ends.child_end);
+  const uint64_t until = now_ms() + most_ms;
+  pollfd wanted = {ends.parent_end, POLLIN, 0};
+  for (uint64_t now = now_ms(); now < until && wanted.revents == 0; now = now_ms()) {
+    const uint64_t left = until - now;
+    timespec time = {static_cast<time_t>(left / 1000), static_cast<long>(left % 1000 * 1000000)};
+    raw_syscall(SYS_ppoll, as_long(&wanted), 1, as_long(&time), 0, 0);
+  }
+  raw_syscall(SYS_close, ends.parent_end);
+}
+
+void end_fork_wait_in_child(const ForkWait& ends) {
+  raw_syscall(SYS_close, ends.parent_end);
+  raw_syscall(SYS_close, ends.child_end);
 }
 
 }  // namespace acre::os

@@ -171,6 +171,19 @@ bool punch_hole(const OpenFile& file, uint64_t offset, size_t bytes);
 enum class Sharing : uint8_t { kShared, kPrivate };
 bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offset, Sharing sharing);
 
+// The pages of a private mapping become the process's own, as if each had been written to, as far as there is memory.
+void make_own(void* start, size_t bytes);
+
+// How the parent of a fork waits for what its child does first: both close the end that is not theirs, and the parent's
+// wait ends when the child has closed its own, or has ended, or when there is no child; or after so many milliseconds.
+struct ForkWait {
+  int parent_end = -1;
+  int child_end = -1;
+};
+ForkWait begin_fork_wait();  // before the fork; -1: descriptors are refused
+void wait_for_child(const ForkWait& ends, uint64_t most_ms);
+void end_fork_wait_in_child(const ForkWait& ends);
+
 // --- Threads ------------------------------------------------------------------------------------------------
 
 // A detached thread with all signals blocked and a small stack. The C library allocates for it: no lock may be held.

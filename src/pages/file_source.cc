@@ -12,6 +12,9 @@ namespace {
 constexpr unsigned kRecordsAtATime = 16;
 constexpr unsigned kRecordsPerPut = 2;  // a part and what is left of a longer one
 
+constexpr size_t kMostCopied = size_t{256} << 20;  // by a child of fork
+constexpr uint64_t kMostWaitMs = 10000;
+
 constinit std::atomic<uint64_t> g_no_space{0};
 constinit std::atomic<uint64_t> g_beyond_limit{0};
 constinit std::atomic<uint64_t> g_other{0};
@@ -181,14 +184,43 @@ bool FileSource::holds_pages(Address start, size_t bytes) {
   return false;
 }
 
+// Would a child change this process's memory? One that has inherited it has it privately.
+bool FileSource::shares() const {
+  return is_open() && !inherited_ && settings_.sharing == os::Sharing::kShared &&
+         settings_.kind == os::FileKind::kMemory;
+}
+
+// Something, and not more than a child can be expected to copy. Not of a hugetlbfs, which may have no pages left for that.
+bool FileSource::shares_little() {
+  if (!shares()) return false;
+  size_t bytes = 0;
+  for (const Part* part = parts_; part != nullptr; part = part->next) bytes += part->start != 0 ? part->bytes : 0;
+  return bytes != 0 && bytes <= kMostCopied && !file_.has_huge_pages;
+}
+
+void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  lock_.before_fork();
+  if (shares_little()) fork_wait_ = os::begin_fork_wait();
+}
+
+void FileSource::after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (fork_wait_.parent_end >= 0) os::wait_for_child(fork_wait_, kMostWaitMs);
+  fork_wait_ = {};
+  lock_.after_fork_in_parent();
+}
+
 void FileSource::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (is_open()) inherited_ = true;
-  if (is_open() && settings_.sharing == os::Sharing::kShared) {
+  if (shares()) {
     for (const Part* part = parts_; part != nullptr && os::is_still(file_); part = part->next) {
-      if (part->start == 0 || settings_.kind != os::FileKind::kMemory) continue;
-      os::map_file_at(pointer_to(part->start), part->bytes, file_, part->offset, os::Sharing::kPrivate);
+      if (part->start == 0) continue;
+      void* start = pointer_to(part->start);
+      os::map_file_at(start, part->bytes, file_, part->offset, os::Sharing::kPrivate);
+      if (fork_wait_.child_end >= 0) os::make_own(start, part->bytes);
     }
   }
+  inherited_ = is_open();
+  if (fork_wait_.child_end >= 0) os::end_fork_wait_in_child(fork_wait_);
+  fork_wait_ = {};
   lock_.after_fork_in_child();
 }
 

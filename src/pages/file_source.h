@@ -49,10 +49,11 @@ class FileSource {
   // space for them again, or they are never zero.
   bool holds_pages(Address start, size_t bytes);
 
-  void before_fork() { lock_.before_fork(); }
-  void after_fork_in_parent() { lock_.after_fork_in_parent(); }
   // The file is the parent's. What it shares the child maps privately, so that it cannot harm the parent, and gets no
-  // more of.
+  // more of; and copies, while the parent waits, unless it is much: so the calling thread of the parent does not change
+  // it under the child either.
+  void before_fork();
+  void after_fork_in_parent();
   void after_fork_in_child();
 
  private:
@@ -68,11 +69,14 @@ class FileSource {
   Part* take_record() ACRE_REQUIRES(lock_);
   bool have_records();
   void drop(Part* part) ACRE_REQUIRES(lock_);
+  bool shares() const;
+  bool shares_little() ACRE_REQUIRES(lock_);
   Put map(const Part& part);
 
   os::OpenFile file_;
   FileSettings settings_;
   bool inherited_ = false;  // by the child of a fork
+  os::ForkWait fork_wait_;
   Mutex lock_{Rank::kFile};
   Part* parts_ ACRE_GUARDED_BY(lock_) = nullptr;  // lowest offset first
   Part* spare_ ACRE_GUARDED_BY(lock_) = nullptr;

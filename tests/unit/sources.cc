@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -325,6 +326,75 @@ TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
     expect_contents(fill_up(arena, 10000, 3000), 10000);
     arenas::destroy(*arena);
   }
+}
+
+TEST(FileSources, AParentThatGoesOnChangesNothingInItsChild) {
+  Folder folder;
+  Maker maker(folder.c_str());
+  ExplicitArena* arena = maker.make();
+  const auto blocks = fill_up(arena, 10000, 1000);
+  int descriptors[2];
+  ASSERT_EQ(pipe(descriptors), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char go;
+    close(descriptors[1]);
+    EXPECT_EQ(read(descriptors[0], &go, 1), 1);  // when the parent has written
+    expect_contents(blocks, 10000);
+    _exit(testing::Test::HasFailure() ? 2 : 0);
+  }
+  for (unsigned char* p : blocks) memset(p, 0xee, 10000);
+  EXPECT_EQ(write(descriptors[1], "x", 1), 1);
+  close(descriptors[0]);
+  close(descriptors[1]);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, AChildsOwnChildHasWhatTheChildHas) {
+  Folder folder;
+  Maker maker(folder.c_str());
+  ExplicitArena* arena = maker.make();
+  const auto blocks = fill_up(arena, 10000, 1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (unsigned char* p : blocks) memset(p, 0xee, 10000);
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      for (unsigned char* p : blocks) EXPECT_TRUE(std::all_of(p, p + 10000, [](unsigned char c) { return c == 0xee; }));
+      _exit(testing::Test::HasFailure() ? 2 : 0);
+    }
+    int status = -1;
+    waitpid(grandchild, &status, 0);
+    _exit(status == 0 ? 0 : 3);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  expect_contents(blocks, 10000);
+  arenas::destroy(*arena);
+}
+
+TEST(FileSources, AForkThatFailsIsNotWaitedFor) {
+  Folder folder;
+  Maker maker(folder.c_str());
+  ExplicitArena* arena = maker.make();
+  const auto blocks = fill_up(arena, 10000, 100);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setuid(65534) != 0) _exit(77);
+    const rlimit none = {0, 0};
+    setrlimit(RLIMIT_NPROC, &none);
+    alarm(5);
+    _exit(fork() == -1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(status == 0 || WEXITSTATUS(status) == 77) << status;
+  expect_contents(blocks, 10000);
+  arenas::destroy(*arena);
 }
 
 TEST(FileSources, AClosedDescriptorIsARefusal) {
