@@ -3,16 +3,15 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/syscall.h"
 #include "base/text.h"
 #include "os/os.h"
+#include "os/socket.h"
 
 #ifndef HUGETLBFS_MAGIC
 #define HUGETLBFS_MAGIC 0x958458f6
@@ -150,11 +149,8 @@ ForkWait begin_fork_wait() {
 void wait_for_child(const ForkWait& ends, uint64_t most_ms) {
   raw_syscall(SYS_close, ends.child_end);
   const uint64_t until = now_ms() + most_ms;
-  pollfd wanted = {ends.parent_end, POLLIN, 0};
-  for (uint64_t now = now_ms(); now < until && wanted.revents == 0; now = now_ms()) {
-    const uint64_t left = until - now;
-    timespec time = {static_cast<time_t>(left / 1000), static_cast<long>(left % 1000 * 1000000)};
-    raw_syscall(SYS_ppoll, as_long(&wanted), 1, as_long(&time), 0, 0);
+  for (uint64_t now = now_ms(); now < until; now = now_ms()) {  // again after a signal
+    if (wait_for(ends.parent_end, Direction::kRead, until - now)) break;
   }
   raw_syscall(SYS_close, ends.parent_end);
 }

@@ -83,17 +83,23 @@ TEST_P(RefusalsAtStart, OptionsThatChangeWhereMemoryComesFrom) {
   }
 }
 
+// The first requests are refused one by one, and all from each of them on; where scripts are long, every fifth.
+void expect_survival(size_t script, int refusals, const char* conf) {
+  for (int k = 0; k < refusals; k += script < 2 ? 1 : 5) {
+    for (const char* refused : {",1", ",1000000000"}) {
+      const std::string refuse = std::to_string(k) + refused;
+      const std::string ended = in_new_image("survive", std::to_string(script), refuse, conf);
+      EXPECT_EQ(ended, "") << "refused: " << refuse << ' ' << conf;
+    }
+  }
+}
+
 TEST_P(RefusalsAtStart, WhileBlocksAreFilled) {
   const std::string script = std::to_string(GetParam());
   for (const char* conf : {"junk:true", "zero:true,junk:free"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
   }
-  for (int k = 0; k < 24; k += GetParam() < 2 ? 1 : 5) {
-    for (const char* refused : {",1", ",1000000000"}) {
-      const std::string refuse = std::to_string(k) + refused;
-      EXPECT_EQ(in_new_image("survive", script, refuse, "junk:true"), "") << "refused: " << refuse;
-    }
-  }
+  expect_survival(GetParam(), 24, "junk:true");
 }
 
 // Sampling begins before the program does.
@@ -101,12 +107,7 @@ TEST_P(RefusalsAtStart, WhileBlocksAreSampled) {
   const std::string script = std::to_string(GetParam());
   for (const char* conf : {"prof:true,prof_sample:0", "prof:true,prof_sample:4K"}) {
     EXPECT_EQ(in_new_image("succeed", script, "0,0", conf), "") << conf;
-    for (int k = 0; k < 16; k += GetParam() < 2 ? 1 : 5) {
-      for (const char* refused : {",1", ",1000000000"}) {
-        const std::string refuse = std::to_string(k) + refused;
-        EXPECT_EQ(in_new_image("survive", script, refuse, conf), "") << "refused: " << refuse << ' ' << conf;
-      }
-    }
+    expect_survival(GetParam(), 16, conf);
   }
 }
 

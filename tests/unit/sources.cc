@@ -294,6 +294,12 @@ TEST(FileSources, AFullTmpfsRefusesWhatIsMappedPrivatelyToo) {
   arenas::destroy(*arena);
 }
 
+int status_of(pid_t child) {
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
 TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
   for (os::Sharing sharing : {os::Sharing::kShared, os::Sharing::kPrivate}) {
     Folder folder;
@@ -318,9 +324,7 @@ TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
       arenas::destroy(*arena);
       _exit(testing::Test::HasFailure() ? 2 : 0);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(status_of(child), 0);
     expect_contents(blocks, 10000);
     for (unsigned char* p : blocks) acre_free(p);
     expect_contents(fill_up(arena, 10000, 3000), 10000);
@@ -347,9 +351,7 @@ TEST(FileSources, AParentThatGoesOnChangesNothingInItsChild) {
   EXPECT_EQ(write(descriptors[1], "x", 1), 1);
   close(descriptors[0]);
   close(descriptors[1]);
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
   arenas::destroy(*arena);
 }
 
@@ -366,13 +368,9 @@ TEST(FileSources, AChildsOwnChildHasWhatTheChildHas) {
       for (unsigned char* p : blocks) EXPECT_TRUE(std::all_of(p, p + 10000, [](unsigned char c) { return c == 0xee; }));
       _exit(testing::Test::HasFailure() ? 2 : 0);
     }
-    int status = -1;
-    waitpid(grandchild, &status, 0);
-    _exit(status == 0 ? 0 : 3);
+    _exit(status_of(grandchild) == 0 ? 0 : 3);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
   expect_contents(blocks, 10000);
   arenas::destroy(*arena);
 }
@@ -390,8 +388,7 @@ TEST(FileSources, AForkThatFailsIsNotWaitedFor) {
     alarm(5);
     _exit(fork() == -1 ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
+  const int status = status_of(child);
   EXPECT_TRUE(status == 0 || WEXITSTATUS(status) == 77) << status;
   expect_contents(blocks, 10000);
   arenas::destroy(*arena);
