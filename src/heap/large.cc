@@ -155,7 +155,8 @@ Run* find_run(size_t n, size_t alignment) {
   if (arena == nullptr) return nullptr;
   if (Run* run = try_to_find_run(arena, n, alignment)) return run;
   gather_memory();
-  return try_to_find_run(arena, n, alignment);
+  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+  return gather_addresses(n, alignment) ? try_to_find_run(arena, n, alignment) : nullptr;
 }
 
 }  // namespace

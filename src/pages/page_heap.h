@@ -23,7 +23,7 @@ struct PurgeCounts {
 };
 
 struct PageCounts {
-  size_t obtained = 0;  // from the window, ever
+  size_t obtained = 0;  // from the window, and not given back
   size_t used = 0;
   size_t dirty = 0;
   size_t muzzy = 0;
@@ -125,11 +125,17 @@ class PageHeap {
   // Returns when all purges that other threads are at have ended: their pages are free again then.
   void wait_for_purge();
 
+  // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
+  // (retreat.cc)
+  size_t unmap_clean(size_t pages);
+  bool may_unmap() const { return is_plain() && !keeps_chunks(); }
+
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
   // Readable at any time, of a recent moment.
   size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kDirty)].pages(); }
   size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kMuzzy)].pages(); }
+  size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kClean)].pages(); }
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void before_fork();

@@ -127,7 +127,7 @@ Chunk allocate(size_t bytes) {
 
 void release(const Chunk& chunk) {
   os::unmap(pointer_to(chunk.start), chunk.bytes);
-  if (contains(chunk.start)) give_back_addresses(chunk.start, chunk.bytes);
+  if (contains(chunk.start) && is_aligned(chunk.start, kHugePageBytes)) give_back_addresses(chunk.start, chunk.bytes);
   g_mapped.fetch_sub(chunk.bytes, std::memory_order_relaxed);
 }
 

@@ -32,10 +32,10 @@ size_t used_bytes();    // from the start
 inline bool contains(Address a) { return a - start() < bytes(); }
 
 // Zeroed address space with page map entries, within one kLinkReach. bytes: up to kMostChunk, rounded up to
-// huge pages. Chunks are never unmapped: they stay with the arena, and their memory is purged.
+// huge pages. Chunks stay with the arena, and their memory is purged; but see retreat.cc.
 Chunk allocate(size_t bytes);
 
-// Unmaps a chunk that is no arena's (any more).
+// Unmaps a chunk that is no arena's (any more), or a part of one, in whole pages.
 void release(const Chunk& chunk);
 
 size_t mapped_bytes();  // of all chunks there are
