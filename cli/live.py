@@ -15,12 +15,17 @@ from say import fail, usage_error
 
 PATIENCE_S = 15     # more than the process gives a client
 GLANCE_S = 3        # where one of many does not answer
+MOST_EXECS = 3      # while it is asked
 START_S = 5         # in which a process that has just begun makes its socket
 REPLY_END = b"\0"
 
 
 class LiveError(Exception):
     """One line that says why a process cannot be asked, or what it said."""
+
+
+class EndedEarly(LiveError):
+    """The process has closed the connection."""
 
 
 # --- What /proc says --------------------------------------------------------------------------------------------
@@ -150,7 +155,15 @@ def why_no_socket(process):
 
 
 def ask(pid, *words, patience_s=None):
-    """The body of the answer. May raise LiveError."""
+    """The body of the answer. May raise LiveError. A process that becomes another program (exec) while it is asked is asked
+    again."""
+    for _ in range(MOST_EXECS):
+        with contextlib.suppress(EndedEarly):
+            return ask_once(pid, words, patience_s)
+    return ask_once(pid, words, patience_s)
+
+
+def ask_once(pid, words, patience_s):
     process = Process(pid)
     patience_s = patience_s or PATIENCE_S
     end = time.monotonic() + START_S
@@ -173,7 +186,7 @@ def exchange(client, process, words):
         while not answer.endswith(REPLY_END):
             part = client.recv(1 << 16)
             if not part:
-                raise LiveError(f"{process} ended its answer too early")
+                raise EndedEarly(f"{process} ended its answer too early")
             answer += part
     except TimeoutError:
         state = ", which is stopped," if process.stopped else ""
@@ -181,7 +194,8 @@ def exchange(client, process, words):
     except OSError as error:
         if error.errno in (errno.ECONNRESET, errno.EPIPE) and not os.path.exists(f"/proc/{process.pid}"):
             raise LiveError(f"{process} has ended") from None
-        raise LiveError(f"{process} does not answer: {error.strerror}") from None
+        kind = EndedEarly if error.errno == errno.ECONNRESET else LiveError
+        raise kind(f"{process} does not answer: {error.strerror}") from None
     status, _, body = answer[:-1].decode("utf-8", "replace").partition("\n")
     if status == "ok":
         return body

@@ -27,10 +27,9 @@ PARTS = (
 
 # --- Figures ----------------------------------------------------------------------------------------------------
 
-def classes_of(report, sizes):
+def classes_of(report):
     """A row a size class, with what it wastes and holds. A thread has one run of a class to allocate from; what is free
     in its others is there because something in them lives, as in runs that no thread owns."""
-    before = dict(zip(sizes, [0, *sizes]))
     threads = report["process"]["threads"]
     for entry in report["merged"]["classes"]:
         size, runs = entry["size"], max(entry["runs"], 1)
@@ -42,26 +41,17 @@ def classes_of(report, sizes):
             "size": size, "live": entry["live"], "runs": entry["runs"], "blocks": blocks,
             "held": (entry["free"] + entry["deferred"] - at_hand) * size,
             "cached": (entry["private_list"] + entry["remote_list"] + entry["outbox"] + at_hand) * size,
-            "uncarved": entry["uncarved"] * size,
-            # Requests are taken to be spread evenly over the sizes that a class serves.
-            "rounding": entry["live"] * (size - before.get(size, size) - 1) // 2,
+            "uncarved": entry["uncarved"] * size, "rounding": entry["rounding"],
         }
-
-
-def rounding_of(report, classes):
-    large = report["process"]["large_blocks"] + report["process"]["huge_blocks"]
-    guessed = sum(row["rounding"] for row in classes) + large * report["page"] // 2
-    return min(guessed, report["process"]["allocated"]) + report["process"]["run_rest"]
 
 
 def parts_of(report, classes, resident):
     """Bytes by part, which add up to the resident memory; and what acre counts but was never touched."""
     figures = report["process"]
-    rounding = rounding_of(report, classes)
     uncarved = sum(row["uncarved"] for row in classes)
     parts = {
-        "live": figures["allocated"] + figures["run_rest"] - rounding,
-        "rounding": rounding,
+        "live": figures["requested"],
+        "rounding": figures["rounding"] + figures["run_rest"],
         "cached": sum(row["cached"] for row in classes) + uncarved + figures["transit"],
         "held": sum(row["held"] for row in classes),
         "dirty": figures["dirty"] + figures["muzzy"] + figures["purging"],
@@ -88,6 +78,12 @@ def holders(classes):
     return sorted(found, key=lambda row: -row["held"])[:SHOWN]
 
 
+def rounded_up(classes):
+    """The classes whose blocks are larger than was asked for by most, in all."""
+    found = [row for row in classes if row["rounding"] > 1 << 20]
+    return sorted(found, key=lambda row: -row["rounding"])[:SHOWN]
+
+
 def call_sites(pid):
     """Whose blocks hold runs open, by the heap profile (docs/profiling.md): [{"bytes": held, "stack": ["function", …]}, …],
     the worst first; None while the profiler is off."""
@@ -108,17 +104,16 @@ def call_sites(pid):
 
 def explain(pid):
     process = live.Process(pid)
-    info = live.ask_json(pid, "info")
     report = live.statistics(pid, "axe")
     resident = Resident(process, live.ask_json(pid, "regions")["regions"])
-    classes = list(classes_of(report, info["class_sizes"]))
+    classes = list(classes_of(report))
     parts, untouched = parts_of(report, classes, resident)
     not_heap = dict(resident.rest)
     not_heap["other"] -= parts["metadata"]
     explanation = {
         "pid": pid, "command": process.command(), "resident": resident.all(), "swapped": resident.swapped,
         "parts": parts, "not_heap": not_heap, "counted_but_untouched": untouched,
-        "held_by": holders(classes), "call_sites": call_sites(pid),
+        "held_by": holders(classes), "rounded_up": rounded_up(classes), "call_sites": call_sites(pid),
         "largest_not_heap": [{"bytes": size, "kind": kind, "mapping": path} for size, kind, path in
                              resident.largest[:SHOWN]],
         "dirty_is_returned": fate_of_dirty(report["options"]),
@@ -169,7 +164,7 @@ def advice(pid, explanation, options):
         yield (f"`acre ctl {pid} opt.thread_cache_max 16M` bounds what all threads keep together; "
                "fewer threads keep less")
     if is_much("rounding"):
-        yield "sizes just above a size class waste most: `acre stats --classes` lists them"
+        yield "sizes just above a size class waste most: those above, or large blocks just above whole pages"
     if parts["not_heap"] > whole / 2:
         yield "most of it is no heap, and no allocator can change it: look at the mappings above"
     if parts["live"] > whole / 2:
@@ -182,15 +177,17 @@ def details(explanation):
             f"in {row['runs']} runs" for row in explanation["held_by"]]
     for site in explanation["call_sites"] or []:
         held.append(f"{human(site['bytes'])} held by {' < '.join(site['stack'][:3])}")
+    rounding = [f"{human(row['rounding'])} in {row['live']} blocks of {row['size']} bytes, for which about "
+                f"{row['size'] - row['rounding'] // row['live']} were asked for" for row in explanation["rounded_up"]]
     not_heap = [f"{human(size)} {KINDS[kind]}" for kind, size in explanation["not_heap"].items() if size]
     not_heap += [f"the largest: {human(row['bytes'])} {row['mapping'] or 'without a name'}"
                  for row in explanation["largest_not_heap"][:1]]
-    return {"held": held, "not_heap": not_heap}
+    return {"held": held, "rounding": rounding, "not_heap": not_heap}
 
 
 MEANINGS = {
     "live": "blocks that the program has allocated and not freed",
-    "rounding": "an estimate: blocks are as large as their class, and runs have ends too short for one",
+    "rounding": "blocks are as large as their class (an estimate), and runs have ends too short for one",
     "cached": "free blocks at hand for threads: on their lists, and in the run of each class that they cut from",
     "held": "free blocks in runs that live blocks keep from being returned",
     "metadata": "acre's own structures",

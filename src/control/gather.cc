@@ -24,6 +24,7 @@ struct Gathering {
   Report& report;
   unsigned automatic;  // arenas that there were at its start
   uint64_t purged = 0;
+  uint64_t huge_rounding = 0;
 
   ArenaReport& of(const Arena& arena) const {
     const unsigned number = racy_load(arena.index);
@@ -83,6 +84,11 @@ LengthStatistics& length_of(ArenaReport& report, size_t pages) {
   return report.lengths[pages > FreeRuns::most_pages(kLast) ? kLast : FreeRuns::bin_of(larger<size_t>(pages, 1))];
 }
 
+uint64_t rounding_of(const Run* run) {
+  const size_t bytes = racy_load(run->pages) * kPageBytes;
+  return bytes - smaller(racy_load(run->asked), bytes);
+}
+
 void add_large(ArenaReport& to, const Run* run) {
   const size_t pages = racy_load(run->pages);
   LengthStatistics& figures = length_of(to, pages);
@@ -90,6 +96,7 @@ void add_large(ArenaReport& to, const Run* run) {
   figures.large += pages * kPageBytes;
   ++to.arena.large_blocks;
   to.arena.live_large += pages * kPageBytes;
+  to.arena.rounding += rounding_of(run);
 }
 
 void add_free(ArenaReport& to, const Run* run) {
@@ -111,8 +118,9 @@ void add_free(ArenaReport& to, const Run* run) {
   }
 }
 
-void add_runs(const Gathering& to) {
+void add_runs(Gathering& to) {
   g_page_map.for_each_run([&to](const Run* run) {
+    if (racy_load(run->kind) == RunKind::kHuge) to.huge_rounding += rounding_of(run);
     const Arena* arena = find_arena(racy_load(run->home), to.automatic);
     if (arena == nullptr) return;
     ArenaReport& report = to.of(*arena);
@@ -266,7 +274,7 @@ void add_classes(ProcessStatistics& to, const ArenaReport& all) {
 }
 
 // From what the arenas have together, huge blocks not yet among it.
-void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned arenas) {
+void finish_process(ProcessStatistics& to, const ArenaReport& all, const Gathering& gathering) {
   const ArenaStatistics& arena = all.arena;
 #define ACRE_COPY(name) to.name = arena.name;
   ACRE_COPY(live_small) ACRE_COPY(live_large) ACRE_COPY(private_lists) ACRE_COPY(deferred) ACRE_COPY(remote_lists)
@@ -277,9 +285,11 @@ void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned aren
   const huge::Counts huge = huge::counts();
   to.huge_blocks = huge.blocks;
   to.live_huge = huge.bytes;
-  to.arenas = arenas;
+  to.arenas = gathering.automatic;
   add_metadata(to, arena.mapped);
   to.allocated = to.live_small + to.live_large + to.live_huge;
+  to.rounding = arena.rounding + smaller(gathering.huge_rounding, to.live_huge);
+  to.requested = to.allocated - to.rounding;
   to.active = arena.active + to.live_huge;
   to.resident = to.active + to.dirty + to.muzzy + to.purging + to.metadata;
   to.mapped = to.resident + to.clean + to.metadata_unused;
@@ -289,7 +299,8 @@ void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned aren
 }
 
 // Huge blocks belong to no arena.
-void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
+void add_huge(ArenaStatistics& all, const ProcessStatistics& process, uint64_t rounding) {
+  all.rounding += smaller(rounding, process.live_huge);
   all.large_blocks += process.huge_blocks;
   for (uint64_t* figure : {&all.live_large, &all.active, &all.resident, &all.mapped}) *figure += process.live_huge;
 }
@@ -324,10 +335,10 @@ void gather(Report& report, const KernelFigures& kernel) {
     finish_arena(arena);
     add_report(report.all, arena);
   });
-  finish_process(report.process, report.all, to.automatic);
+  finish_process(report.process, report.all, to);
   report.process.purged = to.purged;
   add_system(report.process, kernel);
-  add_huge(report.all.arena, report.process);
+  add_huge(report.all.arena, report.process, to.huge_rounding);
   add_locks(report.locks);
 }
 

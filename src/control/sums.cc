@@ -1,5 +1,7 @@
 #include "control/sums.h"
 
+#include "heap/rounding.h"
+
 namespace acre {
 
 namespace {
@@ -17,6 +19,8 @@ void finish_class(ClassStatistics& figures, SizeClass c, ArenaStatistics& arena)
   figures.outbox = smaller(figures.outbox, figures.live);
   figures.live -= figures.outbox;
   find_fragmentation(figures, c);
+  figures.rounding = figures.live * rounding::of(c);
+  arena.rounding += figures.rounding;
   arena.live_small += figures.live * shape.block_bytes;
   arena.small_blocks += figures.live;
   arena.private_lists += figures.private_list * shape.block_bytes;

@@ -178,9 +178,12 @@ void retire_current(Heap& heap, SizeClass c);
 // Counts a slow-door event; every so often a step of collection or decay follows.
 inline constexpr uint32_t kEventsPerTick = 32;
 void tick_slow(Heap& heap);
-inline void tick(Heap& heap) {
+inline bool tick_is_due(Heap& heap) {
   relaxed_add(heap.events, 1u);
-  if (ACRE_UNLIKELY(heap.events % kEventsPerTick == 0)) tick_slow(heap);
+  return heap.events % kEventsPerTick == 0;
+}
+inline void tick(Heap& heap) {
+  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_slow(heap);
 }
 
 // One step of thread-cache collection: flushes the outbox, retires what a few classes no longer use.

@@ -164,6 +164,7 @@ Run* find_run(size_t n, size_t alignment) {
 void* hand_out(Run* run, size_t n, bool zeroed) {
   if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
+  run->asked = n;
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_allocated(*heap, run->bytes());
@@ -311,6 +312,7 @@ static Run* resized_and_counted(Run* run, size_t n, May may) {
              : seen                             ? resized_and_seen(run, n, may)
                                                 : resized(run, n, may);
   if (to == nullptr) return nullptr;
+  to->asked = n;
   count_resized(old_bytes, to->bytes());
   if (to->bytes() > old_bytes) report(pointer_to(to->base), n);
   return to;
@@ -321,7 +323,10 @@ bool resize_in_place(Run* run, size_t n) {
 }
 
 void* resize(Run* run, size_t n) {
-  if (pages_for(n) == run->pages) return pointer_to(run->base);
+  if (pages_for(n) == run->pages) {
+    run->asked = n;
+    return pointer_to(run->base);
+  }
   Run* to = resized_and_counted(run, n, May::kMove);
   return to == nullptr ? nullptr : pointer_to(to->base);
 }

@@ -12,6 +12,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/registry.h"
+#include "heap/rounding.h"
 #include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
@@ -21,10 +22,16 @@ namespace acre {
 
 namespace {
 
-void* allocate_in(Heap& heap, SizeClass c) {
+ACRE_NOINLINE void tick_for(Heap& heap, SizeClass c, size_t n) {
+  rounding::note(c, n);
+  tick_slow(heap);
+}
+
+// In this order, so that nothing has to be moved to another register.
+void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
-    tick(heap);
+    if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
     if (ACRE_UNLIKELY(watch::is_on())) return watch::allocate(heap, c);
     if (!refill(heap, c)) return out_of_memory(kSmallMax);
   }
@@ -36,7 +43,7 @@ void* allocate_in(Heap& heap, SizeClass c) {
 ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
-  void* block = allocate_in(*heap, c);
+  void* block = allocate_in(asked, c, *heap);
   registry::leave_late_heap(heap);
   if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
   if (block != nullptr) hooks::allocated(block, size_of_class(c), asked);
@@ -47,7 +54,7 @@ ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr)
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::birth();
   const SizeClass c = kUnbornHeap.class_for(n);
-  if (heap != nullptr) return allocate_in(*heap, c);
+  if (heap != nullptr) return allocate_in(n, c, *heap);
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
@@ -102,8 +109,8 @@ ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
   return allocate_late(c, asked);
 }
 
-ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c) {
-  void* block = allocate_late(c, size_of_class(c), arena);
+ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c, size_t n) {
+  void* block = allocate_late(c, n, arena);
   if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
   return block;
 }
@@ -112,7 +119,7 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
-  return allocate_in(*static_cast<Heap*>(heap), heap->class_for(n));
+  return allocate_in(n, heap->class_for(n), *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {

@@ -52,8 +52,8 @@ void* allocate_aligned(size_t n, size_t alignment);
 // A small block for a thread that goes without its heap. asked: for how many bytes.
 void* allocate_without_heap(SizeClass c, size_t asked);
 
-// A small block from this arena alone. Null and ENOMEM on failure.
-void* allocate_small_in(Arena* arena, SizeClass c);
+// A small block from this arena alone, for n bytes. Null and ENOMEM on failure.
+void* allocate_small_in(Arena* arena, SizeClass c, size_t n);
 
 // Bytes that the program may use in a live block. caller: for the message if p is none.
 size_t usable_size(const void* p, const char* caller);

@@ -22,7 +22,7 @@ void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
   if (ExplicitArena* arena = arenas::explicit_at(index)) return arenas::allocate_in(*arena, n, alignment, zeroed);
   Arena* arena = registry::arena_at(index);
   if (arena == nullptr) return out_of_memory(n);
-  if (is_small(n, alignment)) return allocate_small_in(arena, class_for_aligned(n, alignment));
+  if (is_small(n, alignment)) return allocate_small_in(arena, class_for_aligned(n, alignment), n);
   return large::allocate_in(arena, n, alignment, zeroed);
 }
 

@@ -13,7 +13,6 @@
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/options.h"
-#include "tables/size_class.h"
 
 namespace acre::live {
 
@@ -90,8 +89,6 @@ void answer_info(const Request& request, Reply& reply) {
   before = ",\n";
   ACRE_VERBS(ACRE_X)
 #undef ACRE_X
-  out.text().add("],\n\"class_sizes\":");
-  for (SizeClass c = 0; c < kSmallClasses; ++c) out.text().add(c == 0 ? '[' : ',').decimal(size_of_class(c));
   out.text().add("]}\n");
 }
 

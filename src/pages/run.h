@@ -44,6 +44,7 @@ struct Run {
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   Backing backing = Backing::kAnonymous;  // huge block
   Ticket ticket = kNoTicket;   // large or huge block in use: its watcher's
+  size_t asked = 0;            // large or huge block in use: the bytes that were asked for
   PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of an explicit arena
   union {
     Slab* slab = nullptr;      // slab run: the header of its blocks

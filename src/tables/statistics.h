@@ -25,6 +25,8 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
 // Of the whole process; in ctl after "stats.". mapped is the sum of those from live_small to metadata_unused.
 #define ACRE_PROCESS_STATISTICS(X) \
   X(allocated, kGauge, kBytes, "allocated", kSize, "in live blocks: whole blocks of their size class, whole pages of large and huge ones") \
+  X(requested, kGauge, kBytes, "requested", kSize, "of allocated, what was asked for: the rest after rounding") \
+  X(rounding, kGauge, kBytes, "rounding", kSize, "of allocated, what blocks are larger than was asked for: exact for large and huge ones, for others by a sample of requests") \
   X(active, kGauge, kBytes, "active", kSize, "in the pages of runs in use and of huge blocks") \
   X(resident, kGauge, kBytes, "resident", kSize, "at most so much is resident: active, dirty, muzzy, purging and metadata") \
   X(mapped, kGauge, kBytes, "mapped", kSize, "all that acre has mapped: the sum of what follows down to metadata_unused") \
@@ -85,6 +87,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(live_small, kGauge, kBytes, "small.allocated", kSize, "live blocks of up to 32 KiB") \
   X(small_blocks, kGauge, kBlocks, "small.blocks", kSize, "live blocks of up to 32 KiB") \
   X(live_large, kGauge, kBytes, "large.allocated", kSize, "live large blocks") \
+  X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for: as the process's") \
   X(large_blocks, kGauge, kBlocks, "large.blocks", kSize, "live large blocks") \
   X(cached, kGauge, kBytes, "tcache_bytes", kSize, "private_lists, deferred and outboxes: cut, free, and at hand for one thread only") \
   X(private_lists, kGauge, kBytes, "private_lists", kSize, "free blocks on private lists") \
@@ -118,6 +121,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(binned, kGauge, kRuns, "nonfull_slabs", kSize, "runs in the arena's bin") \
   X(shared, kGauge, kRuns, "shared_slabs", kSize, "runs taken from an idle owner, whose blocks all threads may have") \
   X(watched, kGauge, kRuns, "watched_slabs", kSize, "runs of blocks that the heap profiler has sampled, and of free ones for more") \
+  X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "nslabs", kU64, "runs cut from free pages") \

@@ -4,7 +4,9 @@ import os
 import pty
 import re
 import select
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import live
@@ -149,6 +151,12 @@ def check_why(checks, work):
         checks.that("few blocks keep these runs" in text and f"in blocks of {worst['size']} bytes" in text,
                     "acre why says so in words", text)
         checks.that(acre("why").returncode == 2, "acre why without a process")
+    with work.running("rounded") as process:
+        found = as_json(checks, "why", process.pid, "--json")
+        checks.that(10 << 20 < found["parts"]["rounding"] < 12 << 20 and found["rounded_up"][0]["size"] == 1408,
+                    "acre why: what blocks are larger by than was asked for", found)
+        text = acre("why", process.pid).stdout
+        checks.that("in 100000 blocks of 1408 bytes, for which about 1300 were asked for" in text, "and says so", text)
 
 
 def check_heap(checks, work):
@@ -176,12 +184,42 @@ def check_heap(checks, work):
     checks.that(is_one_line(acre("heap", "999999999"), "there is no process"), "acre heap: no such process")
 
 
+def check_exec(checks):
+    """This process is asked, and ends its first answers early, as one does that becomes another program."""
+    path = next(live.Process(os.getpid()).socket_paths())
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    answers = []
+
+    def serve(listener):
+        for answer in answers:
+            client, _ = listener.accept()
+            with client:
+                client.recv(100)
+                client.sendall(answer)
+
+    for early in (live.MOST_EXECS, live.MOST_EXECS + 1):
+        answers[:] = [b"ok\nhal"] * early + [b"ok\nwhole\0"] * (early <= live.MOST_EXECS)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            server = threading.Thread(target=serve, args=(listener,))
+            server.start()
+            try:
+                said = live.ask(os.getpid(), "info")
+            except live.LiveError as error:
+                said = str(error)
+            server.join()
+        os.unlink(path)
+        wanted = said == "whole" if early <= live.MOST_EXECS else "ended its answer too early" in said
+        checks.that(wanted, f"a process that ends {early} answers early", said)
+
+
 def check_call_sites(checks):
     """What a process says that knows who holds its runs."""
     import why_command
     parts = dict.fromkeys((name for name, *_ in why_command.PARTS), 1 << 20)
     explanation = {"pid": 1, "command": "p", "resident": 7 << 20, "swapped": 0, "parts": parts, "largest_not_heap": [],
-                   "not_heap": {"files": 1 << 20}, "held_by": [], "dirty_is_returned": "kept",
+                   "not_heap": {"files": 1 << 20}, "held_by": [], "rounded_up": [], "dirty_is_returned": "kept",
                    "call_sites": [{"bytes": 1 << 20, "stack": ["make_node", "parse", "main"]}],
                    "advice": []}
     text = "\n".join(why_command.lines_of(explanation, False))

@@ -289,6 +289,7 @@ def main():
             if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
                 check(checks, work)
         commands.check_call_sites(checks)
+        commands.check_exec(checks)
         if len(sys.argv) == 1 or "page" in sys.argv[1:]:
             check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")

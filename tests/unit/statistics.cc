@@ -65,7 +65,7 @@ using OwnedReport = std::unique_ptr<Report, DropReport>;
 OwnedReport report_now() { return OwnedReport(make_report()); }
 
 uint64_t sum_of_parts(const ProcessStatistics& s) {
-  return s.live_small + s.live_large + s.live_huge + s.private_lists + s.deferred + s.remote_lists + s.uncarved +
+  return s.requested + s.rounding + s.private_lists + s.deferred + s.remote_lists + s.uncarved +
          s.outboxes + s.run_free + s.run_rest + s.transit + s.dirty + s.muzzy + s.purging + s.clean + s.metadata +
          s.metadata_unused;
 }
@@ -77,6 +77,7 @@ void expect_order(const Report& report) {
   EXPECT_LE(s.active, s.resident);
   EXPECT_LE(s.resident, s.mapped);
   EXPECT_EQ(s.mapped, sum_of_parts(s));
+  EXPECT_EQ(s.allocated, s.live_small + s.live_large + s.live_huge);
   for (size_t i = 0; i < sizeof s / sizeof(uint64_t); ++i) {
     EXPECT_LT(figures_of(s)[i], uint64_t{1} << 60) << kProcessTable[i].name << " is below zero";
   }
@@ -116,6 +117,7 @@ void expect_classes_add_up(const ArenaReport& report) {
     EXPECT_EQ(s.runs * run_shape(c).capacity,
               s.live + s.private_list + s.deferred + s.remote_list + s.uncarved + s.outbox + s.free) << where;
     EXPECT_LE(s.fragmentation, 1000u) << where;
+    EXPECT_LE(s.rounding, s.live * size_of_class(c)) << where;
     bytes += s.live * size_of_class(c);
   }
   EXPECT_EQ(bytes, report.arena.live_small);

@@ -98,6 +98,11 @@ int main(int count, char **arguments) {
         }
         tell("ready");
         idle();
+    } else if (strcmp(what, "rounded") == 0) {
+        static char *blocks[100000];
+        for (int i = 0; i < 100000; i++) blocks[i] = memset(malloc(1300), 1, 1300);  // class of 1408
+        tell("ready");
+        idle();
     } else if (strcmp(what, "fork") == 0) {
         const pid_t child = fork();
         allocate_a_little();
