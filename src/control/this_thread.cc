@@ -12,14 +12,8 @@ namespace {
 
 constinit const ThreadBytes kNoBytes;
 
-// Its heap, even if it was put aside; made if the thread has not allocated yet. Null: it has none.
-Heap* heap_of_caller() {
-  if (t_heap == &kUnbornHeap) registry::birth();
-  return registry::heap_of_thread();
-}
-
 Heap* looked_at() {
-  Heap* heap = heap_of_caller();
+  Heap* heap = registry::heap_of_caller();
   if (heap != nullptr) thread_bytes::look(*heap);
   return heap;
 }
@@ -27,14 +21,14 @@ Heap* looked_at() {
 }  // namespace
 
 unsigned arena_of_thread(int* error) {
-  const Heap* heap = heap_of_caller();
+  const Heap* heap = registry::heap_of_caller();
   if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
   return heap == nullptr ? 0 : heap->arena->index;
 }
 
 int set_arena_of_thread(unsigned index) {
   if (index >= arenas::most()) return EFAULT;
-  Heap* heap = heap_of_caller();
+  Heap* heap = registry::heap_of_caller();
   Arena* arena = registry::arena_at(index);
   if (heap == nullptr || arena == nullptr) return EAGAIN;
   if (heap->arena == arena) return 0;

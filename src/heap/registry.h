@@ -12,6 +12,12 @@ Heap* birth();
 // The calling thread's heap, in use or put aside; null if it has none.
 Heap* heap_of_thread();
 
+// The same, made if the thread has not allocated yet.
+inline Heap* heap_of_caller() {
+  if (t_heap == &kUnbornHeap) birth();
+  return heap_of_thread();
+}
+
 // Puts the calling thread's heap aside, emptied: the thread goes on as one whose heap is gone, until it takes its heap
 // back. Nothing changes if it has none, as while blocks are filled.
 void put_heap_aside();

@@ -35,11 +35,6 @@ constinit std::atomic<ExplicitArena*> g_arena{nullptr};  // that all tags share
 
 // --- What is in force -----------------------------------------------------------------------------------------
 
-Heap* heap_of_caller() {
-  if (t_heap == &kUnbornHeap) registry::birth();
-  return registry::heap_of_thread();
-}
-
 bool make_arena() {
   if (g_arena.load(std::memory_order_acquire) != nullptr) return true;
   arenas::ArenaSettings settings;
@@ -96,7 +91,7 @@ void give_heap_back(ThreadTags& mine) {
 
 // As enter(); the tag is counted as in force already.
 int enter_counted(Tag* tag, int error) {
-  Heap* heap = heap_of_caller();
+  Heap* heap = registry::heap_of_caller();
   ThreadTags* mine = heap == nullptr ? nullptr : tags_of(*heap);
   if (mine == nullptr) {
     put_out_of_force(tag);
@@ -136,7 +131,7 @@ int enter(Tag* tag) {
 }
 
 int pop() {
-  Heap* heap = heap_of_caller();
+  Heap* heap = registry::heap_of_caller();
   ThreadTags* mine = heap == nullptr ? nullptr : heap->tags;
   if (mine == nullptr || mine->depth == 0) return EINVAL;
   const uint32_t depth = --mine->depth;
