@@ -11,7 +11,7 @@ from .peers import OURS, PROFILED
 from .ratios import Ratios
 
 WORKLOADS = ("redis", "redis-mixed", "g++")
-METRICS = ("time", "peak_kib")
+METRICS = ("time", "cpu_s", "peak_kib")
 
 
 def words(given):
