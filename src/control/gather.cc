@@ -165,12 +165,14 @@ void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   }
 }
 
-void add_outbox(const Gathering& to, const Heap& heap, SizeClass c) {
-  const Outbox::Waiting waiting = heap.outbox.waiting(c);
-  const Run* run = waiting.slab == nullptr ? nullptr : racy_load(waiting.slab->run);
-  const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
-  if (arena == nullptr) return;
-  to.of(*arena).classes[c].outbox += smaller<uint32_t>(waiting.blocks, run_shape(c).capacity);
+void add_outbox(const Gathering& to, const Heap& heap) {
+  heap.outbox.for_each_waiting([&to](const Slab* slab, uint32_t blocks) {
+    const Run* run = racy_load(slab->run);
+    const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
+    const SizeClass c = racy_load(slab->size_class);
+    if (arena == nullptr || c >= kSmallClasses) return;
+    to.of(*arena).classes[c].outbox += smaller<uint32_t>(blocks, run_shape(c).capacity);
+  });
 }
 
 void add_events(ClassStatistics& to, const ClassEvents& events) {
@@ -185,9 +187,9 @@ void add_heap(Heap& heap, void* argument) {
   ArenaReport& own = to.of(*heap.arena);
   own.arena.threads += !heap.arena->is_explicit;  // no thread is bound to those
   own.arena.internal += sizeof(Heap);
+  add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     add_private_list(to, heap, c);
-    add_outbox(to, heap, c);
     add_events(own.classes[c], registry::events_of(heap, c));
   }
 }

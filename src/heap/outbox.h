@@ -1,8 +1,10 @@
 // Blocks that a thread has freed in runs that it does not own, grouped by run, so that a whole group is
 // handed over by one atomic operation. There is a group for each size class: what one thread allocates and another
-// frees comes from one run of a class after the other. Bounded: a group is sent off when it holds a few KiB, or when
-// another run of its class needs its place; all are before a new run is asked for, when they hold much together, by
-// collection, and at thread exit.
+// frees comes from one run of a class after the other. Where it does not, a group whose place another run needs joins a
+// queue. The queue is sent off when it is full, and not each group at once: an atomic operation keeps the processor from
+// fetching what the next frees need, which lies in other processors' caches.
+// Bounded: a group is sent off when it holds a few KiB; all are before a new run is asked for, when they hold much
+// together, by collection, and at thread exit.
 #pragma once
 
 #include "base/bits.h"
@@ -12,14 +14,14 @@ namespace acre {
 
 class Outbox {
  public:
-  // True if blocks were handed over on that occasion.
+  // True if a group was sent off or joined the queue on that occasion.
   ACRE_ALWAYS_INLINE bool add(Slab* slab, void* block) {
     const SizeClass c = slab->size_class;
     Group& group = groups_[c];
-    bool sent = false;
+    bool moved = false;
     if (group.slab != slab) {
-      sent = group.slab != nullptr;
-      if (sent) send(c);
+      moved = group.slab != nullptr;
+      if (moved) put_in_queue(group);
       group.slab = slab;
       group.head = kEndOfList;
       group.last = link_of(block);
@@ -31,32 +33,37 @@ class Outbox {
     ++group.count;
     bytes_ += slab->block_bytes;
     if ((group.count + 1) * slab->block_bytes > kMostBytes) {
-      send(c);
+      send_class(c);
       return true;
     }
     if (bytes_ > kMostBytesInAll) flush();
-    return sent;
+    return moved;
   }
 
   void flush() {
+    send_queue();
     for (unsigned word = 0; word < kWords; ++word) {
-      while (occupied_[word] != 0) send(word * 64 + lowest_bit(occupied_[word]));
+      while (occupied_[word] != 0) send_class(word * 64 + lowest_bit(occupied_[word]));
     }
   }
 
-  // For anyone: the run whose blocks of this class are waiting, null if there is none, and how many they are, in no
-  // moment's state; and how many of the class were sent off so far.
-  struct Waiting {
-    const Slab* slab;
-    uint32_t blocks;
-  };
-  Waiting waiting(SizeClass c) const { return {racy_load(groups_[c].slab), racy_load(groups_[c].count)}; }
-  uint64_t sent(SizeClass c) const { return racy_load(groups_[c].sent); }
+  // For anyone: visit(run, blocks) for each run of which blocks are waiting, in no moment's state.
+  template <class Visit>
+  void for_each_waiting(Visit&& visit) const {
+    const auto look_at = [&](const Group& group) {
+      if (const Slab* slab = racy_load(group.slab)) visit(slab, racy_load(group.count));
+    };
+    for (const Group& group : groups_) look_at(group);
+    for (uint32_t i = 0, queued = smaller(racy_load(queued_), kMostQueued); i < queued; ++i) look_at(queue_[i]);
+  }
+
+  // For anyone: how many blocks of the class were sent off so far.
+  uint64_t sent(SizeClass c) const { return racy_load(sent_[c]); }
 
   // For its thread: bytes of all blocks that were ever put in.
   uint64_t total_bytes() const {
     uint64_t bytes = bytes_;
-    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes += groups_[c].sent * size_of_class(c);
+    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes += sent_[c] * size_of_class(c);
     return bytes;
   }
 
@@ -66,6 +73,7 @@ class Outbox {
  private:
   static constexpr uint32_t kMostBytes = 16384;  // in a group
   static constexpr uint32_t kMostBytesInAll = 64 * 1024;
+  static constexpr uint32_t kMostQueued = 16;
   static constexpr unsigned kWords = (kSmallClasses + 63) / 64;
 
   struct Group {
@@ -73,22 +81,39 @@ class Outbox {
     Link* last = nullptr;
     LowAddress head = kEndOfList;
     uint32_t count = 0;
-    uint64_t sent = 0;  // blocks, so far
   };
 
-  ACRE_NOINLINE void send(SizeClass c) {
-    Group& group = groups_[c];
+  void send(const Group& group) {
     Slab* slab = group.slab;
-    group.slab = nullptr;
-    occupied_[c / 64] &= ~(uint64_t{1} << (c % 64));
     bytes_ -= group.count * slab->block_bytes;
-    relaxed_add(group.sent, uint64_t{group.count});
+    relaxed_add(sent_[slab->size_class], uint64_t{group.count});
     slab::give_back(slab, group.head, group.last, group.count);
   }
 
-  uint64_t occupied_[kWords] = {};  // which groups have blocks
+  ACRE_NOINLINE void send_class(SizeClass c) {
+    const Group group = groups_[c];
+    groups_[c].slab = nullptr;
+    occupied_[c / 64] &= ~(uint64_t{1} << (c % 64));
+    send(group);
+  }
+
+  ACRE_NOINLINE void send_queue() {
+    const uint32_t queued = queued_;
+    queued_ = 0;
+    for (uint32_t i = 0; i < queued; ++i) send(queue_[i]);
+  }
+
+  ACRE_ALWAYS_INLINE void put_in_queue(const Group& group) {
+    if (queued_ == kMostQueued) send_queue();
+    queue_[queued_++] = group;
+  }
+
+  uint64_t occupied_[kWords] = {};  // which classes have groups
   uint32_t bytes_ = 0;              // in all groups
+  uint32_t queued_ = 0;
   Group groups_[kSmallClasses];
+  Group queue_[kMostQueued];
+  uint64_t sent_[kSmallClasses] = {};  // blocks, so far
 };
 
 }  // namespace acre

@@ -54,7 +54,7 @@ TEST_F(OutboxTest, FlushSendsEverything) {
   for (Slab* slab : slabs) EXPECT_EQ(arrived(slab), 3u);
 }
 
-TEST_F(OutboxTest, AnotherRunOfTheClassSendsTheGroupOff) {
+TEST_F(OutboxTest, AGroupThatGivesWayToAnotherRunWaitsInAQueue) {
   std::vector<void*> first_blocks, second_blocks, larger_blocks;
   Slab* first = make(64, &first_blocks);
   Slab* second = make(64, &second_blocks);
@@ -63,12 +63,40 @@ TEST_F(OutboxTest, AnotherRunOfTheClassSendsTheGroupOff) {
   EXPECT_FALSE(outbox.add(larger_one, larger_blocks[0]));
   EXPECT_TRUE(outbox.holds(first, first_blocks[0])) << "another class has another group";
   EXPECT_TRUE(outbox.add(second, second_blocks[0]));
-  EXPECT_EQ(arrived(first), 1u);
-  EXPECT_FALSE(outbox.holds(first, first_blocks[0]));
+  EXPECT_EQ(arrived(first), 0u);
+  EXPECT_TRUE(outbox.holds(first, first_blocks[0]));
+  EXPECT_FALSE(outbox.holds(first, first_blocks[1]));
   EXPECT_TRUE(outbox.holds(second, second_blocks[0]));
+  EXPECT_EQ(outbox.total_bytes(), 64u + 64 + 128);
+  size_t waiting = 0;
+  outbox.for_each_waiting([&](const Slab*, uint32_t blocks) { waiting += blocks; });
+  EXPECT_EQ(waiting, 3u);
   outbox.flush();
+  EXPECT_EQ(arrived(first), 1u);
   EXPECT_EQ(arrived(second), 1u);
   EXPECT_EQ(arrived(larger_one), 1u);
+  EXPECT_FALSE(outbox.holds(first, first_blocks[0]));
+  EXPECT_EQ(outbox.total_bytes(), 64u + 64 + 128);
+  outbox.for_each_waiting([&](const Slab*, uint32_t) { ADD_FAILURE() << "nothing waits any more"; });
+}
+
+TEST_F(OutboxTest, TheQueueIsSentOffWhenItIsFull) {
+  constexpr size_t kQueue = 16;
+  std::vector<void*> blocks[2];
+  Slab* slabs[] = {make(64, &blocks[0]), make(64, &blocks[1])};
+  for (size_t i = 0; i <= kQueue; ++i) {
+    outbox.add(slabs[i % 2], blocks[i % 2][i]);
+    ASSERT_EQ(arrived(slabs[0]) + arrived(slabs[1]), 0u) << i;
+  }
+  outbox.add(slabs[1], blocks[1][kQueue + 1]);
+  EXPECT_EQ(arrived(slabs[0]), kQueue / 2);
+  EXPECT_EQ(arrived(slabs[1]), kQueue / 2);
+  EXPECT_EQ(outbox.sent(slabs[0]->size_class), kQueue);
+  outbox.flush();
+  for (size_t i : {0u, 1u}) {
+    EXPECT_EQ(arrived(slabs[i]), kQueue / 2 + 1);
+    test::expect_adds_up(slabs[i], blocks[i].size() - kQueue / 2 - 1);
+  }
 }
 
 TEST_F(OutboxTest, ItNeverHoldsMuch) {
