@@ -12,8 +12,8 @@
 //
 // Each class has a run length, in units of 32 KiB: one unit if it can be, since then the hot path of free finds
 // the run's header by its place (slab/unit_table.h), and since long runs of few blocks are seldom quite empty.
-// Runs begin at units, so what a run leaves of its last unit is of little use to others; a little of it is
-// accepted for a short run. Whole pages at the end that no block reaches are not part of the run.
+// A little of its last unit that no block reaches is accepted for a short run. It is part of the run all the same: a
+// run that is not whole units fits few others' lengths when it is free.
 #pragma once
 
 #include "base/bits.h"
@@ -107,11 +107,12 @@ constexpr size_t units_for(size_t size) {
 
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
-  size_t capacity = units_for(size) * kUnitPayload / size;
+  size_t units = units_for(size);
+  size_t capacity = units * kUnitPayload / size;
   size_t enough = larger<size_t>(1, capacity / 8);
   size_t most_kept = enough <= kFewEnough ? smaller(kMostKeptBlocks, kMostKeptBytes / size) : 0;
   return {static_cast<uint32_t>(size),
-          static_cast<uint16_t>(pages_for(capacity * size)),
+          static_cast<uint16_t>(units * kRunUnitPages),
           static_cast<uint16_t>(capacity),
           static_cast<uint16_t>(enough),
           static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size)),
@@ -139,8 +140,9 @@ constexpr bool size_classes_hold() {
       return false;
     }
     const RunShape& shape = run_shape(c);
+    if (shape.pages % kRunUnitPages != 0) return false;
     if (shape.capacity < kLeastBlocks || shape.pages > kMostUnits * kRunUnitPages) return false;
-    if (rest_permille(size, (shape.pages + kRunUnitPages - 1) / kRunUnitPages) > 95) return false;
+    if (rest_permille(size, shape.pages / kRunUnitPages) > 95) return false;
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }

@@ -72,14 +72,14 @@ TEST(SizeClass, RunShapes) {
     const size_t run = shape.pages * kPageBytes;
     EXPECT_EQ(shape.block_bytes, size);
     EXPECT_LE(shape.capacity * size, run);
-    EXPECT_LT(run - shape.capacity * size, kPageBytes) << "a page that no block touches";
+    EXPECT_EQ(run % kUnitPayload, 0u) << "free, it would fit few others";
+    EXPECT_LT(run - shape.capacity * size, size) << "room for one more";
     EXPECT_GE(shape.capacity, kLeastBlocks);
     EXPECT_LE(run, kMostUnits * kUnitPayload);
     if (size * kLeastBlocks <= kUnitPayload && rest_permille(size, 1) <= kAcceptedPermille) {
       EXPECT_LE(run, kUnitPayload) << "free finds one-unit runs by their place";
     }
-    const size_t units = align_up(run, kUnitPayload);
-    EXPECT_LE((units - shape.capacity * size) * 10, units) << "more than a tenth of its units unused";
+    EXPECT_LE((run - shape.capacity * size) * 10, run) << "more than a tenth of its units unused";
     EXPECT_GE(shape.enough, 1);
     EXPECT_LE(shape.enough, larger(1, shape.capacity / 8));
     EXPECT_GE(shape.first_batch, 1);
