@@ -125,6 +125,7 @@ struct Heap : HotHeap {
   size_t allowed_pages = 0;    // this heap's part of the shared bound
   uint32_t events = 0;         // slow-door events
   SizeClass next_to_collect = 0;
+  uint32_t grown_by = 0;       // runs for which give_up_unused() was called
   Outbox outbox;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
@@ -174,6 +175,10 @@ Slab* take_available(Heap& heap, SizeClass c);
 
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
+
+// The process is about to grow by a run. Each time that it has done so by a number of them, gives up the current runs in
+// which nothing lives, and the empty ones that are kept. False: none were. Called by the owner, busy at its shelves.
+bool give_up_unused(Heap& heap);
 
 // Counts a slow-door event; every so often a step of collection or decay follows.
 inline constexpr uint32_t kEventsPerTick = 32;

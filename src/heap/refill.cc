@@ -2,7 +2,8 @@
 //
 // In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
-// the arena's own first, a new one on dirty pages, and only then one on new memory.
+// the arena's own first, a new one on dirty pages, those of runs that other classes have no use for included, and only
+// then one on new memory.
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/scarcity.h"
@@ -107,6 +108,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   PageHeap& own = heap.arena->pages;
   Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
   if (run == nullptr) run = pages_from_others(heap, pages, true);
+  if (run == nullptr && give_up_unused(heap)) run = own.allocate_free(pages, kRunUnitPages, true);
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;

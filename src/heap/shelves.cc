@@ -20,6 +20,13 @@ constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 constexpr uint32_t kTicksPerCollection = 2;
 constexpr unsigned kClassesPerStep = 2;
 
+// Of a current run in which at most so many blocks are out, they are counted.
+constexpr uint32_t kMostLookedAt = 64;
+
+// New runs on clean pages for each search for runs in which nothing lives: a thread that uses many classes in turn is not
+// to make a run for each block, out of the last one's.
+constexpr uint32_t kRunsPerSearch = 8;
+
 constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
 
 // The bound that follows the memory in use. To adapt it takes a walk over the arenas, and so is done when it has
@@ -237,6 +244,35 @@ void retire_current(Heap& heap, SizeClass c) {
   if (slab == nullptr) return;
   count_freed(heap, slab);
   slab::release(slab);
+}
+
+// Does nothing live in this current run? Where many of its blocks are out, some live as a rule, and it is not looked at.
+static bool is_unused(const Heap& heap, SizeClass c) {
+  const Slab* slab = heap.shelves[c].current;
+  const uint32_t out = slab::used(slab);
+  if (out > kMostLookedAt || heap.shelves[c].kept_blocks != 0) return false;
+  uint32_t listed = 0;
+  for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
+  return listed + load_remote(slab).free == out;
+}
+
+bool give_up_unused(Heap& heap) {
+  if (++heap.grown_by % kRunsPerSearch != 0) return false;
+  bool some = false;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    Shelves& shelves = heap.shelves[c];
+    if (shelves.current != nullptr && is_unused(heap, c)) {
+      retire_current(heap, c);
+      some = true;
+    }
+    for (Slab *slab = shelves.available.newest(), *next; shelves.empties != 0 && slab != nullptr; slab = next) {
+      next = slab->node.next;
+      if (slab::used(slab) != 0) continue;
+      give_up(heap, slab);
+      some = true;
+    }
+  }
+  return some;
 }
 
 void tick_slow(Heap& heap) {

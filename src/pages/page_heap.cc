@@ -269,7 +269,7 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
 // slab run, whose clean pages fill up slowly, while the dirty ones would lie in pieces that are too short for the next
 // ones; and none where experience speaks against it: what was purged for this reason had to be faulted in again.
 size_t PageHeap::pages_for_room(size_t taken) {
-  constexpr size_t kMostRegrets = 8;
+  constexpr size_t kMostRegrets = 4;
   constexpr size_t kRoomFrom = (size_t{256} << 10) / kPageBytes;
   const size_t dirty = dirty_pages() + muzzy_pages();
   const size_t held = counts_.used + dirty;

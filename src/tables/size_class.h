@@ -1,16 +1,19 @@
 // Small size classes.
 //
-// Derivation. Class 0 is 8 bytes; then multiples of 16 to 128; from there every doubling is cut into 8 equal
-// steps, so that a request n in (2^k, 2^(k+1)] is rounded up by less than 2^k/8: at most 1/9 of the block is
-// waste just above a power of two, and the share only falls from there (below 12.5 % everywhere above 128).
-// Sizes up to 128 waste at most 15 bytes.
+// Derivation. Class 0 is 8 bytes; then multiples of 16 to 128; from there every doubling has 8 classes.
+//   128 … 2048, 8 … 32 KiB: equal steps, so that a request n in (2^k, 2^(k+1)] is rounded up by less than 2^k/8: at
+//     most 1/9 of the block is waste just above a power of two, and the share only falls from there.
+//   2 … 8 KiB: what a fifteenth, a fourteenth … an eighth of one or two units of a run holds, since in a run of so few
+//     blocks equal steps leave up to a sixteenth unused. These are multiples of 64, so that requests aligned to a cache
+//     line find one; but the first, for a power of two and a small header, is a multiple of 16.
+// Less than 12.5 % of a block is waste everywhere above 128; sizes up to 128 waste at most 15 bytes.
 // A block's address is a multiple of the largest power of two that divides its class (runs begin at such
 // addresses). Larger blocks are large runs, rounded up to whole pages.
 //
 // Each class has a run length, in units of 32 KiB: one unit if it can be, since then the hot path of free finds
 // the run's header by its place (slab/unit_table.h), and since long runs of few blocks are seldom quite empty.
-// Runs begin at units, so what a run leaves of its last unit is of little use to others; a little of it is
-// accepted for a short run. Whole pages at the end that no block reaches are not part of the run.
+// A little of its last unit that no block reaches is accepted for a short run. It is part of the run all the same: a
+// run that is not whole units fits few others' lengths when it is free.
 #pragma once
 
 #include "base/bits.h"
@@ -24,6 +27,9 @@ using SizeClass = unsigned;
 inline constexpr size_t kQuantum = 16;
 inline constexpr size_t kSpacedFrom = 128;              // eight classes a doubling from here on
 inline constexpr unsigned kStepsLog2 = 3;
+inline constexpr size_t kSharesFrom = 2048;             // classes are shares of a run from here on …
+inline constexpr size_t kSharesTo = 8192;               // … up to here
+inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
 inline constexpr size_t kTableMax = 1024;               // sizes whose class the hot path looks up in a table
 
@@ -34,21 +40,35 @@ inline constexpr SizeClass kSmallClasses =
     kFirstSpaced + (floor_log2(kSmallMax) - floor_log2(kSpacedFrom)) * kSteps + 1;
 inline constexpr size_t kTableEntries = kTableMax / 8 + 1;
 
-constexpr size_t size_of_class(SizeClass c) {
+constexpr size_t derive_size(SizeClass c) {
   if (c == 0) return 8;
   if (c <= kFirstSpaced) return c * kQuantum;
-  unsigned step = c - kFirstSpaced - 1;
-  size_t doubling = kSpacedFrom << (step / kSteps);
-  return doubling + (doubling >> kStepsLog2) * (step % kSteps + 1);
+  const unsigned step = (c - kFirstSpaced - 1) % kSteps + 1;
+  const size_t doubling = kSpacedFrom << ((c - kFirstSpaced - 1) / kSteps);
+  if (doubling < kSharesFrom || doubling >= kSharesTo) return doubling + (doubling >> kStepsLog2) * step;
+  return align_down(2 * kSteps * doubling / (2 * kSteps - step), step == 1 ? kQuantum : kShareQuantum);
 }
+
+struct ClassSizes {
+  uint16_t bytes[kSmallClasses];
+  uint8_t of_quanta[kSmallMax / kQuantum + 1];  // class of the sizes that take so many quanta
+
+  constexpr ClassSizes() : bytes(), of_quanta() {
+    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes[c] = static_cast<uint16_t>(derive_size(c));
+    SizeClass c = 1;
+    for (size_t quanta = 0; quanta <= kSmallMax / kQuantum; ++quanta) {
+      if (quanta * kQuantum > bytes[c]) ++c;
+      of_quanta[quanta] = static_cast<uint8_t>(c);
+    }
+  }
+};
+inline constexpr ClassSizes kClassSizes;
+
+constexpr size_t size_of_class(SizeClass c) { return kClassSizes.bytes[c]; }
 
 // n: 0 … kSmallMax.
 constexpr SizeClass class_of_size(size_t n) {
-  if (n <= 8) return 0;
-  if (n <= kSpacedFrom) return static_cast<SizeClass>((n + kQuantum - 1) / kQuantum);
-  unsigned log2 = floor_log2(n - 1);
-  unsigned step = static_cast<unsigned>((n - 1) >> (log2 - kStepsLog2)) - kSteps;
-  return kFirstSpaced + (log2 - floor_log2(kSpacedFrom)) * kSteps + step + 1;
+  return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
 // What a run of this class looks like.
@@ -87,11 +107,12 @@ constexpr size_t units_for(size_t size) {
 
 constexpr RunShape make_run_shape(SizeClass c) {
   size_t size = size_of_class(c);
-  size_t capacity = units_for(size) * kUnitPayload / size;
+  size_t units = units_for(size);
+  size_t capacity = units * kUnitPayload / size;
   size_t enough = larger<size_t>(1, capacity / 8);
   size_t most_kept = enough <= kFewEnough ? smaller(kMostKeptBlocks, kMostKeptBytes / size) : 0;
   return {static_cast<uint32_t>(size),
-          static_cast<uint16_t>(pages_for(capacity * size)),
+          static_cast<uint16_t>(units * kRunUnitPages),
           static_cast<uint16_t>(capacity),
           static_cast<uint16_t>(enough),
           static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size)),
@@ -115,9 +136,13 @@ constexpr bool size_classes_hold() {
     if (size <= below || class_of_size(size) != c || class_of_size(below + 1) != c) return false;
     if (size > 16 && size % kQuantum != 0) return false;
     if (size > kSpacedFrom && (size - below - 1) * 8 > size) return false;
+    if (size > kSharesFrom && size <= kSharesTo && rest_permille(size, run_shape(c).pages / kRunUnitPages) > 15) {
+      return false;
+    }
     const RunShape& shape = run_shape(c);
+    if (shape.pages % kRunUnitPages != 0) return false;
     if (shape.capacity < kLeastBlocks || shape.pages > kMostUnits * kRunUnitPages) return false;
-    if (rest_permille(size, (shape.pages + kRunUnitPages - 1) / kRunUnitPages) > 95) return false;
+    if (rest_permille(size, shape.pages / kRunUnitPages) > 95) return false;
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }

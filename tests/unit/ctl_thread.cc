@@ -202,16 +202,16 @@ TEST(ThreadBytes, PointersFollowOnTicks) {
     acre_free(block);
     uint64_t last = *allocated;
     for (int i = 0; i < 100000; ++i) {
-      acre_free(acre_malloc(3000));
+      acre_free(acre_malloc(4000));
       void* volatile one = acre_malloc(100);
       (void)one;
       EXPECT_GE(*allocated, last);
       last = *allocated;
     }
-    EXPECT_GE(*allocated, before + (1 << 20) + 90000 * (3072 + 112)) << "not looked at for long";
-    EXPECT_LE(*allocated, before + (1 << 20) + 100000 * (3072 + 112));
+    EXPECT_GE(*allocated, before + (1 << 20) + 90000 * (4096 + 112)) << "not looked at for long";
+    EXPECT_LE(*allocated, before + (1 << 20) + 100000 * (4096 + 112));
     now();
-    EXPECT_EQ(*allocated, before + (1 << 20) + 100000 * (3072 + 112)) << "a question brings it up to date";
+    EXPECT_EQ(*allocated, before + (1 << 20) + 100000 * (4096 + 112)) << "a question brings it up to date";
   });
 }
 

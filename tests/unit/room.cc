@@ -61,6 +61,19 @@ TEST_F(Room, MuzzyOnesGoFirst) {
   EXPECT_EQ(heap.counts().muzzy, 0u);
 }
 
+// Two hundred pages that went had to be faulted in again: more than an eighth of what was ever held, less than a quarter.
+TEST_F(Room, OneRegretIsNoReasonToStop) {
+  leave_dirty(200);
+  PageRun* one = allocate(500);
+  allocate(1);
+  PageRun* other = allocate(500);
+  allocate(1);
+  heap.free(one, true);
+  heap.free(other, true);
+  allocate(600);
+  EXPECT_EQ(heap.counts().dirty, 1000u - 600);
+}
+
 // Blocks of all lengths that come and go at random: the process does not grow by what is too short, but after a while
 // that is given up.
 TEST_F(Room, WhatIsNeededAgainSoonStays) {

@@ -194,6 +194,40 @@ TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
   }
 }
 
+// Before the process grows much the runs in which nothing lives serve other classes; those with a live block stay.
+TEST_F(ShelvesTest, UnusedRunsServeOtherClasses) {
+  const auto current = [](size_t size) { return heap().shelves[class_of_size(size)].current; };
+  heap().grown_by = 0;
+  for (size_t size : {600, 700, 900}) acre_free(acre_malloc(size));
+  void* live = acre_malloc(800);
+  const Slab* used = current(800);
+  for (size_t size : {600, 700, 900}) ASSERT_NE(current(size), nullptr);
+  std::vector<void*> blocks;
+  while (blocks.size() < 100000 && current(600) != nullptr) blocks.push_back(acre_malloc(4096));
+  for (size_t size : {600, 700, 900}) EXPECT_EQ(current(size), nullptr) << size;
+  EXPECT_EQ(current(800), used);
+  for (int i = 0; i < 10; ++i) blocks.push_back(acre_malloc(600));
+  const Walk walk(heap());
+  acre_free(live);
+  for (void* block : blocks) acre_free(block);
+}
+
+// But a thread that uses many classes, a block of each in turn, does not pass one run round among them.
+TEST_F(ShelvesTest, ClassesInTurnKeepTheirRuns) {
+  const auto use_each = [] {
+    for (size_t size = 50; size <= 1000; size += 50) acre_free(acre_malloc(size));
+  };
+  const auto new_runs = [this] {
+    uint64_t sum = 0;
+    for (SizeClass c = 0; c < kSmallClasses; ++c) sum += registry::events_of(heap(), c).new_runs;
+    return sum;
+  };
+  for (int i = 0; i < 100; ++i) use_each();
+  const uint64_t before = new_runs();
+  for (int i = 0; i < 1000; ++i) use_each();
+  EXPECT_LE(new_runs() - before, 100u) << "of 20000 blocks";
+}
+
 // What a thread no longer uses goes back by collection, without a call that asks for it.
 TEST_F(ShelvesTest, CollectionRetiresWhatIsIdle) {
   free_shuffled(allocate(3000, 700), 3);

@@ -35,6 +35,27 @@ TEST(SizeClass, Waste) {
   }
 }
 
+// A page of 4 KiB and a header, as sqlite has them, or a node of 2 KiB and one: no seventh or eighth more.
+TEST(SizeClass, PowersOfTwoWithAHeader) {
+  EXPECT_EQ(size_of_class(class_of_size(2048 + 128)), 2176u);
+  EXPECT_EQ(size_of_class(class_of_size(4096 + 272)), 4368u);
+  EXPECT_EQ(run_shape(class_of_size(4096 + 272)).capacity, 15u);
+  for (size_t power = 8; power <= kSmallMax; power *= 2) EXPECT_EQ(size_of_class(class_of_size(power)), power);
+}
+
+TEST(SizeClass, SharesOfARun) {
+  for (SizeClass c = class_of_size(kSharesFrom + 1); size_of_class(c) <= kSharesTo; ++c) {
+    SCOPED_TRACE(size_of_class(c));
+    const RunShape& shape = run_shape(c);
+    const size_t run = shape.pages * kPageBytes;
+    EXPECT_EQ(run % kUnitPayload, 0u) << "nothing is left of its units that others could not use";
+    EXPECT_LE(run, 2 * kUnitPayload);
+    EXPECT_LE((run - shape.capacity * size_of_class(c)) * 50, run);
+    const SizeClass aligned = class_for_aligned(size_of_class(c - 1) + 1, 64);
+    EXPECT_LE(size_of_class(aligned), size_of_class(c + 1)) << "a cache line";
+  }
+}
+
 // Blocks lie at multiples of their size from a run's start, which is aligned to a unit.
 TEST(SizeClass, AlignmentOfBlocks) {
   for (SizeClass c = 1; c < kSmallClasses; ++c) {
@@ -51,14 +72,14 @@ TEST(SizeClass, RunShapes) {
     const size_t run = shape.pages * kPageBytes;
     EXPECT_EQ(shape.block_bytes, size);
     EXPECT_LE(shape.capacity * size, run);
-    EXPECT_LT(run - shape.capacity * size, kPageBytes) << "a page that no block touches";
+    EXPECT_EQ(run % kUnitPayload, 0u) << "free, it would fit few others";
+    EXPECT_LT(run - shape.capacity * size, size) << "room for one more";
     EXPECT_GE(shape.capacity, kLeastBlocks);
     EXPECT_LE(run, kMostUnits * kUnitPayload);
     if (size * kLeastBlocks <= kUnitPayload && rest_permille(size, 1) <= kAcceptedPermille) {
       EXPECT_LE(run, kUnitPayload) << "free finds one-unit runs by their place";
     }
-    const size_t units = align_up(run, kUnitPayload);
-    EXPECT_LE((units - shape.capacity * size) * 10, units) << "more than a tenth of its units unused";
+    EXPECT_LE((run - shape.capacity * size) * 10, run) << "more than a tenth of its units unused";
     EXPECT_GE(shape.enough, 1);
     EXPECT_LE(shape.enough, larger(1, shape.capacity / 8));
     EXPECT_GE(shape.first_batch, 1);

@@ -120,7 +120,7 @@ TEST_F(Watch, WatchedBlocksAreBlocksLikeOthers) {
   EXPECT_EQ(live_.size(), 1u);
   block = static_cast<char*>(acre_realloc(block, 3000));
   EXPECT_EQ(live_.size(), 1u);
-  EXPECT_EQ(live_.begin()->second.second, 3072u);
+  EXPECT_EQ(live_.begin()->second.second, size_of_class(class_of_size(3000)));
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(block[i], 0x61);
   EXPECT_TRUE(acre_owns(block));
   EXPECT_FALSE(acre_owns(block + 16));
