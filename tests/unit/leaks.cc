@@ -38,12 +38,13 @@ __attribute__((noinline)) void keep(size_t bytes) { g_kept = acre_malloc(bytes);
 __attribute__((noinline)) bool ignore_hidden() { return leaks::ignore_block(~g_hidden); }
 __attribute__((noinline)) bool heed_hidden() { return leaks::heed_block(~g_hidden); }
 
-// What is at the start of acre's memory, whose address is in a variable of acre's, which here are the program's. So long
-// that a small number over the lower half of an old pointer leads to no other block.
-[[maybe_unused]] void* volatile const kFirstBlock = acre_malloc(size_t{30} << 20);
+// What is at the start of acre's memory, whose address is in a variable of acre's, which here are the program's.
+[[maybe_unused]] void* volatile const kFirstBlock = acre_malloc(100);
 
 // Blocks that a check takes for leaked, among those of all tests in this process.
 uint64_t leaked(LeakMode mode = LeakMode::kNormal) {
+  // Blocks from here on lie so far up that a small number over the lower half of an old pointer leads to none of them.
+  [[maybe_unused]] static void* volatile const filler = acre_malloc(size_t{30} << 20);
   Request request;
   request.mode = mode;
   Finding finding;
