@@ -98,10 +98,10 @@ TEST(Leaks, RangesAreSortedAndJoined) {
 
 TEST(Leaks, HiddenBlocksLeakAndKeptOnesDoNot) {
   const uint64_t before = leaked();
-  keep(100);
+  keep(300);
   wipe();
   EXPECT_EQ(leaked(), before);
-  lose(100);
+  lose(300);
   wipe();
   EXPECT_EQ(leaked(), before + 1);
   lose(1 << 20);
@@ -112,7 +112,7 @@ TEST(Leaks, HiddenBlocksLeakAndKeptOnesDoNot) {
 
 TEST(Leaks, IgnoredBlocksDoNotLeak) {
   const uint64_t before = leaked(), all_before = leaked(LeakMode::kDraconian);
-  lose(100);
+  lose(300);
   wipe();
   ASSERT_TRUE(ignore_hidden());
   EXPECT_EQ(leaked(), before);
@@ -126,7 +126,7 @@ TEST(Leaks, IgnoredBlocksDoNotLeak) {
 
 TEST(Leaks, WhatIsLeftOutIsNoRoot) {
   const uint64_t before = leaked();
-  keep(100);
+  keep(300);
   wipe();
   ASSERT_TRUE(leaks::leave_out(address_of(const_cast<void**>(&g_kept)), sizeof g_kept));
   EXPECT_EQ(leaked(), before + 1);
