@@ -26,11 +26,11 @@ bool list_holds(const Slab* slab, LowAddress head, const void* block) {
 }  // namespace
 
 bool Outbox::holds(const Slab* slab, const void* block) const {
-  const auto is_in = [=](const Group& group) { return group.slab == slab && list_holds(slab, group.head, block); };
-  for (uint32_t i = 0, queued = smaller(racy_load(queued_), kMostQueued); i < queued; ++i) {
-    if (is_in(queue_[i])) return true;
+  for (uint32_t i = 0, count = smaller(racy_load(unsorted_count_), kMostUnsorted); i < count; ++i) {
+    if (racy_load(unsorted_[i].block) == block) return true;
   }
-  return is_in(groups_[slab->size_class]);
+  const Group& group = groups_[slab->size_class];
+  return group.slab == slab && list_holds(slab, group.head, block);
 }
 
 namespace misuse {

@@ -27,16 +27,20 @@ TEST_F(OutboxTest, AGroupWaitsUntilItHolds16KiB) {
   for (size_t size : {16u, 48u, 500u, 2048u, 4096u, 5000u, 32768u}) {
     std::vector<void*> blocks;
     Slab* slab = make(size, &blocks);
-    const size_t most = smaller<size_t>(blocks.size() - 1, larger<size_t>(1, 16384 / slab->block_bytes));
-    for (size_t i = 1; i < most; ++i) {
-      ASSERT_FALSE(outbox.add(slab, blocks[i]));
-      ASSERT_EQ(arrived(slab), 0u) << i << " of " << size;
-      ASSERT_TRUE(outbox.holds(slab, blocks[i]));
+    const size_t group = larger<size_t>(1, 16384 / slab->block_bytes);
+    for (size_t added = 1; added < blocks.size(); ++added) {  // one stays out
+      const uint32_t before = arrived(slab);
+      const bool sorted = outbox.add(slab, blocks[added]);
+      ASSERT_TRUE(sorted || arrived(slab) == before);
+      ASSERT_EQ(arrived(slab) % group, 0u) << added << " of " << size;
+      ASSERT_LE((added - arrived(slab)) * slab->block_bytes, size_t{32} << 10);
+      ASSERT_EQ(outbox.holds(slab, blocks[added]), arrived(slab) < added);
     }
-    ASSERT_TRUE(outbox.add(slab, blocks[0]));
-    ASSERT_EQ(arrived(slab), most);
-    EXPECT_FALSE(outbox.holds(slab, blocks[0]));
-    test::expect_adds_up(slab, blocks.size() - most);
+    const uint32_t waiting = static_cast<uint32_t>(blocks.size()) - 1 - arrived(slab);
+    EXPECT_LT(waiting * slab->block_bytes, size_t{32} << 10);
+    outbox.flush();
+    ASSERT_EQ(arrived(slab), blocks.size() - 1);
+    test::expect_adds_up(slab, 1);
   }
 }
 
@@ -54,49 +58,44 @@ TEST_F(OutboxTest, FlushSendsEverything) {
   for (Slab* slab : slabs) EXPECT_EQ(arrived(slab), 3u);
 }
 
-TEST_F(OutboxTest, AGroupThatGivesWayToAnotherRunWaitsInAQueue) {
-  std::vector<void*> first_blocks, second_blocks, larger_blocks;
-  Slab* first = make(64, &first_blocks);
-  Slab* second = make(64, &second_blocks);
-  Slab* larger_one = make(128, &larger_blocks);
-  EXPECT_FALSE(outbox.add(first, first_blocks[0]));
-  EXPECT_FALSE(outbox.add(larger_one, larger_blocks[0]));
-  EXPECT_TRUE(outbox.holds(first, first_blocks[0])) << "another class has another group";
-  EXPECT_TRUE(outbox.add(second, second_blocks[0]));
-  EXPECT_EQ(arrived(first), 0u);
-  EXPECT_TRUE(outbox.holds(first, first_blocks[0]));
-  EXPECT_FALSE(outbox.holds(first, first_blocks[1]));
-  EXPECT_TRUE(outbox.holds(second, second_blocks[0]));
-  EXPECT_EQ(outbox.total_bytes(), 64u + 64 + 128);
-  size_t waiting = 0;
-  outbox.for_each_waiting([&](const Slab*, uint32_t blocks) { waiting += blocks; });
-  EXPECT_EQ(waiting, 3u);
-  outbox.flush();
-  EXPECT_EQ(arrived(first), 1u);
-  EXPECT_EQ(arrived(second), 1u);
-  EXPECT_EQ(arrived(larger_one), 1u);
-  EXPECT_FALSE(outbox.holds(first, first_blocks[0]));
-  EXPECT_EQ(outbox.total_bytes(), 64u + 64 + 128);
-  outbox.for_each_waiting([&](const Slab*, uint32_t) { ADD_FAILURE() << "nothing waits any more"; });
-}
-
-TEST_F(OutboxTest, TheQueueIsSentOffWhenItIsFull) {
-  constexpr size_t kQueue = 16;
+TEST_F(OutboxTest, BlocksAreSortedSixteenAtATime) {
   std::vector<void*> blocks[2];
   Slab* slabs[] = {make(64, &blocks[0]), make(64, &blocks[1])};
-  for (size_t i = 0; i <= kQueue; ++i) {
-    outbox.add(slabs[i % 2], blocks[i % 2][i]);
+  for (size_t i = 0; i < 16; ++i) {
     ASSERT_EQ(arrived(slabs[0]) + arrived(slabs[1]), 0u) << i;
+    ASSERT_EQ(outbox.add(slabs[i % 2], blocks[i % 2][i]), i == 15);
+    ASSERT_EQ(outbox.total_bytes(), (i + 1) * 64);
   }
-  outbox.add(slabs[1], blocks[1][kQueue + 1]);
-  EXPECT_EQ(arrived(slabs[0]), kQueue / 2);
-  EXPECT_EQ(arrived(slabs[1]), kQueue / 2);
-  EXPECT_EQ(outbox.sent(slabs[0]->size_class), kQueue);
+  EXPECT_EQ(arrived(slabs[0]), 8u) << "each gave way to the other run";
+  EXPECT_EQ(arrived(slabs[1]), 7u);
+  EXPECT_EQ(outbox.sent(slabs[0]->size_class), 15u);
+  EXPECT_FALSE(outbox.holds(slabs[1], blocks[1][13]));
+  EXPECT_TRUE(outbox.holds(slabs[1], blocks[1][15]));
   outbox.flush();
-  for (size_t i : {0u, 1u}) {
-    EXPECT_EQ(arrived(slabs[i]), kQueue / 2 + 1);
-    test::expect_adds_up(slabs[i], blocks[i].size() - kQueue / 2 - 1);
+  EXPECT_EQ(arrived(slabs[1]), 8u);
+  EXPECT_EQ(outbox.total_bytes(), 16u * 64);
+}
+
+TEST_F(OutboxTest, WhatWaitsIsKnown) {
+  std::vector<void*> first_blocks, second_blocks;
+  Slab* first = make(64, &first_blocks);
+  Slab* second = make(128, &second_blocks);
+  size_t waiting = 0;
+  const auto add_up = [&](const Slab*, uint32_t blocks) { waiting += blocks; };
+  for (size_t i = 0; i < 40; ++i) {
+    Slab* slab = i % 3 == 0 ? second : first;
+    void* block = i % 3 == 0 ? second_blocks[i] : first_blocks[i];
+    outbox.add(slab, block);
+    EXPECT_TRUE(outbox.holds(slab, block));
+    EXPECT_FALSE(outbox.holds(slab, first_blocks[i + 100]));
+    waiting = 0;
+    outbox.for_each_waiting(add_up);
+    EXPECT_EQ(waiting, i + 1);
   }
+  outbox.flush();
+  EXPECT_EQ(arrived(first), 26u);
+  EXPECT_EQ(arrived(second), 14u);
+  outbox.for_each_waiting([](const Slab*, uint32_t) { ADD_FAILURE() << "nothing waits any more"; });
 }
 
 TEST_F(OutboxTest, ItNeverHoldsMuch) {

@@ -217,7 +217,7 @@ TEST_F(ShelvesTest, ClassesInTurnKeepTheirRuns) {
   const auto use_each = [] {
     for (size_t size = 50; size <= 1000; size += 50) acre_free(acre_malloc(size));
   };
-  const auto new_runs = [this] {
+  const auto new_runs = [] {
     uint64_t sum = 0;
     for (SizeClass c = 0; c < kSmallClasses; ++c) sum += registry::events_of(heap(), c).new_runs;
     return sum;
