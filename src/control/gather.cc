@@ -301,8 +301,8 @@ void finish_process(ProcessStatistics& to, const ArenaReport& all, const Gatheri
 }
 
 // Huge blocks belong to no arena.
-void add_huge(ArenaStatistics& all, const ProcessStatistics& process, uint64_t rounding) {
-  all.rounding += smaller(rounding, process.live_huge);
+void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
+  all.rounding = process.rounding;
   all.large_blocks += process.huge_blocks;
   for (uint64_t* figure : {&all.live_large, &all.active, &all.resident, &all.mapped}) *figure += process.live_huge;
 }
@@ -340,7 +340,7 @@ void gather(Report& report, const KernelFigures& kernel) {
   finish_process(report.process, report.all, to);
   report.process.purged = to.purged;
   add_system(report.process, kernel);
-  add_huge(report.all.arena, report.process, to.huge_rounding);
+  add_huge(report.all.arena, report.process);
   add_locks(report.locks);
 }
 

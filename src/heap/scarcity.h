@@ -11,7 +11,7 @@ namespace acre {
 void gather_memory();
 
 // Once that was in vain, for a block of n bytes: unmaps free pages of the arenas, so that the system may map as much in
-// one piece. False, with nothing changed: they are too few.
+// one piece. False: they are too few, and nothing has changed, or what is worth unmapping of them is.
 bool gather_addresses(size_t n, size_t alignment);
 
 }  // namespace acre

@@ -308,11 +308,17 @@ TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
   }
 }
 
-TEST(FileSources, AParentThatGoesOnChangesNothingInItsChild) {
+// Blocks in a file that is mapped shared, and a process that forks.
+class ForkOfSharedFile : public testing::Test {
+ protected:
+  ~ForkOfSharedFile() override { arenas::destroy(*arena); }
+
   Folder folder;
-  Maker maker(folder.c_str());
-  ExplicitArena* arena = maker.make();
-  const auto blocks = fill_up(arena, 10000, 1000);
+  ExplicitArena* arena = Maker(folder.c_str()).make();
+  const std::vector<unsigned char*> blocks = fill_up(arena, 10000, 1000);
+};
+
+TEST_F(ForkOfSharedFile, AParentThatGoesOnChangesNothingInItsChild) {
   int descriptors[2];
   ASSERT_EQ(pipe(descriptors), 0);
   const pid_t child = fork();
@@ -328,14 +334,9 @@ TEST(FileSources, AParentThatGoesOnChangesNothingInItsChild) {
   close(descriptors[0]);
   close(descriptors[1]);
   EXPECT_EQ(status_of(child), 0);
-  arenas::destroy(*arena);
 }
 
-TEST(FileSources, AChildsOwnChildHasWhatTheChildHas) {
-  Folder folder;
-  Maker maker(folder.c_str());
-  ExplicitArena* arena = maker.make();
-  const auto blocks = fill_up(arena, 10000, 1000);
+TEST_F(ForkOfSharedFile, AChildsOwnChildHasWhatTheChildHas) {
   const pid_t child = fork();
   if (child == 0) {
     for (unsigned char* p : blocks) memset(p, 0xee, 10000);
@@ -348,14 +349,9 @@ TEST(FileSources, AChildsOwnChildHasWhatTheChildHas) {
   }
   EXPECT_EQ(status_of(child), 0);
   expect_contents(blocks, 10000);
-  arenas::destroy(*arena);
 }
 
-TEST(FileSources, AForkThatFailsIsNotWaitedFor) {
-  Folder folder;
-  Maker maker(folder.c_str());
-  ExplicitArena* arena = maker.make();
-  const auto blocks = fill_up(arena, 10000, 100);
+TEST_F(ForkOfSharedFile, AForkThatFailsIsNotWaitedFor) {
   const pid_t child = fork();
   if (child == 0) {
     if (setuid(65534) != 0) _exit(77);
@@ -367,7 +363,6 @@ TEST(FileSources, AForkThatFailsIsNotWaitedFor) {
   const int status = status_of(child);
   EXPECT_TRUE(status == 0 || WEXITSTATUS(status) == 77) << status;
   expect_contents(blocks, 10000);
-  arenas::destroy(*arena);
 }
 
 TEST(FileSources, AClosedDescriptorIsARefusal) {
