@@ -40,18 +40,9 @@ ACRE_COLD bool keep_block_while_watched(Heap& heap, Slab* slab, void* p) {
   return keep_block_if(heap, slab, p, [&heap](SizeClass c) { return watch::may_keep(heap, c); });
 }
 
-ACRE_NOINLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
+ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   if (ACRE_UNLIKELY(watch::is_on())) return keep_block_while_watched(heap, slab, p);
   return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
-}
-
-// In a run that was last this thread's. False if somebody has it now.
-ACRE_NOINLINE bool release_after_adoption(Heap& heap, Slab* slab, void* p) {
-  if (!slab::adopt(slab, heap.token)) return false;
-  slab::defer(slab, p);
-  const BusyAtShelves busy(heap);
-  shelve_adopted(heap, slab);
-  return true;
 }
 
 // A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
@@ -85,35 +76,47 @@ ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
   if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
 }
 
-// One that has never allocated gets a heap now: it may be there to free what others allocate, and without an outbox
-// each block costs an atomic operation.
-ACRE_ALWAYS_INLINE Heap* heap_for_release() {
-  HotHeap* hot = t_heap;
-  if (ACRE_LIKELY(hot->is_heap)) return static_cast<Heap*>(hot);
-  return hot == &kUnbornHeap ? registry::birth() : nullptr;
+// In a run that was last this thread's, unless somebody has it now.
+ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
+  if (!slab::adopt(slab, heap.token)) return hand_over(heap, slab, p);
+  slab::defer(slab, p);
+  const BusyAtShelves busy(heap);
+  shelve_adopted(heap, slab);
 }
 
-ACRE_ALWAYS_INLINE void release_of_others(Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(slab->is_explicit)) return release_explicit(slab, p);
-  Heap* heap = heap_for_release();
-  if (heap == nullptr) return release_without_heap(slab, p);
-  if (relaxed_load(slab->last_owner) == heap->token) {
-    if (slab->enough <= kFewEnough && keep_block(*heap, slab, p)) return tick(*heap);
-    if (release_after_adoption(*heap, slab, p)) return;
-  }
-  hand_over(*heap, slab, p);
+ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
+  keep_block(heap, slab, p) ? tick(heap) : adopt_and_release(heap, slab, p);
+}
+
+// Of an explicit arena, or by a thread that has no heap. One that has never allocated gets a heap now: it may be there to
+// free what others allocate, and without an outbox each block costs an atomic operation.
+ACRE_NOINLINE void release_seldom(Slab* slab, void* p) {
+  if (slab->is_explicit) return release_explicit(slab, p);
+  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : nullptr;
+  heap != nullptr ? hand_over(*heap, slab, p) : release_without_heap(slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p) {
   if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free("free", p, slab->block_bytes);
-  if (relaxed_load(slab->owner) != this_thread()) return release_of_others(slab, p);
+  if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
   slab::defer(slab, p);
   if (slab->countdown == 0) release_event(slab);
 }
 
 }  // namespace
 
-ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) { release_of_others(slab, p); }
+// A block for the outbox, as most are, is put there without a call, so that no registers have to be saved for it.
+ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
+  HotHeap* hot = t_heap;
+  if (ACRE_UNLIKELY(slab->is_explicit || !hot->is_heap)) return release_seldom(slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (relaxed_load(slab->last_owner) == heap.token) {
+    return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+  }
+  const bool done = BusyAtShelves::enter_quickly(heap) && heap.outbox.add_quickly(slab, p);
+  BusyAtShelves::leave(heap);
+  if (!done) hand_over(heap, slab, p);
+}
 
 ACRE_NOINLINE void release_slow(void* p) {
   if (p == nullptr) return;

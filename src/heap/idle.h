@@ -50,6 +50,15 @@ class BusyAtShelves {
     if (ACRE_UNLIKELY(heap.visit.load(std::memory_order_acquire) != Visit::kNone)) idle::turn_away_visitor(heap);
   }
   ~BusyAtShelves() { heap_.inside.store(0, std::memory_order_release); }
+
+  // The same for what calls no function: false if there is a visitor. Then, too, it has to be left.
+  static bool enter_quickly(Heap& heap) {
+    heap.inside.store(1, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return heap.visit.load(std::memory_order_acquire) == Visit::kNone;
+  }
+  static void leave(Heap& heap) { heap.inside.store(0, std::memory_order_release); }
+
   BusyAtShelves(const BusyAtShelves&) = delete;
   BusyAtShelves& operator=(const BusyAtShelves&) = delete;
 

@@ -16,12 +16,18 @@ namespace acre {
 
 class Outbox {
  public:
+  // False if it has to be put in by add().
+  ACRE_ALWAYS_INLINE bool add_quickly(Slab* slab, void* block) {
+    const uint32_t bytes = unsorted_bytes_ + slab->block_bytes;
+    if (unsorted_count_ == kMostUnsorted - 1 || bytes >= kMostBytes) return false;
+    wait(slab, block, bytes);
+    return true;
+  }
+
   // True if blocks were sorted on that occasion.
-  ACRE_ALWAYS_INLINE bool add(Slab* slab, void* block) {
-    write_link(slab, block, kEndOfList);  // free from now on (slab/free_list.h)
-    unsorted_[unsorted_count_] = {slab, link_of(block)};
-    unsorted_bytes_ += slab->block_bytes;
-    if (++unsorted_count_ < kMostUnsorted && unsorted_bytes_ < kMostBytes) return false;
+  bool add(Slab* slab, void* block) {
+    if (add_quickly(slab, block)) return false;
+    wait(slab, block, unsorted_bytes_ + slab->block_bytes);
     sort();
     if (bytes_ > kMostBytesInAll) send_all();
     return true;
@@ -69,6 +75,12 @@ class Outbox {
     LowAddress head = kEndOfList;
     uint32_t count = 0;
   };
+
+  ACRE_ALWAYS_INLINE void wait(Slab* slab, void* block, uint32_t bytes) {
+    write_link(slab, block, kEndOfList);  // free from now on (slab/free_list.h)
+    unsorted_[unsorted_count_++] = {slab, link_of(block)};
+    unsorted_bytes_ = bytes;
+  }
 
   ACRE_NOINLINE void send(SizeClass c) {
     const Group group = groups_[c];

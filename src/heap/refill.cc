@@ -67,7 +67,7 @@ ACRE_NOINLINE bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
     const uint32_t fresh = smaller(next_batch(slot, slab), uncarved);
     slot.head = slab::carve(slab, fresh, tail);
     heap.blocks.listed[c] += fresh;
-  } else if (deferred + remote >= slab->enough) {  // as many as its bin would hand it out for
+  } else if (deferred + remote >= slab->enough_to_stay) {  // to change runs costs more than to come back here
     slot.head = deferred != 0 ? recycle(heap, c, slab) : slab::collect_remote(slab, &heap.blocks.listed[c]);
   } else {
     return false;
@@ -77,7 +77,8 @@ ACRE_NOINLINE bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
 
 // Used up: neither blocks that were never used nor any of others', and too few of its own.
 bool is_used_up(const Slab* slab) {
-  return slab->carved == slab->capacity && slab::deferred_count(slab) < slab->enough && load_remote(slab).free == 0;
+  return slab->carved == slab->capacity && slab::deferred_count(slab) < slab->enough_to_stay &&
+         load_remote(slab).free == 0;
 }
 
 Slab* from_bins(Heap& heap, SizeClass c) {

@@ -39,6 +39,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   slab->block_bytes = shape.block_bytes;
   slab->capacity = shape.capacity;
   slab->enough = shape.enough;
+  slab->enough_to_stay = shape.enough_to_stay;
   slab->pages = shape.pages;
   slab->size_class = static_cast<uint8_t>(c);
   slab->is_explicit = arena->is_explicit;

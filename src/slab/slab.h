@@ -44,6 +44,7 @@ struct alignas(kCacheLine) Slab {
   Shelf shelf = Shelf::kNone;         // holder
   bool is_explicit = false;           // fixed: its arena is (arena.h)
   bool is_labelled = false;           // fixed: the same (labels.h)
+  uint16_t enough_to_stay = 0;        // fixed: free blocks that make it worth going on with while it is current
 
   // Shared: what other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // remote.h

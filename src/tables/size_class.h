@@ -77,6 +77,7 @@ struct RunShape {
   uint16_t pages;
   uint16_t capacity;     // blocks a run
   uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
+  uint16_t enough_to_stay;  // … that make a run worth going on with that is current: 1/64, or a few
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
   uint16_t most_kept;    // blocks of released runs that a private list may take: some, where runs have few blocks
 };
@@ -86,6 +87,7 @@ inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
 inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
 inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units may stay unused
+inline constexpr size_t kLeastToStay = 4;
 inline constexpr size_t kFewEnough = 2;           // a run of which so few free blocks are enough has few blocks
 inline constexpr size_t kMostKeptBlocks = 4;
 inline constexpr size_t kMostKeptBytes = 64 << 10;
@@ -115,6 +117,7 @@ constexpr RunShape make_run_shape(SizeClass c) {
           static_cast<uint16_t>(units * kRunUnitPages),
           static_cast<uint16_t>(capacity),
           static_cast<uint16_t>(enough),
+          static_cast<uint16_t>(smaller(enough, larger(kLeastToStay, capacity / 64))),
           static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size)),
           static_cast<uint16_t>(most_kept)};
 }

@@ -165,6 +165,38 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
   for (size_t i = run_shape(c).enough; i < blocks.size(); ++i) acre_free(blocks[i]);
 }
 
+// A run in which no block is left to cut stays current while a few blocks are free: fewer than would make it worth
+// offering again if it was released.
+TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
+  const SizeClass c = class_of_size(48);
+  const RunShape& shape = run_shape(c);
+  ASSERT_LT(shape.enough_to_stay, shape.enough);
+  const Shelves& shelves = heap().shelves[c];
+  std::vector<void*> blocks;
+  const auto use_up = [&] {
+    do {
+      blocks.push_back(acre_malloc(48));
+    } while (shelves.current->carved != shelves.current->capacity || !is_end(heap().slots[c].head));
+  };
+  const auto free_some = [&](size_t count) {
+    for (; count != 0; --count) {
+      acre_free(blocks.back());
+      blocks.pop_back();
+    }
+  };
+  use_up();
+  const Slab* run = shelves.current;
+  free_some(shape.enough_to_stay);
+  blocks.push_back(acre_malloc(48));
+  EXPECT_EQ(shelves.current, run);
+  use_up();
+  EXPECT_EQ(shelves.current, run);
+  free_some(shape.enough_to_stay - 1u);
+  blocks.push_back(acre_malloc(48));
+  EXPECT_NE(shelves.current, run);
+  for (void* block : blocks) acre_free(block);
+}
+
 // Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
 TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
   constexpr size_t kSize = 8192;

@@ -82,6 +82,8 @@ TEST(SizeClass, RunShapes) {
     EXPECT_LE((run - shape.capacity * size) * 10, run) << "more than a tenth of its units unused";
     EXPECT_GE(shape.enough, 1);
     EXPECT_LE(shape.enough, larger(1, shape.capacity / 8));
+    EXPECT_GE(shape.enough_to_stay, 1);
+    EXPECT_LE(shape.enough_to_stay, shape.enough);
     EXPECT_GE(shape.first_batch, 1);
     EXPECT_LE(shape.first_batch, shape.capacity);
     EXPECT_LE(shape.first_batch * size, larger(size, kPageBytes));
