@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <linux/mman.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -287,6 +288,18 @@ long create_file(const char* path) {
   constexpr long kForAll = 0666;  // as far as the umask allows
   return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, kForAll);
 }
+
+bool is_file_or_nothing(const char* path) {
+  struct stat facts;
+  const long result = raw_syscall(SYS_newfstatat, AT_FDCWD, as_long(path), as_long(&facts), AT_SYMLINK_NOFOLLOW);
+  return result == 0 ? S_ISREG(facts.st_mode) : result == -ENOENT;
+}
+
+int rename_file(const char* from, const char* to) {
+  return static_cast<int>(-raw_syscall(SYS_renameat, AT_FDCWD, as_long(from), AT_FDCWD, as_long(to)));
+}
+
+void remove_file(const char* path) { raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0); }
 
 long read_some(int file, char* buffer, size_t capacity) {
   long got;

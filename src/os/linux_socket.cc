@@ -113,8 +113,6 @@ FileIdentity identify_path(const char* path) {
   return {facts.st_dev, facts.st_ino};
 }
 
-void remove_file(const char* path) { raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0); }
-
 bool ring_at(const char* path) {
   const Name name(path);
   const long socket = name.fits ? make_socket() : -ENAMETOOLONG;

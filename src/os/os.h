@@ -131,6 +131,11 @@ long read_some(int file, char* buffer, size_t capacity);                     // 
 long read_at(int file, uint64_t offset, void* buffer, size_t bytes);         // bytes
 int write_file(int file, const char* data, size_t bytes);                    // all of it; 0 or a positive error number
 void close_file(int file);
+
+// Is there a plain file of this name, or nothing? Not so for a link, a pipe or a device.
+bool is_file_or_nothing(const char* path);
+int rename_file(const char* from, const char* to);  // in place of what had the name. 0 or a positive error number
+void remove_file(const char* path);
 // --- Files to map: files.cc ---------------------------------------------------------------------------------
 
 // What is known of an open file; it is the same file as long as these two numbers are.

@@ -30,7 +30,6 @@ inline constexpr size_t kMostSocketPath = 108;
 
 // The file of this name; all zeroes if there is none.
 FileIdentity identify_path(const char* path);
-void remove_file(const char* path);
 
 // Connects to this name and hangs up: whoever accepts there wakes. False: nobody listens.
 bool ring_at(const char* path);

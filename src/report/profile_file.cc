@@ -20,6 +20,7 @@ namespace acre::report {
 namespace {
 
 constexpr size_t kMostBytesOfPath = kMostPath + 300;  // a folder, and a name with the program's in it
+constexpr size_t kMostBytesOfPart = kMostBytesOfPath + 50;  // a process's number, another and .part after it
 constinit std::atomic<unsigned> g_written{0};
 constinit std::atomic<const char*> g_prefix{nullptr};
 
@@ -84,10 +85,8 @@ struct Buffers {
   char of_block[32 << 10];
 };
 
-}  // namespace
-
-int write_profile(const char* path, Kind kind) {
-  if (!profile::is_prepared()) return ENOENT;
+// Writes one to a file of this name.
+int write_to(const char* path, Kind kind) {
   const size_t bytes = align_up(sizeof(Buffers), os::page_bytes());
   void* memory = os::map(bytes);
   if (memory == nullptr) return EAGAIN;
@@ -104,6 +103,30 @@ int write_profile(const char* path, Kind kind) {
   const int of_file = to.finish();
   os::unmap(memory, bytes);
   return of_file != 0 ? of_file : error;
+}
+
+// One such name at a time for each: threads may write to one path at once.
+bool name_part(const char* path, Line<kMostBytesOfPart>* part) {
+  static constinit std::atomic<unsigned> parts{0};
+  if (strlen(path) > kMostBytesOfPath) return false;
+  part->add(path).add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
+  part->decimal(parts.fetch_add(1, std::memory_order_relaxed)).add(".part");
+  return true;
+}
+
+}  // namespace
+
+// Under another name first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and so
+// is a file where no other one can be made or put in its place.
+int write_profile(const char* path, Kind kind) {
+  if (!profile::is_prepared()) return ENOENT;
+  Line<kMostBytesOfPart> part;
+  if (!os::is_file_or_nothing(path) || !name_part(path, &part)) return write_to(path, kind);
+  int error = write_to(part.c_str(), kind);
+  if (error == 0) error = os::rename_file(part.c_str(), path);
+  if (error == 0) return 0;
+  os::remove_file(part.c_str());
+  return error == EACCES || error == EPERM || error == ENAMETOOLONG ? write_to(path, kind) : error;
 }
 
 // A text that was set before may be in use by a thread that writes: it stays.

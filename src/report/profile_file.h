@@ -12,7 +12,8 @@ enum class Kind : uint8_t {
   kLegacy,  // as kLive, as the text that gperftools' pprof and jeprof read
 };
 
-// Writes a profile of this kind. All that it says is of about one moment. Returns 0 or an error number.
+// Writes a profile of this kind. All that it says is of about one moment. Returns 0 or an error number: then there is
+// no such file, or the one that was there before. Until it is whole it has another name, PATH.PID.N.part.
 // Calls malloc never. Not for signal handlers.
 int write_profile(const char* path, Kind kind);
 

@@ -3,9 +3,12 @@
 #include "sample/profile.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -149,10 +152,12 @@ TEST(ProfileRefusals, GrowthIsCountedOrLeftOut) {
 void write_with_a_refusal(const char* path, report::Kind kind, long k, long refused) {
   begin(0);
   void* block = acre_malloc(1000);
+  unlink(path);
   os::testing::refuse_requests(k, refused);
   const long before = os::testing::requests_made();
   const int error = report::write_profile(path, kind);
   FAKE_OS_CHECK(error == 0 || error == EAGAIN);
+  FAKE_OS_CHECK((access(path, F_OK) == 0) == (error == 0));  // all of it or nothing
   answer_with(error != 0 ? 0 : os::testing::requests_made() - before);
   os::testing::refuse_nothing();
   FAKE_OS_CHECK(report::write_profile(path, kind) == 0);
@@ -176,6 +181,68 @@ TEST(ProfileRefusals, AFileIsWrittenOrTheRefusalIsTold) {
     }
   }
   unlink(path.c_str());
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+// What the disk has no room for, as a limit on files' sizes has it.
+void write_to_a_full_disk(const std::string& folder, report::Kind kind) {
+  const std::string path = folder + "/profile";
+  begin(0);
+  std::vector<void*> blocks;
+  for (unsigned way = 0; way < 500; ++way) blocks.push_back(allocate_by(way, 64));
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit most;
+  getrlimit(RLIMIT_FSIZE, &most);
+  rlimit little = most;
+  little.rlim_cur = 4096;
+  setrlimit(RLIMIT_FSIZE, &little);
+  FAKE_OS_CHECK(report::write_profile(path.c_str(), kind) == EFBIG);
+  FAKE_OS_CHECK(files_in(folder).empty());
+  setrlimit(RLIMIT_FSIZE, &most);
+  FAKE_OS_CHECK(report::write_profile(path.c_str(), kind) == 0);
+  const auto bytes = std::filesystem::file_size(path);
+  setrlimit(RLIMIT_FSIZE, &little);
+  FAKE_OS_CHECK(report::write_profile(path.c_str(), kind) == EFBIG);
+  FAKE_OS_CHECK(files_in(folder) == std::vector<std::string>{"profile"});  // the one that was there
+  FAKE_OS_CHECK(std::filesystem::file_size(path) == bytes);
+  setrlimit(RLIMIT_FSIZE, &most);
+  for (void* block : blocks) acre_free(block);
+}
+
+TEST(ProfileRefusals, AFullDiskLeavesNoFile) {
+  using report::Kind;
+  for (const Kind kind : {Kind::kLive, Kind::kPeak, Kind::kLegacy}) {
+    const std::string folder = "/tmp/acre-fake-os-" + std::to_string(getpid());
+    std::filesystem::create_directory(folder);
+    EXPECT_EQ(in_child([&] { write_to_a_full_disk(folder, kind); }), "") << static_cast<int>(kind);
+    std::filesystem::remove_all(folder);
+  }
+}
+
+// A link leads where it led, and what is no file stays what it is. A name may leave no room for a longer one.
+void write_to_a_link(const std::string& folder) {
+  begin(0);
+  const std::string link = folder + "/link", target = folder + "/target";
+  std::filesystem::create_symlink(target, link);
+  FAKE_OS_CHECK(report::write_profile(link.c_str(), report::Kind::kLive) == 0);
+  FAKE_OS_CHECK(std::filesystem::is_symlink(link) && std::filesystem::is_regular_file(target));
+  FAKE_OS_CHECK(report::write_profile("/dev/null", report::Kind::kLegacy) == 0);
+  FAKE_OS_CHECK(std::filesystem::is_character_file("/dev/null"));
+  const std::string longest = folder + '/' + std::string(255, 'n');
+  FAKE_OS_CHECK(report::write_profile(longest.c_str(), report::Kind::kLive) == 0);
+  FAKE_OS_CHECK(files_in(folder).size() == 3);
+}
+
+TEST(ProfileRefusals, WhatIsNoPlainFileIsWrittenTo) {
+  const std::string folder = "/tmp/acre-fake-os-" + std::to_string(getpid());
+  std::filesystem::create_directory(folder);
+  EXPECT_EQ(in_child([&] { write_to_a_link(folder); }), "");
+  std::filesystem::remove_all(folder);
 }
 
 // --- Whole scripts ----------------------------------------------------------------------------------------------
