@@ -11,12 +11,19 @@ struct FrameRecord {
   Address return_address;
 };
 
-// The frame pointer's number as unwinders count registers, and the bits of a return address that are one.
+// Registers' numbers in unwinding tables, whether those have an instruction that says from where on a return address is
+// signed, and the bits of a return address that are one.
 #if defined(__x86_64__)
 inline constexpr int kFramePointer = 6;
+inline constexpr int kStackPointer = 7;
+inline constexpr int kReturnAddress = 16;
+inline constexpr bool kReturnAddressesAreSigned = false;
 inline constexpr Address kCodeBits = ~Address{0};
 #elif defined(__aarch64__)
 inline constexpr int kFramePointer = 29;
+inline constexpr int kStackPointer = 31;
+inline constexpr int kReturnAddress = 30;
+inline constexpr bool kReturnAddressesAreSigned = true;
 inline constexpr Address kCodeBits = (Address{1} << 48) - 1;  // above them: pointer authentication
 #else
 #error "acre knows the frames of x86-64 and aarch64"

@@ -19,12 +19,38 @@ struct Unwinder {
 // Looks for one. Opens a library, and so allocates: call it with no lock held, at start-up.
 Unwinder find_unwinder();
 
+// What is mapped of the program or of one library.
+struct CodeObject {
+  Address start = 0;
+  Address end = 0;
+  Address frame_index = 0;  // .eh_frame_hdr, which leads to the tables of its frames; 0: it has none
+};
+
+// The one that this address is in. False: none, as for code made at run time; or nobody can tell (glibc before 2.35, or
+// find_unwinder() has found none). Takes no lock; for signal handlers as well.
+bool find_object(Address code, CodeObject* object);
+
 // The end of the stack that this address of the calling thread lies on, as far as can be told without a system call; 0:
 // no stack known to acre, such as one for signals.
 Address stack_end(Address inside);
 
 // Whether the page of this address can be read.
 bool is_readable(Address a);
+
+// The same for aligned words, without asking twice in a row for a page.
+class ReadablePages {
+ public:
+  bool reads(Address word) {
+    const Address page = align_down(word, kPageBytes);
+    if (page == last_) return true;
+    if (!is_readable(page)) return false;
+    last_ = page;
+    return true;
+  }
+
+ private:
+  Address last_ = 0;
+};
 
 // Whether this address is in acre's code. Always false where acre is part of the program.
 bool is_own_code(Address a);

@@ -116,8 +116,8 @@ bool name_part(const char* path, Line<kMostBytesOfPart>* part) {
 
 }  // namespace
 
-// Under another name first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and so
-// is a file where no other one can be made or put in its place.
+// Under another name first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and
+// so is a file where no other one can be made or put in its place.
 int write_profile(const char* path, Kind kind) {
   if (!profile::is_prepared()) return ENOENT;
   Line<kMostBytesOfPart> part;

@@ -5,10 +5,13 @@
 #include "base/compiler.h"
 #include "base/frames.h"
 #include "os/unwind.h"
+#include "sample/table_walk.h"
 
 namespace acre::capture {
 
 namespace {
+
+using Step = TableWalk::Step;
 
 constexpr uint64_t kComparedAtFirst = 64;
 constexpr uint64_t kComparedOfLater = 64;  // one in so many
@@ -29,31 +32,42 @@ bool add(Frames& frames, Address code) {
   return true;
 }
 
-// --- By frame pointers ----------------------------------------------------------------------------------------
+void clear(Frames& frames) {
+  frames.count = 0;
+  frames.truncated = false;
+}
 
-class ReadablePages {
- public:
-  bool reads(Address a) { return page_reads(a) && page_reads(a + sizeof(FrameRecord) - 1); }
+// --- By the unwinder ------------------------------------------------------------------------------------------
 
- private:
-  bool page_reads(Address a) {
-    const Address page = align_down(a, kPageBytes);
-    if (page == last_) return true;
-    if (!os::is_readable(page)) return false;
-    last_ = page;
-    return true;
-  }
-
-  Address last_ = 0;
+struct Unwinding {
+  Frames& frames;
+  Address caller;         // of take(), where it goes on: what is before that is the capture's own
+  bool whole;             // else it ends with the first frame
+  Address frame = 0;      // the frame pointer of the first frame
+  bool has_begun = false;
 };
 
-// Adds the callers of the frame whose frame pointer this is: an outer one, or its caller's, of which this may be a part.
-void follow(Address frame, Frames& frames) {
-  const Address end = os::stack_end(address_of(__builtin_frame_address(0)));
-  ReadablePages pages;
-  for (Address below = address_of(__builtin_frame_address(0)) - 1; frame > below; ) {
-    if (frame >= end || end - frame < sizeof(FrameRecord) || !is_aligned(frame, sizeof(void*))) return;
-    if (!pages.reads(frame)) return;
+int visit(os::UnwindContext* context, void* argument) {
+  Unwinding& walk = *static_cast<Unwinding*>(argument);
+  const Address code = g_unwinder.code(context);
+  if (code == 0) return 1;
+  walk.has_begun = walk.has_begun || code == walk.caller;
+  if (!walk.has_begun) return 0;
+  if (walk.frames.count == 0) {
+    if (os::is_own_code(code)) return 0;
+    walk.frame = g_unwinder.word(context, kFramePointer);
+  }
+  return add(walk.frames, code) && walk.whole ? 0 : 1;
+}
+
+// --- By frame pointers ----------------------------------------------------------------------------------------
+
+// Adds the callers of the frame whose frame pointer this is: an outer one, or its caller's, of which this is a part.
+void follow(Address frame, Address stack_end, Frames& frames) {
+  os::ReadablePages pages;
+  for (Address below = address_of(__builtin_frame_address(0)); frame > below; ) {
+    if (frame >= stack_end || stack_end - frame < sizeof(FrameRecord) || !is_aligned(frame, sizeof(void*))) return;
+    if (!pages.reads(frame) || !pages.reads(frame + sizeof(Address))) return;
     const auto* record = static_cast<const FrameRecord*>(pointer_to(frame));
     const Address code = record->return_address & kCodeBits;
     if (code < kPageBytes || !add(frames, code)) return;
@@ -62,78 +76,104 @@ void follow(Address frame, Frames& frames) {
   }
 }
 
-// --- By the unwinder ------------------------------------------------------------------------------------------
+// --- The quick ways -------------------------------------------------------------------------------------------
 
-struct Walk {
-  Frames& frames;
-  bool whole;            // else it ends with the first frame
-  Address frame = 0;     // the frame pointer of the first frame
-  unsigned skip = 1;     // take()'s own, where acre's code is not told apart from the program's
-};
-
-int visit(os::UnwindContext* context, void* argument) {
-  Walk& walk = *static_cast<Walk*>(argument);
-  const Address code = g_unwinder.code(context);
-  if (code == 0) return 1;
-  if (walk.skip != 0) {
-    --walk.skip;
-    return 0;
+// To the first frame that is not acre's.
+bool leave_own(TableWalk& walk) {
+  while (os::is_own_code(walk.frame().code)) {
+    if (walk.step() != Step::kToCaller) return false;
   }
-  if (walk.frames.count == 0) {
-    if (os::is_own_code(code)) return 0;
-    walk.frame = g_unwinder.word(context, kFramePointer);
-  }
-  return add(walk.frames, code) && walk.whole ? 0 : 1;
+  return true;
 }
 
-bool agree(const Frames& frames, const Frames& unwound) {
-  if (unwound.truncated) return frames.count == unwound.count || frames.truncated;
-  if (frames.count > unwound.count || frames.count + kMayLack < unwound.count) return false;
+bool take_by_tables(TableWalk& walk, Frames& frames) {
+  if (!leave_own(walk)) return false;
+  Step step;
+  do {
+    if (!add(frames, walk.frame().code)) return true;
+    step = walk.step();
+  } while (step == Step::kToCaller);
+  return step == Step::kAtEnd;
+}
+
+bool take_by_frame_pointers(TableWalk& walk, Address caller, Address stack_end, Frames& frames) {
+  if (leave_own(walk)) {
+    add(frames, walk.frame().code);
+    follow(walk.frame().frame_pointer, stack_end, frames);
+    return true;
+  }
+  Unwinding first{frames, caller, false};  // glibc is too old to find tables
+  g_unwinder.walk(visit, &first);
+  if (frames.count != 0) follow(first.frame, stack_end, frames);
+  return true;
+}
+
+// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's.
+bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
+  clear(frames);
+  const Address stack_end = os::stack_end(caller.stack_pointer);
+  if (stack_end == 0) return false;
+  TableWalk walk(caller, stack_end);
+  if (way == Way::kTables) return take_by_tables(walk, frames);
+  return take_by_frame_pointers(walk, caller.code, stack_end, frames);
+}
+
+bool agree(Way way, const Frames& frames, const Frames& unwound) {
+  const unsigned may_lack = way == Way::kTables ? 0 : kMayLack;
+  if (frames.truncated != unwound.truncated && (frames.truncated || may_lack == 0)) return false;
+  if (frames.count > unwound.count || frames.count + may_lack < unwound.count) return false;
   for (unsigned i = 0; i < frames.count; ++i) {
     if (frames.address[i] != unwound.address[i]) return false;
   }
   return true;
 }
 
-ACRE_NOINLINE void compare(const Walk& walk) {
+// Where this way leads elsewhere than the unwinder, the next one is taken from now on.
+ACRE_NOINLINE void compare(Way way, const StackFrame& caller, const Frames& unwound) {
   Frames frames;
-  if (!add(frames, walk.frames.address[0])) return;
-  follow(walk.frame, frames);
-  Way measured = Way::kMeasured;
-  if (!agree(frames, walk.frames)) g_way.compare_exchange_strong(measured, Way::kUnwinder);
+  if (!take_quickly(way, caller, frames) || agree(way, frames, unwound)) return;
+  const Way next = way == Way::kTables ? Way::kUnwinder : Way::kTables;
+  if (g_way.compare_exchange_strong(way, next)) g_captures.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-Way way() { return g_way.load(std::memory_order_relaxed); }
-void set_way(Way way) { g_way.store(way, std::memory_order_relaxed); }
+Way way() { return g_way.load(std::memory_order_acquire); }
+void set_way(Way way) {
+  g_captures.store(0, std::memory_order_relaxed);
+  g_way.store(way, std::memory_order_release);
+}
 
 void prepare() {
   if (way() != Way::kNone || g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
-  if (g_unwinder.walk == nullptr) return set_way(Way::kFramePointers);
+  if (g_unwinder.walk == nullptr) return set_way(Way::kOnlyFramePointers);
   set_way(Way::kUnwinder);
   Frames frames;
   take(frames);  // what it makes ready at its first use, it does now
-  set_way(Way::kMeasured);
+  set_way(Way::kFramePointers);
 }
 
 ACRE_NOINLINE void take(Frames& frames) {
-  frames.count = 0;
-  frames.truncated = false;
+  clear(frames);
   const Way way = capture::way();
   if (way == Way::kNone) return;
-  if (way == Way::kFramePointers) return follow(address_of(__builtin_frame_address(0)), frames);
-  const uint64_t number = g_captures.fetch_add(1, std::memory_order_relaxed);
-  const bool both = number < kComparedAtFirst || number % kComparedOfLater == 0;
-  Walk walk{frames, way == Way::kUnwinder || both};
-  g_unwinder.walk(visit, &walk);
-  if (way == Way::kUnwinder || frames.count == 0) return;
-  if (walk.whole) {
-    compare(walk);
-  } else {
-    follow(walk.frame, frames);
+  const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
+  const StackFrame caller{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
+  if (way == Way::kOnlyFramePointers) {
+    add(frames, caller.code);
+    return follow(caller.frame_pointer, os::stack_end(caller.stack_pointer), frames);
   }
+  bool is_compared = false;
+  if (way != Way::kUnwinder) {
+    const uint64_t number = g_captures.fetch_add(1, std::memory_order_relaxed);
+    is_compared = number < kComparedAtFirst || number % kComparedOfLater == 0;
+    if (!is_compared && take_quickly(way, caller, frames)) return;
+    clear(frames);
+  }
+  Unwinding walk{frames, caller.code, true};
+  g_unwinder.walk(visit, &walk);
+  if (is_compared) compare(way, caller, frames);
 }
 
 }  // namespace acre::capture

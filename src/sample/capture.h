@@ -1,9 +1,12 @@
 // Who called malloc: the stack at this moment.
 //
-// The unwinder walks it by the tables that compilers write for exceptions. Where the program keeps frame pointers there
-// is a quicker way, and whether it does is found out by trying: the first captures, and some of the later ones, are done
-// both ways, and with the first difference frame pointers are given up for good. What a frame pointer points at is
-// read only if it lies on the stack, further up than the last one, in a page that can be read.
+// libgcc's unwinder walks it by the tables that compilers write for exceptions, and is right, and slow: it finds all
+// registers. There are two quicker ways. Where the program keeps frame pointers they are followed. Where it does not,
+// what is needed of the tables is read here (table_walk.h), and what is not known that way is left to the unwinder.
+// Whether a way is right is found out by trying: the first captures, and some of the later ones, are done by the
+// unwinder, too, and with the first difference that way is given up for good: frame pointers for the tables, and these
+// for the unwinder alone. What a frame pointer points at is read only if it lies on the stack, further up than the last
+// one, in a page that can be read.
 #pragma once
 
 #include "base/units.h"
@@ -20,10 +23,11 @@ struct Frames {
 
 // How stacks are walked.
 enum class Way : uint8_t {
-  kNone,           // not prepared, or there is no unwinder and acre is part of the program
+  kNone,               // not prepared
+  kOnlyFramePointers,  // there is no unwinder
+  kFramePointers,      // as long as they are seen to give what the unwinder gives; then the next way
+  kTables,             // likewise
   kUnwinder,
-  kFramePointers,
-  kMeasured,       // the latter as long as it is seen to give what the former gives
 };
 Way way();
 
@@ -33,7 +37,7 @@ void prepare();
 // Allocates nothing, takes no lock of acre's.
 void take(Frames& frames);
 
-// For tests.
+// For tests. Comparing begins anew.
 void set_way(Way way);
 
 }  // namespace acre::capture

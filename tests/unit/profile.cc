@@ -93,7 +93,7 @@ class Capture : public testing::Test {
 };
 
 TEST_F(Capture, AFrameForEachCall) {
-  for (capture::Way way : {capture::Way::kUnwinder, capture::Way::kMeasured}) {
+  for (capture::Way way : {capture::Way::kUnwinder, capture::Way::kFramePointers, capture::Way::kTables}) {
     capture::set_way(way);
     const capture::Frames few = deep(3), more = deep(7);
     EXPECT_GE(few.count, 5u);
@@ -111,7 +111,7 @@ TEST_F(Capture, LongStacksAreCutAndMarked) {
 
 // Whatever a frame pointer says, nothing is read where nothing is.
 TEST_F(Capture, FramePointersThatAreNone) {
-  capture::set_way(capture::Way::kFramePointers);
+  capture::set_way(capture::Way::kOnlyFramePointers);
   const capture::Frames frames = deep(5);
   EXPECT_LE(frames.count, capture::kMostFrames);
   alignas(16) static char stack[256 << 10];
@@ -126,7 +126,7 @@ TEST_F(Capture, FramePointersThatAreNone) {
   ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
-  capture::set_way(capture::Way::kMeasured);
+  capture::set_way(capture::Way::kFramePointers);
 }
 
 // --- The profile ------------------------------------------------------------------------------------------------

@@ -1,0 +1,49 @@
+#include "sample/table_walk.h"
+
+#include "base/frames.h"
+
+namespace acre {
+
+namespace {
+
+// A sanitizer may take for out of bounds what lies in others' frames.
+__attribute__((no_sanitize("address", "thread"))) Address word_at(Address a) {
+  return *static_cast<const Address*>(pointer_to(a));
+}
+
+}  // namespace
+
+// What is counted from the stack pointer is the frame's own, and there. A frame pointer may be anything if the tables
+// err.
+bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Address* word) {
+  if (at < frame_.stack_pointer || at >= end || !is_aligned(at, sizeof *word)) return false;
+  if (row.is_by_frame_pointer && !pages_.reads(at)) return false;
+  *word = word_at(at);
+  return true;
+}
+
+TableWalk::Step TableWalk::step() {
+  const Address call = frame_.code - 1;  // after the last call of a function may come another function
+  if (!tables_.cover(call)) {
+    os::CodeObject object;
+    if (!os::find_object(call, &object)) return Step::kUnknown;
+    tables_ = frame_rows::Tables(object);
+  }
+  frame_rows::Row row;
+  if (!tables_.find(call, &row)) return Step::kUnknown;
+  if (row.is_outermost) return Step::kAtEnd;
+  const Address base = row.is_by_frame_pointer ? frame_.frame_pointer : frame_.stack_pointer;
+  const Address end = base + static_cast<Address>(row.end);
+  if (end <= frame_.stack_pointer || end > stack_end_ || !is_aligned(end, sizeof(Address))) return Step::kUnknown;
+  StackFrame caller{0, end, frame_.frame_pointer};
+  if (!read(end + static_cast<Address>(row.return_address), row, end, &caller.code)) return Step::kUnknown;
+  if (row.saves_frame_pointer &&
+      !read(end + static_cast<Address>(row.frame_pointer), row, end, &caller.frame_pointer)) {
+    return Step::kUnknown;
+  }
+  caller.code &= kCodeBits;
+  frame_ = caller;
+  return caller.code == 0 ? Step::kAtEnd : Step::kToCaller;
+}
+
+}  // namespace acre

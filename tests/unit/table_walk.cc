@@ -1,0 +1,369 @@
+// Walks up stacks by tables (sample/table_walk.h), and the choice between the ways of walking (sample/capture.h): what
+// they give is what the unwinder gives.
+#include "sample/table_walk.h"
+
+#include <alloca.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/frames.h"
+#include "os/unwind.h"
+#include "sample/capture.h"
+#include "support.h"
+
+extern "C" {
+void __register_frame(void* table);
+void __deregister_frame(void* table);
+}
+
+namespace acre {
+namespace {
+
+using Step = TableWalk::Step;
+
+const os::Unwinder& unwinder() {
+  static const os::Unwinder found = os::find_unwinder();
+  return found;
+}
+
+bool has_tables() {
+  os::CodeObject object;
+  return unwinder().walk != nullptr && os::find_object(address_of(reinterpret_cast<void*>(&has_tables)), &object);
+}
+
+struct Reference {
+  unsigned count = 0;
+  Address address[1000];
+};
+int note(os::UnwindContext* context, void* argument) {
+  auto& all = *static_cast<Reference*>(argument);
+  const Address code = unwinder().code(context);
+  if (code == 0 || all.count == std::size(all.address)) return 1;
+  all.address[all.count++] = code;
+  return 0;
+}
+
+// --- Both ways ------------------------------------------------------------------------------------------------------
+
+// One thread's walks.
+struct Walks {
+  explicit Walks(uint64_t seed) : random(seed) {}
+
+  test::Random random;
+  unsigned walks = 0;
+  unsigned through_signals = 0;  // of them
+  unsigned whole = 0;            // by tables alone
+  unsigned wrong = 0;
+  unsigned signals = 0;          // that this thread is in
+};
+thread_local Walks* t_walks;
+
+// Up to where it knows no further.
+__attribute__((noinline)) void walk_both_ways(Walks& walks) {
+  const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
+  const StackFrame caller{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
+  Reference reference;
+  unwinder().walk(note, &reference);
+  const Address* end = reference.address + reference.count;
+  const auto* at = std::find(std::cbegin(reference.address), end, caller.code);
+  TableWalk walk(caller, os::stack_end(caller.stack_pointer));
+  Step step = Step::kToCaller;
+  for (; step == Step::kToCaller && at != end && walk.frame().code == *at; ++at) step = walk.step();
+  ++walks.walks;
+  if (walks.signals != 0) ++walks.through_signals;
+  if (step == Step::kToCaller || (step == Step::kAtEnd && at != end)) ++walks.wrong;
+  if (step == Step::kAtEnd) ++walks.whole;
+}
+
+using Frame = void (*)(Walks& walks, unsigned depth);
+void go_on(Walks& walks, unsigned depth);
+
+__attribute__((noinline)) void by_plain_frame(Walks& walks, unsigned depth) {
+  go_on(walks, depth);
+  asm volatile("" : : : "memory");
+}
+
+// Registers are saved.
+__attribute__((noinline)) void by_registers(Walks& walks, unsigned depth) {
+  size_t a = walks.random.below(3), b = walks.random.below(2), c = depth, d = a ^ b, e = a + c;
+  asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e));
+  go_on(walks, depth);
+  asm volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d), "r"(e));
+}
+
+// The frame pointer is needed.
+__attribute__((noinline)) void by_frame_of_any_size(Walks& walks, unsigned depth) {
+  auto* room = static_cast<volatile char*>(alloca(16 * (1 + walks.random.below(12))));
+  room[0] = 1;
+  go_on(walks, depth);
+  room[0] = 0;
+}
+
+__attribute__((noinline)) void by_aligned_frame(Walks& walks, unsigned depth) {
+  alignas(128) volatile char room[128];
+  room[0] = static_cast<char>(depth);
+  go_on(walks, depth);
+  room[1] = room[0];
+}
+
+// Larger than a page.
+__attribute__((noinline)) void by_large_frame(Walks& walks, unsigned depth) {
+  char room[5000];
+  asm volatile("" : "=m"(room));
+  go_on(walks, depth);
+  asm volatile("" : : "m"(room));
+}
+
+// Of the C library.
+__attribute__((noinline)) void by_library(Walks& walks, unsigned depth) {
+  static thread_local unsigned depth_of_one;
+  depth_of_one = depth;
+  int two[2] = {2, 1};
+  qsort(two, 2, sizeof(int), [](const void* a, const void* b) {
+    go_on(*t_walks, depth_of_one);
+    return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+  });
+  asm volatile("" : : "m"(walks));
+}
+
+__attribute__((noinline)) void by_exception(Walks& walks, unsigned depth) {
+  try {
+    go_on(walks, depth);
+    if (walks.signals == 0 && walks.random.one_in(50)) throw depth;
+  } catch (unsigned) {
+    go_on(walks, depth);
+  }
+}
+
+__attribute__((noinline)) void by_signal(Walks& walks, unsigned depth) {
+  static thread_local unsigned depth_of_one;
+  depth_of_one = depth;
+  ++walks.signals;
+  signal(SIGUSR1, [](int) { go_on(*t_walks, depth_of_one); });
+  raise(SIGUSR1);
+  --walks.signals;
+}
+
+void go_on(Walks& walks, unsigned depth) {
+  static constexpr Frame kFrames[] = {by_plain_frame, by_registers, by_frame_of_any_size, by_aligned_frame,
+                                      by_exception,   by_large_frame, by_library,         by_signal};
+  if (depth == 0) return walk_both_ways(walks);
+  const size_t frame = walks.random.below(100);
+  kFrames[frame < 92 ? frame % 5 : 5 + frame % 3](walks, depth - 1);
+  asm volatile("" : : : "memory");
+}
+
+void walk_at_random(Walks& walks, unsigned rounds) {
+  t_walks = &walks;
+  for (unsigned i = 0; i < rounds; ++i) go_on(walks, static_cast<unsigned>(walks.random.between(1, 9)));
+}
+
+class TableWalks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_tables()) GTEST_SKIP() << "nothing finds tables here";
+    capture::prepare();
+  }
+  void TearDown() override { capture::set_way(capture::Way::kFramePointers); }
+};
+
+// Through signals' frames it is the unwinder that goes.
+TEST_F(TableWalks, GoTheUnwindersWayAndAllOfIt) {
+  Walks walks(1);
+  walk_at_random(walks, 5000);
+  EXPECT_EQ(walks.wrong, 0u);
+  EXPECT_GT(walks.through_signals, 100u);
+  EXPECT_EQ(walks.whole, walks.walks - walks.through_signals);
+}
+
+TEST_F(TableWalks, InSeveralThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<unsigned> wrong{0}, lost{0};
+  for (unsigned i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      Walks walks(i);
+      walk_at_random(walks, 1000);
+      wrong += walks.wrong;
+      lost += walks.walks - walks.through_signals - walks.whole;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0u);
+  EXPECT_EQ(lost.load(), 0u);
+}
+
+// --- Captures ---------------------------------------------------------------------------------------------------
+
+// What makes a function keep a frame pointer.
+#define TEST_FRAME_POINTER asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
+
+struct Taken {
+  unsigned may_lack = 0;  // frames of the C library's, which have no frame pointers
+  unsigned frames = 0;
+  unsigned wrong = 0;
+};
+thread_local Taken t_taken;
+
+// Whether take() gives what the unwinder gives.
+__attribute__((noinline)) void take_both_ways(Taken& to) {
+  TEST_FRAME_POINTER;
+  capture::Frames taken;
+  capture::take(taken);
+  Reference reference;
+  unwinder().walk(note, &reference);
+  // Both begin with this function, at two places in it.
+  const Address* end = reference.address + reference.count;
+  const Address code = address_of(__builtin_return_address(0)) & kCodeBits;
+  const auto* caller = std::find(std::cbegin(reference.address), end, code);
+  const auto all = static_cast<unsigned>(end - caller) + 1;
+  const unsigned count = std::min(all, capture::kMostFrames);
+  const bool is_right = taken.truncated == (all > count) &&
+                        taken.count <= count && taken.count + to.may_lack >= count &&
+                        memcmp(taken.address + 1, caller, (taken.count - 1) * sizeof(Address)) == 0;
+  to.frames = taken.count;
+  if (!is_right) ++to.wrong;
+}
+
+// With a frame pointer in each frame; 70 captures, of which the first 64 are compared.
+__attribute__((noinline)) void take_from(unsigned depth) {
+  TEST_FRAME_POINTER;
+  if (depth != 0) {
+    take_from(depth - 1);
+  } else {
+    for (int i = 0; i < 70; ++i) take_both_ways(t_taken);
+  }
+  asm volatile("" : : : "memory");
+}
+
+TEST_F(TableWalks, OfEveryDepth) {
+  capture::set_way(capture::Way::kTables);
+  t_taken = {};
+  unsigned before = 0;
+  for (unsigned depth : {0u, 1u, 50u}) {
+    take_from(depth);
+    EXPECT_EQ(t_taken.wrong, 0u) << depth;
+    EXPECT_GT(t_taken.frames, before);
+    before = t_taken.frames;
+  }
+  for (unsigned depth = capture::kMostFrames - 30; depth < capture::kMostFrames + 3; ++depth) {
+    take_from(depth);
+    EXPECT_EQ(t_taken.wrong, 0u) << depth;
+  }
+  EXPECT_EQ(t_taken.frames, capture::kMostFrames);
+  EXPECT_EQ(capture::way(), capture::Way::kTables);
+}
+
+// On a stack that nobody knows the end of, the unwinder goes, whichever way was found to be right before.
+void* take_in_handler_and_outside(void* stack) {
+  TEST_FRAME_POINTER;
+  t_taken = {};
+  if (capture::way() == capture::Way::kFramePointers) t_taken.may_lack = 3;
+  take_from(5);
+  EXPECT_EQ(t_taken.wrong, 0u);
+  // Some emulators put all stacks and the program side by side.
+  if (capture::way() == capture::Way::kFramePointers && os::stack_end(address_of(stack)) != 0) return nullptr;
+  stack_t alternate = {};
+  alternate.ss_sp = stack;
+  alternate.ss_size = size_t{256} << 10;
+  EXPECT_EQ(sigaltstack(&alternate, nullptr), 0);
+  struct sigaction action = {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) { take_from(5); };
+  sigaction(SIGUSR2, &action, nullptr);
+  const unsigned before = t_taken.frames;
+  t_taken.may_lack = 0;
+  raise(SIGUSR2);
+  EXPECT_EQ(t_taken.wrong, 0u);
+  EXPECT_GT(t_taken.frames, before);
+  alternate.ss_flags = SS_DISABLE;
+  sigaltstack(&alternate, nullptr);
+  return nullptr;
+}
+
+// A thread without frames of others that might lack frame pointers.
+TEST_F(TableWalks, OnAStackForSignals) {
+  alignas(16) static char far[256 << 10];
+  for (const capture::Way way : {capture::Way::kTables, capture::Way::kFramePointers}) {
+    capture::set_way(way);
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, nullptr, take_in_handler_and_outside, far), 0);
+    pthread_join(thread, nullptr);
+    EXPECT_EQ(capture::way(), way);
+  }
+  // One that may lie where the thread's stack might be taken to reach.
+  void* near = mmap(nullptr, sizeof far, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(near, MAP_FAILED);
+  capture::set_way(capture::Way::kTables);
+  take_in_handler_and_outside(near);
+  munmap(near, sizeof far);
+  EXPECT_EQ(capture::way(), capture::Way::kTables);
+}
+
+// --- Trust --------------------------------------------------------------------------------------------------------
+
+__attribute__((noinline)) void liar(int captures) {
+  TEST_FRAME_POINTER;
+  for (int i = 0; i < captures; ++i) {
+    capture::Frames frames;
+    capture::take(frames);
+  }
+  asm volatile("" : : : "memory");
+}
+
+// Tells libgcc, and nobody else, that liar() is where the stack ends.
+struct Lie {
+  Lie() {
+    constexpr uint8_t kShared[] = {16, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, kReturnAddress,
+                                   0x0c, kStackPointer, 8, 0, 0, 0, 0};
+    static_assert(sizeof kShared == 20);
+    memcpy(table, kShared, sizeof kShared);
+    const uint32_t head[] = {24, 24};
+    memcpy(table + 20, head, sizeof head);
+    const uint64_t range[] = {address_of(reinterpret_cast<void*>(&liar)), 256};
+    memcpy(table + 28, range, sizeof range);
+    constexpr uint8_t kOwn[] = {0x07, kReturnAddress, 0, 0};
+    memcpy(table + 44, kOwn, sizeof kOwn);
+    memset(table + 48, 0, 4);
+    __register_frame(table);
+  }
+  ~Lie() { __deregister_frame(table); }
+
+  static inline uint8_t table[52];
+};
+
+TEST_F(TableWalks, AreGivenUpForGoodWhenTheUnwinderSaysOtherwise) {
+  for (const int before : {0, 100}) {  // one of the first, and one of the later ones
+    capture::set_way(capture::Way::kTables);
+    liar(before);
+    EXPECT_EQ(capture::way(), capture::Way::kTables);
+    {
+      const Lie lie;
+      liar(64);
+    }
+    EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
+    liar(200);
+    EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
+  }
+}
+
+// Frame pointers give way to tables, which are then compared from the first on.
+TEST_F(TableWalks, FollowFramePointers) {
+  capture::set_way(capture::Way::kFramePointers);
+  const Lie lie;
+  liar(1);
+  EXPECT_EQ(capture::way(), capture::Way::kTables);
+  liar(1);
+  EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
+}
+
+}  // namespace
+}  // namespace acre
