@@ -13,7 +13,7 @@ namespace {
 
 using Step = TableWalk::Step;
 
-constexpr uint64_t kComparedAtFirst = 64;
+constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 64;  // one in so many
 // The C library's own frames below main and below a thread's function have no frame pointers.
 constexpr unsigned kMayLack = 3;

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "base/frames.h"
 #include "sample/table_reader.h"
 
@@ -34,6 +36,37 @@ Reader entry_at(const os::CodeObject& object, Address at) {
 struct Place {
   int32_t code, entry;
 };
+
+// Which entry was found for an address of code. To search the index costs as much as to read the entry, most of it for
+// memory that no cache holds. After dlclose it may be wrong: so an entry is taken only if it has the address, as it is read
+// now. Threads write without a lock; what two have written at once is found out by the sum.
+class Remembered {
+ public:
+  Address entry_for(Address code) const {
+    const Pair& pair = pair_for(code);
+    const Address entry = pair.entry.load(std::memory_order_relaxed);
+    return (pair.sum.load(std::memory_order_relaxed) ^ entry) == code ? entry : 0;
+  }
+  void remember(Address code, Address entry) {
+    Pair& pair = pair_for(code);
+    pair.entry.store(entry, std::memory_order_relaxed);
+    pair.sum.store(code ^ entry, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned kBits = 9;
+  struct Pair {
+    std::atomic<Address> entry, sum;
+  };
+
+  // Fibonacci hashing (Knuth, volume 3, 6.4).
+  static size_t place(Address code) { return code * 0x9e3779b97f4a7c15u >> (64 - kBits); }
+  const Pair& pair_for(Address code) const { return pairs_[place(code)]; }
+  Pair& pair_for(Address code) { return pairs_[place(code)]; }
+
+  Pair pairs_[size_t{1} << kBits] = {};
+};
+constinit Remembered g_remembered;
 
 int64_t int_at(Address a) {
   int32_t n;
@@ -312,7 +345,16 @@ bool Tables::read_common(Address at) {
 
 bool Tables::find(Address code, Row* row) {
   if (count_ == 0) return false;
-  Reader entry = entry_at(object_, entry_for(code));
+  const Address remembered = g_remembered.entry_for(code);
+  if (remembered != 0 && find_in(remembered, code, row)) return true;
+  const Address entry = entry_for(code);
+  if (!find_in(entry, code, row)) return false;
+  g_remembered.remember(code, entry);
+  return true;
+}
+
+bool Tables::find_in(Address at, Address code, Row* row) {
+  Reader entry = entry_at(object_, at);
   const Address here = entry.at();
   const uint64_t back = entry.number<uint32_t>();  // to what it has in common with others; 0: it is such itself
   const Address origin = entry.at();

@@ -59,6 +59,7 @@ class Tables {
 
  private:
   Address entry_for(Address code) const;
+  bool find_in(Address entry, Address code, Row* row);
   bool read_common(Address at);
 
   os::CodeObject object_;

@@ -251,6 +251,28 @@ TEST(FrameRows, SignedReturnAddresses) {
   EXPECT_EQ(table.row_at(5).has_value(), kReturnAddressesAreSigned);
 }
 
+// Another library may come to lie where one was unmapped, with a function at the same address whose entry is elsewhere.
+TEST(FrameRows, OfALibraryWhereAnotherOneWas) {
+  Table one, other;
+  one.own = {0x0e, 16, 0, 0};
+  append(other.common, {0, 0, 0, 0});
+  const Bytes before = one.bytes(), after = other.bytes();
+  ASSERT_EQ(before.size(), after.size());
+  const std::unique_ptr<uint8_t[]> memory(new uint8_t[before.size()]);
+  const Address start = address_of(memory.get());
+  const os::CodeObject object{start, start + before.size(), start};
+  const Address code = start + before.size() - kCodeBytes;
+  for (const Bytes* all : {&before, &before, &after, &after, &before}) {
+    memcpy(memory.get(), all->data(), all->size());
+    Row row;
+    ASSERT_TRUE(frame_rows::Tables(object).find(code, &row));
+    EXPECT_EQ(row.end, all == &before ? 16 : 8);
+  }
+  memcpy(memory.get() + before.size() - kCodeBytes - 17, "\xff\xff\xff\xff", 4);  // the entry's length
+  Row row;
+  EXPECT_FALSE(frame_rows::Tables(object).find(code, &row));
+}
+
 TEST(FrameRows, AnObjectWithoutTables) {
   Row row;
   EXPECT_FALSE(frame_rows::Tables().find(0, &row));

@@ -233,7 +233,7 @@ __attribute__((noinline)) void take_both_ways(Taken& to) {
   if (!is_right) ++to.wrong;
 }
 
-// With a frame pointer in each frame; 70 captures, of which the first 64 are compared.
+// With a frame pointer in each frame; 70 captures, of which the first 16 and another one are compared.
 __attribute__((noinline)) void take_from(unsigned depth) {
   TEST_FRAME_POINTER;
   if (depth != 0) {
