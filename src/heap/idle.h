@@ -45,11 +45,9 @@ namespace acre {
 class BusyAtShelves {
  public:
   explicit BusyAtShelves(Heap& heap) : heap_(heap) {
-    heap.inside.store(1, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (ACRE_UNLIKELY(heap.visit.load(std::memory_order_acquire) != Visit::kNone)) idle::turn_away_visitor(heap);
+    if (ACRE_UNLIKELY(!enter_quickly(heap))) idle::turn_away_visitor(heap);
   }
-  ~BusyAtShelves() { heap_.inside.store(0, std::memory_order_release); }
+  ~BusyAtShelves() { leave(heap_); }
 
   // The same for what calls no function: false if there is a visitor. Then, too, it has to be left.
   static bool enter_quickly(Heap& heap) {
