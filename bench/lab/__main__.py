@@ -8,7 +8,8 @@
   acre bench --resume                       goes on where the last run stopped
   acre bench list                           the workloads and the allocators
   acre bench report RESULTS… [-o FOLDER]    the page again, from files of results
-  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler
+  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler, with --beside acre the compiler
+  acre bench --beside acre --alloc new=…    pairs of runs at the same time, on two processors: least noise for programs
   acre bench compare A B [--json]           what got better or worse from A to B
 """
 
@@ -21,8 +22,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import catalog, compare, overhead, peers, place, plan, progress, report, results, runner
-from .workload import Failed
+from . import beside, catalog, compare, overhead, peers, place, plan, progress, report, results, runner
+from .workload import SERVERS, Failed
 
 OUT = Console()
 TALK = Console(stderr=True)
@@ -44,6 +45,7 @@ def parse(words):
     parser.add_argument("--rounds", type=int, help="measured rounds, after a warm-up")
     parser.add_argument("--threads", metavar="N,N…", default="", help="only these points of the scaling lines")
     parser.add_argument("--percent", type=int, help="how much of the work is done")
+    parser.add_argument("--beside", metavar="NAME", help="each run at the same time as one under this allocator, on another processor; they swap from round to round")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="for the results and the page")
     parser.add_argument("--resume", nargs="?", const="", metavar="FOLDER", help="go on with the last run, or this one")
     options = parser.parse_args(words)
@@ -96,6 +98,22 @@ def prepare(lab, workloads):
     return ready
 
 
+def planned(workloads, allocators, options):
+    extent = plan.EXTENTS[options.extent]
+    if options.beside is None:
+        return plan.steps(workloads, allocators, extent, options.rounds, options.threads)
+    beside.processors()
+    known = {allocator.name: allocator for allocator in allocators}
+    if options.beside not in known:
+        raise ValueError(f"--beside {options.beside}: none of the allocators of this run, {', '.join(known)}")
+    servers = [workload.name for workload in workloads if workload.group == SERVERS]
+    if servers:
+        raise ValueError(f"--beside is for programs alone, not for {', '.join(servers)}: choose by --workload")
+    named = [text.partition("=")[0] for text in options.alloc] or list(known)
+    others = [known[name] for name in named if name in known and name != options.beside]
+    return plan.pairs(workloads, known[options.beside], others, extent, options.rounds, options.threads)
+
+
 def measure(lab, options, words):
     folder = output_folder(lab, options)
     workloads = plan.choose(catalog.load(), options.workload)
@@ -105,7 +123,7 @@ def measure(lab, options, words):
         workloads = prepare(lab, workloads)
     for name, reason in missing.items():
         say(f"{name} is not here, and is left out: {reason}")
-    steps = plan.steps(workloads, allocators, plan.EXTENTS[options.extent], options.rounds, options.threads)
+    steps = planned(workloads, allocators, options)
     if not steps:
         raise ValueError("no case matches")
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +140,10 @@ def measure(lab, options, words):
             interrupted = True
     if interrupted:
         say(f"interrupted; go on with: acre bench --resume {folder}")
-    show(folder, [folder / "results.jsonl"])
+    if options.beside is None:
+        show(folder, [folder / "results.jsonl"])
+    else:
+        overhead.show(folder, OUT, options.beside, ())
     return 130 if interrupted else 1 if work.given_up else 0
 
 
@@ -176,7 +197,7 @@ def main(words):
             words = [*resumed_words(folder), "--resume", str(folder)]
             options = parse(words)
         code = measure(lab, options, words)
-        if command == "overhead":
+        if command == "overhead" and options.beside is None:
             overhead.show(max((lab.built / "results").glob("*/results.jsonl")) if options.output is None
                           else options.output, OUT)
         return code

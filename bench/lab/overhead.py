@@ -1,7 +1,8 @@
 """acre bench overhead: what heap profiling costs, as ratios to acre without it, paired within each round.
 
-  acre bench overhead [--rounds N] …      measures redis and a C++ compiler, takes the other arguments of acre bench
-  acre bench overhead --of RESULTS        the table again, from a folder or a file of results
+  acre bench overhead [--rounds N] …              measures redis and a C++ compiler, takes the other arguments of acre bench
+  acre bench overhead --beside acre [--rounds N]  the compiler alone, each run at the same time as one without profiling
+  acre bench overhead --of RESULTS                the table again, from a folder or a file of results
 """
 
 from pathlib import Path
@@ -10,29 +11,33 @@ from . import results
 from .peers import OURS, PROFILED
 from .ratios import Ratios
 
-WORKLOADS = ("redis", "redis-mixed", "g++")
+SERVERS = ("redis", "redis-mixed")
+PROGRAMS = ("g++",)
 METRICS = ("time", "cpu_s", "peak_kib")
 
 
 def words(given):
     """The run that this stands for."""
-    chosen = [f"--workload={name}" for name in WORKLOADS]
+    at_once = any(word.partition("=")[0] == "--beside" for word in given)
+    chosen = [f"--workload={name}" for name in (PROGRAMS if at_once else SERVERS + PROGRAMS)]
     return [*chosen, *(f"--alloc={name}" for name in (OURS, *PROFILED)), *given]
 
 
-def rows(found):
+def rows(found, base, names):
     """(workload, allocator, metric, Estimate) for each that was measured."""
     for metric in METRICS:
-        ratios = Ratios(found, metric, base=OURS)
+        ratios = Ratios(found, metric, base=base)
         for workload in found.workloads:
-            for name in PROFILED:
+            for name in names:
                 if name in found.allocators and ratios.cases(workload):
                     yield workload, name, metric, ratios.workload(workload, name)
 
 
-def show(folder, console):
+def show(folder, console, base=OURS, names=tuple(PROFILED)):
+    """names: none stand for all but base."""
     path = Path(folder)
     found = results.read([path / "results.jsonl" if path.is_dir() else path])
-    console.print("profiling against acre without it, 95 % intervals; ≈: no difference", highlight=False)
-    for workload, name, metric, estimate in rows(found):
+    names = names or sorted({entry["allocator"] for entry in found.runs} - {base})
+    console.print(f"ratios to {base} in the same round, 95 % intervals; ≈: no difference", highlight=False)
+    for workload, name, metric, estimate in rows(found, base, names):
         console.print(f"{workload:<14}{name:<20}{metric:<8}{estimate.text:>8}  {estimate.interval}", highlight=False)

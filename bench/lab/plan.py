@@ -20,6 +20,8 @@ class Step:
     allocator: object
     round: int
     timed: bool = False  # single calls are timed, nothing else is kept
+    beside: object = None  # the allocator of another run at the same time, on another processor
+    swapped: bool = False  # which of the two has which processor
 
     @property
     def place(self):
@@ -53,6 +55,21 @@ def cases_of(workload, extent, threads):
 def rotated(items, by):
     at = by % len(items)
     return items[at:] + items[:at]
+
+
+def pairs(workloads, base, others, extent, rounds, threads=()):
+    """Each of the others at the same time as base, so often. Each pair is a round of its own, since ratios are taken
+    within a round."""
+    plan = []
+    for number in range(WARM_UP, rounds + 1):
+        for at, other in enumerate(others):
+            own = WARM_UP if number == WARM_UP else (number - 1) * len(others) + at + 1
+            for workload in workloads:
+                plan += [
+                    Step(workload, case, other, own, beside=base, swapped=number % 2 == 1)
+                    for case in cases_of(workload, extent, threads)
+                ]
+    return plan
 
 
 def steps(workloads, allocators, extent, rounds, threads=()):

@@ -5,7 +5,7 @@ import json
 import time
 from collections import defaultdict
 
-from . import machine
+from . import beside, machine
 from .plan import LATENCY_PERCENT, WARM_UP
 from .workload import Failed
 
@@ -104,6 +104,8 @@ class Runner:
         percent = self.percent
         if step.round == WARM_UP:
             percent = max(1, percent * WARM_UP_PERCENT // 100)
+        if step.beside:
+            return self.take_both(step, percent)
         if step.timed:
             percent = max(1, percent * LATENCY_PERCENT // 100)
             sample = step.workload.run(self.lab, step.case, step.allocator, percent, timed=True)
@@ -112,6 +114,15 @@ class Runner:
         self.check(step, percent, sample)
         self.keep(step, percent, sample)
         return f"{getattr(sample, step.workload.time):.3f} s, {sample.peak_kib / 1024:.1f} MiB"
+
+    def take_both(self, step, percent):
+        both = (step.beside, step.allocator)
+        samples = beside.run(lambda a: step.workload.run(self.lab, step.case, a, percent), both, step.swapped)
+        if samples[0].checksum != samples[1].checksum:
+            raise Failed(f"it computed {samples[1].checksum}, {step.beside.name} {samples[0].checksum}")
+        for allocator, sample in zip(both, samples, strict=True):
+            self.keep(dataclasses.replace(step, allocator=allocator), percent, sample)
+        return " beside ".join(f"{sample.cpu_s:.3f} s" for sample in reversed(samples))
 
     def check(self, step, percent, sample):
         """Every allocator must compute what glibc does, whichever of them ran first."""

@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <atomic>
-
 #include "base/frames.h"
 #include "sample/table_reader.h"
 
@@ -36,37 +34,6 @@ Reader entry_at(const os::CodeObject& object, Address at) {
 struct Place {
   int32_t code, entry;
 };
-
-// Which entry was found for an address of code. To search the index costs as much as to read the entry, most of it for
-// memory that no cache holds. After dlclose it may be wrong: so an entry is taken only if it has the address, as it is read
-// now. Threads write without a lock; what two have written at once is found out by the sum.
-class Remembered {
- public:
-  Address entry_for(Address code) const {
-    const Pair& pair = pair_for(code);
-    const Address entry = pair.entry.load(std::memory_order_relaxed);
-    return (pair.sum.load(std::memory_order_relaxed) ^ entry) == code ? entry : 0;
-  }
-  void remember(Address code, Address entry) {
-    Pair& pair = pair_for(code);
-    pair.entry.store(entry, std::memory_order_relaxed);
-    pair.sum.store(code ^ entry, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr unsigned kBits = 9;
-  struct Pair {
-    std::atomic<Address> entry, sum;
-  };
-
-  // Fibonacci hashing (Knuth, volume 3, 6.4).
-  static size_t place(Address code) { return code * 0x9e3779b97f4a7c15u >> (64 - kBits); }
-  const Pair& pair_for(Address code) const { return pairs_[place(code)]; }
-  Pair& pair_for(Address code) { return pairs_[place(code)]; }
-
-  Pair pairs_[size_t{1} << kBits] = {};
-};
-constinit Remembered g_remembered;
 
 int64_t int_at(Address a) {
   int32_t n;
@@ -304,9 +271,19 @@ Tables::Tables(const os::CodeObject& object) : object_(object) {
   }
   index.skip(sizeof(int32_t));  // where .eh_frame is
   const uint64_t count = index.number<uint32_t>();
-  if (index.left() / sizeof(Place) < count) return;
+  if (count == 0 || index.left() / sizeof(Place) < count) return;
   places_ = index.at();
   count_ = count;
+  number_ = mix();
+}
+
+uint64_t Tables::mix() const {
+  uint64_t last;
+  memcpy(&last, pointer_to(places_ + (count_ - 1) * sizeof(Place)), sizeof last);
+  const uint64_t parts[] = {object_.start, object_.end, object_.frame_index, count_, last};
+  uint64_t n = 0;
+  for (const uint64_t part : parts) n = (n ^ part) * 0x9e3779b97f4a7c15;
+  return n;
 }
 
 // The entry that may be for this address, if any is: the last one in the index that does not begin after it.
@@ -344,13 +321,7 @@ bool Tables::read_common(Address at) {
 }
 
 bool Tables::find(Address code, Row* row) {
-  if (count_ == 0) return false;
-  const Address remembered = g_remembered.entry_for(code);
-  if (remembered != 0 && find_in(remembered, code, row)) return true;
-  const Address entry = entry_for(code);
-  if (!find_in(entry, code, row)) return false;
-  g_remembered.remember(code, entry);
-  return true;
+  return count_ != 0 && find_in(entry_for(code), code, row);
 }
 
 bool Tables::find_in(Address at, Address code, Row* row) {

@@ -52,12 +52,17 @@ class Tables {
   Tables() = default;
   explicit Tables(const os::CodeObject& object);
 
+  // One for these tables. Others at the same addresses have the same number only if as many functions have entries, the
+  // last of which begins at the same place, and entries that are as long all together.
+  uint64_t number() const { return number_; }
+
   bool cover(Address code) const { return code - object_.start < object_.end - object_.start; }
 
   // The row for this address of code. False: not known.
   bool find(Address code, Row* row);
 
  private:
+  uint64_t mix() const;
   Address entry_for(Address code) const;
   bool find_in(Address entry, Address code, Row* row);
   bool read_common(Address at);
@@ -65,6 +70,7 @@ class Tables {
   os::CodeObject object_;
   Address places_ = 0;      // the index, sorted by code
   uint64_t count_ = 0;
+  uint64_t number_ = 0;
   Address common_at_ = 0;   // what was read last; 0: nothing
   Common common_;
 };

@@ -1,10 +1,13 @@
 #include "sample/table_walk.h"
 
 #include "base/frames.h"
+#include "sample/known_rows.h"
 
 namespace acre {
 
 namespace {
+
+constinit frame_rows::KnownRows g_known_rows;
 
 // A sanitizer may take for out of bounds what lies in others' frames.
 __attribute__((no_sanitize("address", "thread"))) Address word_at(Address a) {
@@ -22,6 +25,13 @@ bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Addres
   return true;
 }
 
+bool TableWalk::find(Address code, frame_rows::Row* row) {
+  if (g_known_rows.find(code, tables_.number(), row)) return true;
+  if (!tables_.find(code, row)) return false;
+  g_known_rows.keep(code, tables_.number(), *row);
+  return true;
+}
+
 TableWalk::Step TableWalk::step() {
   const Address call = frame_.code - 1;  // after the last call of a function may come another function
   if (!tables_.cover(call)) {
@@ -30,7 +40,7 @@ TableWalk::Step TableWalk::step() {
     tables_ = frame_rows::Tables(object);
   }
   frame_rows::Row row;
-  if (!tables_.find(call, &row)) return Step::kUnknown;
+  if (!find(call, &row)) return Step::kUnknown;
   if (row.is_outermost) return Step::kAtEnd;
   const Address base = row.is_by_frame_pointer ? frame_.frame_pointer : frame_.stack_pointer;
   const Address end = base + static_cast<Address>(row.end);

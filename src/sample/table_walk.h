@@ -25,6 +25,7 @@ class TableWalk {
   Step step();
 
  private:
+  bool find(Address code, frame_rows::Row* row);
   bool read(Address at, const frame_rows::Row& row, Address end, Address* word);
 
   StackFrame frame_;

@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
 
 from lab import catalog, overhead, peers  # noqa: E402
+from lab.workload import PROGRAMS  # noqa: E402
 from test_ratios import loaded, rounds  # noqa: E402
 
 
@@ -16,14 +17,19 @@ class Overhead(unittest.TestCase):
         noise = [1, 10, 1, 10, 3, 5]
         found = loaded(rounds("redis", {"glibc": [2 * t for t in noise], "acre": noise,
                                         "acre-profile": [1.05 * t for t in noise]}))
-        said = {(workload, name, metric): estimate for workload, name, metric, estimate in overhead.rows(found)}
+        said = {(workload, name, metric): estimate for workload, name, metric, estimate in overhead.rows(found, peers.OURS, peers.PROFILED)}
         self.assertAlmostEqual(said["redis", "acre-profile", "time"].value, 1.05)
         self.assertAlmostEqual(said["redis", "acre-profile", "peak_kib"].value, 1)
 
     def test_what_it_measures_is_there(self):
-        self.assertLessEqual(set(overhead.WORKLOADS), set(catalog.load()))
+        for name in overhead.PROGRAMS + overhead.SERVERS:
+            self.assertIn(name, catalog.load())
+        for name in overhead.PROGRAMS:
+            self.assertEqual(catalog.load()[name].group, PROGRAMS)
         self.assertLessEqual(set(peers.PROFILED), set(peers.names()))
         self.assertIn("--rounds", overhead.words(["--rounds", "9"]))
+        self.assertIn("--workload=redis", overhead.words([]))
+        self.assertNotIn("--workload=redis", overhead.words(["--beside", "acre"]))
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ TEST(FrameRows, AreInForceFromTheirPlaceOn) {
     EXPECT_EQ(row->frame_pointer, -16);
     EXPECT_FALSE(row->is_by_frame_pointer);
   }
-  for (unsigned at : {4u, 19u, 24u, 27u}) {  // 24: what was remembered
+  for (unsigned at : {4u, 19u, 24u, 27u}) {  // 24: recalled
     EXPECT_TRUE(table.row_at(at)->is_by_frame_pointer) << at;
     EXPECT_EQ(table.row_at(at)->end, 16) << at;
     EXPECT_TRUE(table.row_at(at)->saves_frame_pointer) << at;
@@ -251,26 +251,32 @@ TEST(FrameRows, SignedReturnAddresses) {
   EXPECT_EQ(table.row_at(5).has_value(), kReturnAddressesAreSigned);
 }
 
-// Another library may come to lie where one was unmapped, with a function at the same address whose entry is elsewhere.
-TEST(FrameRows, OfALibraryWhereAnotherOneWas) {
-  Table one, other;
-  one.own = {0x0e, 16, 0, 0};
-  append(other.common, {0, 0, 0, 0});
-  const Bytes before = one.bytes(), after = other.bytes();
-  ASSERT_EQ(before.size(), after.size());
-  const std::unique_ptr<uint8_t[]> memory(new uint8_t[before.size()]);
-  const Address start = address_of(memory.get());
-  const os::CodeObject object{start, start + before.size(), start};
-  const Address code = start + before.size() - kCodeBytes;
-  for (const Bytes* all : {&before, &before, &after, &after, &before}) {
-    memcpy(memory.get(), all->data(), all->size());
-    Row row;
-    ASSERT_TRUE(frame_rows::Tables(object).find(code, &row));
-    EXPECT_EQ(row.end, all == &before ? 16 : 8);
-  }
-  memcpy(memory.get() + before.size() - kCodeBytes - 17, "\xff\xff\xff\xff", 4);  // the entry's length
-  Row row;
-  EXPECT_FALSE(frame_rows::Tables(object).find(code, &row));
+// Another library may come to lie where one was unmapped.
+TEST(FrameRows, TheNumberIsThatOfTheTables) {
+  const auto number = [](const Table& table, size_t bytes, unsigned more) {
+    static uint8_t memory[1024];
+    const Bytes all = table.bytes();
+    memset(memory, 0, sizeof memory);
+    memcpy(memory, all.data(), all.size());
+    const Address start = address_of(memory);
+    const os::CodeObject object{start - more, start + bytes, start};
+    return frame_rows::Tables(object).number();
+  };
+  const Table one;
+  const uint64_t expected = number(one, 512, 0);
+  EXPECT_NE(expected, 0u);
+  EXPECT_EQ(number(one, 512, 0), expected);
+  EXPECT_NE(number(one, 520, 0), expected);
+  EXPECT_NE(number(one, 512, 8), expected);
+  Table longer;
+  longer.own = {0, 0, 0, 0};
+  EXPECT_NE(number(longer, 512, 0), expected);
+  Table more_in_common;
+  more_in_common.common.push_back(0);
+  EXPECT_NE(number(more_in_common, 512, 0), expected);
+  Table two;
+  two.count = 2;
+  EXPECT_NE(number(two, 512, 0), expected);
 }
 
 TEST(FrameRows, AnObjectWithoutTables) {
