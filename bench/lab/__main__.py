@@ -98,25 +98,32 @@ def prepare(lab, workloads):
     return ready
 
 
+def check_pairs(workloads):
+    """Can they run at the same time as another? ValueError if not."""
+    beside.processors()
+    servers = [workload.name for workload in workloads if workload.group == SERVERS]
+    if servers:
+        raise ValueError(f"--beside is for programs alone, not for {', '.join(servers)}: choose by --workload")
+
+
 def planned(workloads, allocators, options):
     extent = plan.EXTENTS[options.extent]
     if options.beside is None:
         return plan.steps(workloads, allocators, extent, options.rounds, options.threads)
-    beside.processors()
     known = {allocator.name: allocator for allocator in allocators}
     if options.beside not in known:
         raise ValueError(f"--beside {options.beside}: none of the allocators of this run, {', '.join(known)}")
-    servers = [workload.name for workload in workloads if workload.group == SERVERS]
-    if servers:
-        raise ValueError(f"--beside is for programs alone, not for {', '.join(servers)}: choose by --workload")
-    named = [text.partition("=")[0] for text in options.alloc] or list(known)
-    others = [known[name] for name in named if name in known and name != options.beside]
-    return plan.pairs(workloads, known[options.beside], others, extent, options.rounds, options.threads)
+    base = known.pop(options.beside)
+    if options.alloc and not {peers.BASE, peers.ALL} & set(options.alloc):
+        known.pop(peers.BASE, None)  # which takes part in other runs unasked
+    return plan.pairs(workloads, base, list(known.values()), extent, options.rounds, options.threads)
 
 
 def measure(lab, options, words):
     folder = output_folder(lab, options)
     workloads = plan.choose(catalog.load(), options.workload)
+    if options.beside is not None:
+        check_pairs(workloads)
     with lab.alone():
         lab.prepare()
         allocators, missing = peers.ensure(lab, options.alloc, say)

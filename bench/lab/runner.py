@@ -116,8 +116,14 @@ class Runner:
         return f"{getattr(sample, step.workload.time):.3f} s, {sample.peak_kib / 1024:.1f} MiB"
 
     def take_both(self, step, percent):
+        def run_one(allocator):
+            try:
+                return step.workload.run(self.lab, step.case, allocator, percent)
+            except Failed as failure:  # may be that of the other one
+                raise Failed(f"{allocator.name}: {failure}") from None
+
         both = (step.beside, step.allocator)
-        samples = beside.run(lambda a: step.workload.run(self.lab, step.case, a, percent), both, step.swapped)
+        samples = beside.run(run_one, both, step.swapped)
         if samples[0].checksum != samples[1].checksum:
             raise Failed(f"it computed {samples[1].checksum}, {step.beside.name} {samples[0].checksum}")
         for allocator, sample in zip(both, samples, strict=True):

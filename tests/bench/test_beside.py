@@ -13,6 +13,7 @@ from types import SimpleNamespace
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
 
 from lab import beside, plan, runner  # noqa: E402
+from lab.__main__ import planned  # noqa: E402
 from lab.workload import NORMAL, STRESS, Case, Failed, Sample, Workload  # noqa: E402
 
 OURS, OTHER, THIRD = (SimpleNamespace(name=name) for name in ("acre", "other", "third"))
@@ -81,8 +82,34 @@ class Beside(unittest.TestCase):
         with self.assertRaisesRegex(Failed, "crashed"):
             beside.run(fails, (OURS, OTHER), False)
 
+    def test_a_failure_names_whose_it_is(self):
+        class Crashes(Made):
+            def run(self, lab, case, allocator, percent):
+                super().run(lab, case, allocator, percent)
+                if allocator is OURS:
+                    raise Failed("crashed")
+                return sample()
+
+        entries = self.taken(Crashes({"acre": "7", "other": "7"}), 2)
+        self.assertEqual([(e["kind"], e["reason"]) for e in entries], [("failure", "acre: crashed")])
+
 
 class Rounds(unittest.TestCase):
+    def others(self, *named):
+        glibc = SimpleNamespace(name="glibc")
+        options = SimpleNamespace(extent="normal", beside="acre", alloc=list(named), rounds=1, threads=[])
+        steps = planned([Workload("w", STRESS, "", [Case()])], [glibc, OURS, OTHER, THIRD], options)
+        return {step.allocator.name for step in steps}
+
+    def test_glibc_takes_part_where_it_is_asked_for(self):
+        self.assertEqual(self.others(), {"glibc", "other", "third"})
+        self.assertEqual(self.others("all"), {"glibc", "other", "third"})
+        self.assertEqual(self.others("glibc", "acre"), {"glibc", "other", "third"})
+        self.assertEqual(self.others("acre", "other", "third=/lib.so"), {"other", "third"})
+        with self.assertRaisesRegex(ValueError, "acer"):
+            options = SimpleNamespace(extent="normal", beside="acer", alloc=[], rounds=1, threads=[])
+            planned([], [OURS], options)
+
     def test_each_pair_has_its_own(self):
         steps = plan.pairs([Workload("w", STRESS, "", [Case()])], OURS, [OTHER, THIRD], NORMAL, 3)
         measured = [step for step in steps if step.round != plan.WARM_UP]
