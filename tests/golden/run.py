@@ -29,8 +29,7 @@ SKIPPED = 77
 WATCHED = "prof:true,prof_sample:128T"
 WATCHED_CASES = ("pair_48", "batch_48", "batch_lifo_48", "batch_shuffled_48", "calloc_64")
 TOLERANCE = 0.5  # instructions a pair by which a recorded number may grow unnoticed
-SHARE = 0.005  # ... or this share of it, where most of them are not on the fast path: what they do depends on the clock
-ATTEMPTS = 3  # a count may include work that depends on the clock (decay); the lowest one is the path
+ATTEMPTS = 3  # a count may include work that depends on the clock; the lowest one is the path
 
 
 class Case(NamedTuple):
@@ -109,17 +108,13 @@ def measure(program, name, lib, folder, conf=None):
     return (long - short) / (case.rounds * case.pairs)
 
 
-def tolerated(entry):
-    return max(TOLERANCE, SHARE * entry["recorded"])
-
-
 def allowed(entry):
-    """The most instructions a case may cost: its hard limit, and its recorded number with what is tolerated."""
+    """The most instructions a case may cost: its hard limit, and its recorded number plus tolerance."""
     bounds = []
     if entry.get("limit") is not None:
         bounds.append(entry["limit"])
     if entry.get("recorded") is not None:
-        bounds.append(entry["recorded"] + tolerated(entry))
+        bounds.append(entry["recorded"] + TOLERANCE)
     return min(bounds, default=None)
 
 
@@ -137,9 +132,9 @@ def verdict(value, entry):
         return "OVER THE LIMIT"
     if entry.get("recorded") is None:
         return "not recorded"
-    if value > entry["recorded"] + tolerated(entry):
+    if value > entry["recorded"] + TOLERANCE:
         return "GREW"
-    return "fell: --update" if value < entry["recorded"] - tolerated(entry) else "ok"
+    return "fell: --update" if value < entry["recorded"] - TOLERANCE else "ok"
 
 
 def show(value):
