@@ -1,6 +1,7 @@
 #include "leaks/graph.h"
 
 #include "base/bits.h"
+#include "base/hash.h"
 
 namespace acre::leaks {
 
@@ -98,7 +99,7 @@ void Graph::take_all_as_roots() {
 
 void Graph::add(const profile::Stack* root, const profile::Stack* stack, bool direct, size_t bytes) {
   uint64_t hash = (address_of(root) * 31 + address_of(stack)) * 2 + direct;
-  hash = (hash * 0x9e3779b97f4a7c15) >> 20;
+  hash = (hash * kHashFactor) >> 20;
   for (;; ++hash) {
     Leak& leak = leaks_[hash & (places_ - 1)];
     if (leak.blocks == 0) leak = {root, stack, direct, 0, 0};

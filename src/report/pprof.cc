@@ -7,6 +7,7 @@
 
 #include "acre/acre.h"
 #include "base/bits.h"
+#include "base/hash.h"
 #include "os/os.h"
 #include "report/mappings.h"
 #include "report/protobuf.h"
@@ -52,7 +53,7 @@ class AddressSet {
 
   // True if it is new.
   bool add(Address a) {
-    size_t at = (a * 0x9e3779b97f4a7c15) >> 20;
+    size_t at = (a * kHashFactor) >> 20;
     for (;; ++at) {
       Address& place = memory_[at & (places_ - 1)];
       if (place == a) return false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/frames.h"
+#include "base/hash.h"
 #include "sample/table_reader.h"
 
 namespace acre::frame_rows {
@@ -282,7 +283,7 @@ uint64_t Tables::mix() const {
   memcpy(&last, pointer_to(places_ + (count_ - 1) * sizeof(Place)), sizeof last);
   const uint64_t parts[] = {object_.start, object_.end, object_.frame_index, count_, last};
   uint64_t n = 0;
-  for (const uint64_t part : parts) n = (n ^ part) * 0x9e3779b97f4a7c15;
+  for (const uint64_t part : parts) n = (n ^ part) * kHashFactor;
   return n;
 }
 

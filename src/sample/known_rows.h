@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "base/hash.h"
 #include "base/units.h"
 #include "sample/frame_rows.h"
 
@@ -39,8 +40,7 @@ class KnownRows {
     std::atomic<uint64_t> packed, sum;
   };
 
-  // Fibonacci hashing (Knuth, volume 3, 6.4).
-  static uint64_t key_of(Address code, uint64_t tables) { return (code ^ tables) * 0x9e3779b97f4a7c15u; }
+  static uint64_t key_of(Address code, uint64_t tables) { return (code ^ tables) * kHashFactor; }
 
   // In words, with a bit that is always set. 0: some number is too large, as hardly any is.
   static constexpr unsigned kBitsOfEnd = 26, kBitsOfPlace = 17;

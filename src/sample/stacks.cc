@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "base/hash.h"
+
 namespace acre::profile {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 uint64_t hash_of(const capture::Frames& frames) {
   uint64_t hash = frames.truncated;
   for (unsigned i = 0; i < frames.count; ++i) {
-    hash = (hash ^ frames.address[i]) * 0x9e3779b97f4a7c15;
+    hash = (hash ^ frames.address[i]) * kHashFactor;
     hash ^= hash >> 29;
   }
   return hash;
