@@ -1,3 +1,4 @@
+#include "heap/common.h"
 #include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/hooks.h"
@@ -45,11 +46,15 @@ ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
 }
 
+void give_back(Slab* slab, void* p) {
+  write_link(slab, p, kEndOfList);
+  slab::give_back(slab, low_address(p), link_of(p), 1);
+}
+
 // A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
 ACRE_COLD void give_back_now(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
-  write_link(slab, p, kEndOfList);
-  slab::give_back(slab, low_address(p), link_of(p), 1);
+  give_back(slab, p);
 }
 
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
@@ -88,12 +93,36 @@ ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
   keep_block(heap, slab, p) ? tick(heap) : adopt_and_release(heap, slab, p);
 }
 
-// Of an explicit arena, or by a thread that has no heap. One that has never allocated gets a heap now: it may be there to
+// As keep_block, but whoever has allocated the block, and as long as the list is short.
+bool keep_common(Heap& heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
+  Slot& slot = heap.slots[c];
+  if (!common::has_room(slot, slab)) return false;
+  if (ACRE_UNLIKELY(watch::is_on()) && !watch::may_keep(heap, c)) return false;
+  ++heap.blocks.recycled[c];
+  heap.shelves[c].busy = true;
+  link_of(p)->mark = mark_of(slab);
+  common::push(slot, p);
+  return true;
+}
+
+void release_common(Heap& heap, Slab* slab, void* p) {
+  if (!keep_common(heap, slab, p)) {
+    ++heap.blocks.freed[slab->size_class];
+    give_back(slab, p);
+  }
+  tick(heap);
+  if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
+}
+
+// Not for the outbox, or by a thread that has no heap. One that has never allocated gets a heap now: it may be there to
 // free what others allocate, and without an outbox each block costs an atomic operation.
-ACRE_NOINLINE void release_seldom(Slab* slab, void* p) {
+ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   if (slab->is_explicit) return release_explicit(slab, p);
-  Heap* heap = t_heap == &kUnbornHeap ? registry::birth() : nullptr;
-  heap != nullptr ? hand_over(*heap, slab, p) : release_without_heap(slab, p);
+  Heap* heap = heap_if_any();
+  if (heap == nullptr && t_heap == &kUnbornHeap) heap = registry::birth();
+  if (ACRE_UNLIKELY(heap == nullptr)) return release_without_heap(slab, p);
+  slab->by_outbox ? hand_over(*heap, slab, p) : release_common(*heap, slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p) {
@@ -108,7 +137,7 @@ void release_in_slab(Slab* slab, void* p) {
 // A block for the outbox, as most are, is put there without a call, so that no registers have to be saved for it.
 ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
-  if (ACRE_UNLIKELY(slab->is_explicit || !hot->is_heap)) return release_seldom(slab, p);
+  if (ACRE_UNLIKELY(!slab->by_outbox || !hot->is_heap)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (relaxed_load(slab->last_owner) == heap.token) {
     return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);

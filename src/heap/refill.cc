@@ -4,6 +4,7 @@
 // not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
 // the arena's own first, a new one on dirty pages, those of runs that other classes have no use for included, and only
 // then one on new memory.
+#include "heap/common.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/scarcity.h"
@@ -81,15 +82,16 @@ bool is_used_up(const Slab* slab) {
          load_remote(slab).free == 0;
 }
 
-Slab* from_bins(Heap& heap, SizeClass c) {
-  if (Slab* slab = heap.arena->bins[c].take(heap.token)) return slab;
-  if (heap.bound) return nullptr;
+// What `take` finds in a bin of the class, the own arena's first. Null: nothing.
+template <class Take>
+ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
+  auto found = take(heap.arena->bins[c]);
+  if (found != nullptr || heap.bound) return found;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
-  for (unsigned i = 1; i < arenas; ++i) {
-    Arena* arena = arenas::at((heap.arena->index + i) % arenas::count());
-    if (Slab* slab = arena->bins[c].take(heap.token)) return slab;
+  for (unsigned i = 1; found == nullptr && i < arenas; ++i) {
+    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bins[c]);
   }
-  return nullptr;
+  return found;
 }
 
 // Pages from other arenas' free runs.
@@ -114,7 +116,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
   pressure::hurry_if_alarmed(heap);
-  Slab* slab = slab::make(run, c, heap.token);
+  Slab* slab = slab::make(run, c, is_common(c) ? kNoThread : heap.token);
   if (slab == nullptr) {
     run->home->free(run, false);
     return nullptr;
@@ -130,7 +132,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
 ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
   heap.outbox.flush();
   if (heap.shared != nullptr) unshare_runs(heap);
-  if (Slab* slab = from_bins(heap, c)) {
+  if (Slab* slab = from_bins(heap, c, [&heap](Bin& bin) { return bin.take(heap.token); })) {
     // What lies on its deferred list was freed by others.
     if (!slab::is_shared(slab)) heap.blocks.freed[c] -= slab::deferred_count(slab);
     return slab;
@@ -170,11 +172,39 @@ static bool change_run(Heap& heap, SizeClass c) {
   return true;
 }
 
+// A block of a common class out of a run that was not in the own arena's bin.
+static void* common_from_elsewhere(Heap& heap, SizeClass c) {
+  const BusyAtShelves busy(heap);
+  heap.outbox.flush();
+  if (void* block = from_bins(heap, c, [](Bin& bin) { return bin.take_block(); })) return block;
+  Slab* slab = new_run(heap, c);
+  if (slab == nullptr) return nullptr;
+  const Address high = high_part(slab->base);
+  const LowAddress first = slab::carve(slab, 1, kEndOfList);
+  slab::give_up(slab, slab->capacity - 1u);
+  return pointer_to(high | first);
+}
+
+// One block at a time: what lies on private lists, nobody else can have.
+ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
+  void* block = heap.arena->bins[c].take_block();
+  if (block == nullptr) block = common_from_elsewhere(heap, c);
+  if (block == nullptr) {
+    gather_memory();
+    block = common_from_elsewhere(heap, c);
+  }
+  if (block == nullptr) return false;
+  ++heap.blocks.listed[c];
+  common::push(heap.slots[c], block);
+  return true;
+}
+
 bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
   relaxed_add(heap.blocks.refills[c], uint64_t{1});
   shelves.busy = true;
+  if (ACRE_UNLIKELY(is_common(c))) return refill_common(heap, c);
   shelves.kept_blocks = 0;
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;

@@ -205,7 +205,7 @@ Slab* take_available(Heap& heap, SizeClass c) {
   return slab;
 }
 
-// A list with blocks of other runs than the current one: each of these goes where it would if it were freed by a
+// A list with blocks of other runs than the current one, if there is one: each of these goes where it would if it were freed by a
 // thread without a heap.
 static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
   const Address high = heap.slots[c].high;
@@ -233,7 +233,7 @@ void retire_current(Heap& heap, SizeClass c) {
   slot.head = kEndOfList;
   shelves.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
   shelves.current = nullptr;
-  if (shelves.kept_blocks != 0) {
+  if (slab == nullptr || shelves.kept_blocks != 0) {
     shelves.kept_blocks = 0;
     return_mixed_list(heap, c, slab, head);
   } else if (!is_end(head)) {

@@ -45,12 +45,17 @@ uint32_t unseen(Heap& heap, SizeClass c) {
   return unseen & ~kThenDrawAgain;
 }
 
+// Where the next block of the class would most likely come from.
+Address place_beside(Heap& heap, SizeClass c) {
+  const Slab* current = heap.shelves[c].current;
+  return current != nullptr ? current->base : heap.arena->bins[c].lowest();
+}
+
 void* allocate_watched(Heap& heap, SizeClass c) {
   void* block = watched_runs::allocate(*heap.arena, heap.bound, c);
   if (block == nullptr) return nullptr;
   thread_bytes::count_allocated(heap, size_of_class(c));
-  const Slab* current = heap.shelves[c].current;
-  const Ticket ticket = g_watcher.allocated(block, size_of_class(c), current == nullptr ? 0 : current->base);
+  const Ticket ticket = g_watcher.allocated(block, size_of_class(c), place_beside(heap, c));
   if (ticket != kNoTicket) watched_runs::set_ticket(block, ticket);
   return block;
 }

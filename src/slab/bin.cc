@@ -1,6 +1,6 @@
 #include "slab/bin.h"
 
-#include "slab/remote.h"
+#include "slab/lifecycle.h"
 #include "slab/sharing.h"
 
 namespace acre {
@@ -48,6 +48,49 @@ void Bin::clear() {
   Lock lock(lock_);
   runs_ = {};
   relaxed_store(count_, uint32_t{0});
+}
+
+// The word less one block: the first of the list, or else one that was never cut.
+static RemoteWord less_one(const Slab* slab, RemoteWord word) {
+  --word.free;
+  if (word.head == 0) {
+    --word.local;
+    return word;
+  }
+  const Link* first = link_at(slab, head_block(slab, word));
+  if (!is_block_start(slab, first) || !is_marked(slab, first)) overwritten_list();
+  word.head = is_end(first->next) ? 0 : head_of(slab, high_part(slab->base) | first->next);
+  return word;
+}
+
+// While the bin is locked, all that others do to a run in it is to add blocks: so the first block of the list stays there,
+// with its link, until the change here succeeds. A run whose last block is taken leaves the bin before that: whoever frees
+// the next one puts it there again, or returns its pages.
+void* Bin::take_block() {
+  if (seems_empty()) return nullptr;
+  Lock lock(lock_);
+  Slab* slab = runs_.min();
+  if (slab == nullptr) return nullptr;
+  for (RemoteWord word = load_remote(slab);;) {
+    RemoteWord rest = less_one(slab, word);
+    const bool was_last = rest.free == 0;
+    if (was_last) {
+      rest.holding = Holding::kFull;
+      remove(slab);
+    }
+    const LowAddress first = head_block(slab, word);
+    if (change_remote(slab, word, rest)) {
+      return pointer_to(high_part(slab->base) | (is_end(first) ? slab::carve(slab, 1, kEndOfList) : first));
+    }
+    if (was_last) insert(slab);
+  }
+}
+
+Address Bin::lowest() {
+  if (seems_empty()) return 0;
+  Lock lock(lock_);
+  const Slab* slab = runs_.min();
+  return slab == nullptr ? 0 : slab->base;
 }
 
 Slab* Bin::take(ThreadToken owner) {

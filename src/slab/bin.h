@@ -23,6 +23,13 @@ class Bin {
   // bin is empty.
   Slab* take(ThreadToken owner);
 
+  // For common classes: a block of the lowest run, which stays where it is until it has no more to give. Null if the bin
+  // is empty.
+  void* take_block();
+
+  // Where the lowest run begins; 0 if the bin is empty.
+  Address lowest();
+
   // Forgets all runs. For an arena that is reset (heap/explicit.h).
   void clear();
 

@@ -44,6 +44,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   slab->size_class = static_cast<uint8_t>(c);
   slab->is_explicit = arena->is_explicit;
   slab->is_labelled = arena->is_labelled;
+  slab->by_outbox = !arena->is_explicit && !is_common(c);
   slab->deferred = kEndOfList;
   slab->shelf = Shelf::kNone;
   set_carved(slab, 0);

@@ -44,6 +44,7 @@ struct alignas(kCacheLine) Slab {
   Shelf shelf = Shelf::kNone;         // holder
   bool is_explicit = false;           // fixed: its arena is (arena.h)
   bool is_labelled = false;           // fixed: the same (labels.h)
+  bool by_outbox = false;             // fixed: blocks that others free wait in their outboxes
   uint16_t enough_to_stay = 0;        // fixed: free blocks that make it worth going on with while it is current
 
   // Shared: what other threads write.

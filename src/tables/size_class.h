@@ -31,6 +31,7 @@ inline constexpr size_t kSharesFrom = 2048;             // classes are shares of
 inline constexpr size_t kSharesTo = 8192;               // … up to here
 inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
+inline constexpr size_t kOwnedMax = size_t{8} << 10;    // larger classes are common: no thread owns runs of theirs
 inline constexpr size_t kTableMax = 1024;               // sizes whose class the hot path looks up in a table
 
 // Derived constants.
@@ -71,6 +72,9 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
+// Runs of this class are owned by no thread, and blocks come from them one by one (heap/common.h).
+constexpr bool is_common(SizeClass c) { return c > class_of_size(kOwnedMax); }
+
 // What a run of this class looks like.
 struct RunShape {
   uint32_t block_bytes;
@@ -79,7 +83,7 @@ struct RunShape {
   uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
   uint16_t enough_to_stay;  // … that make a run worth going on with that is current: 1/64, or a few
   uint16_t first_batch;  // blocks carved at first: an OS page's worth
-  uint16_t most_kept;    // blocks of released runs that a private list may take: some, where runs have few blocks
+  uint16_t most_kept;    // blocks of other runs that a private list may take: some, where runs have few blocks
 };
 
 inline constexpr size_t kRunUnitPages = 8;        // runs begin at a multiple of this
