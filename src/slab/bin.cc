@@ -50,7 +50,8 @@ void Bin::clear() {
   relaxed_store(count_, uint32_t{0});
 }
 
-// The word less one block: the first of the list, or else one that was never cut.
+// The word less one block: the first of the list, or else one that was never cut. What a program may have written into a
+// freed block is checked before it counts.
 static RemoteWord less_one(const Slab* slab, RemoteWord word) {
   --word.free;
   if (word.head == 0) {
@@ -59,31 +60,30 @@ static RemoteWord less_one(const Slab* slab, RemoteWord word) {
   }
   const Link* first = link_at(slab, head_block(slab, word));
   if (!is_block_start(slab, first) || !is_marked(slab, first)) overwritten_list();
-  word.head = is_end(first->next) ? 0 : head_of(slab, high_part(slab->base) | first->next);
+  const LowAddress next = first->next;
+  const bool is_last = word.free == word.local;  // of the list
+  if (is_end(next) != is_last || (!is_last && !is_block_start(slab, link_at(slab, next)))) overwritten_list();
+  word.head = is_last ? 0 : head_of(slab, high_part(slab->base) | next);
   return word;
 }
 
 // While the bin is locked, all that others do to a run in it is to add blocks: so the first block of the list stays there,
-// with its link, until the change here succeeds. A run whose last block is taken leaves the bin before that: whoever frees
-// the next one puts it there again, or returns its pages.
+// with its link, until the change here succeeds. Afterwards the run cannot go away, for one of its blocks is here; and who
+// frees another one in a run that has become full waits for the lock, to put it into the bin.
 void* Bin::take_block() {
   if (seems_empty()) return nullptr;
   Lock lock(lock_);
   Slab* slab = runs_.min();
   if (slab == nullptr) return nullptr;
-  for (RemoteWord word = load_remote(slab);;) {
-    RemoteWord rest = less_one(slab, word);
-    const bool was_last = rest.free == 0;
-    if (was_last) {
-      rest.holding = Holding::kFull;
-      remove(slab);
-    }
-    const LowAddress first = head_block(slab, word);
-    if (change_remote(slab, word, rest)) {
-      return pointer_to(high_part(slab->base) | (is_end(first) ? slab::carve(slab, 1, kEndOfList) : first));
-    }
-    if (was_last) insert(slab);
-  }
+  RemoteWord word = load_remote(slab);
+  RemoteWord rest;
+  do {
+    rest = less_one(slab, word);
+    if (rest.free == 0) rest.holding = Holding::kFull;
+  } while (!change_remote(slab, word, rest));
+  if (rest.free == 0) remove(slab);
+  const LowAddress first = word.head != 0 ? head_block(slab, word) : slab::carve(slab, 1, kEndOfList);
+  return pointer_to(high_part(slab->base) | first);
 }
 
 Address Bin::lowest() {

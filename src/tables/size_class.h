@@ -150,6 +150,7 @@ constexpr bool size_classes_hold() {
     if (shape.pages % kRunUnitPages != 0) return false;
     if (shape.capacity < kLeastBlocks || shape.pages > kMostUnits * kRunUnitPages) return false;
     if (rest_permille(size, shape.pages / kRunUnitPages) > 95) return false;
+    if (is_common(c) && shape.enough != 1) return false;  // a full run has no free block at all
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the models of run ownership, remote frees and visits to idle heaps with SPIN; see README.md.
+"""Checks the models of run ownership, remote frees, visits to idle heaps and common runs with SPIN; see README.md.
 
 Every configuration must verify exhaustively without an error, and one of them must reach every statement
 of the model. Every mutation, a bug switched on in the model, must be found: a model that cannot fail
@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS = "run_protocol.pml"
 VISITS = "visit_protocol.pml"
 SHARED = "shared_run.pml"
+COMMON = "common_run.pml"
 MEMORY_LIMIT_MIB = 2048
 TIME_LIMIT_S = 300
 SKIPPED = 77
@@ -76,6 +77,7 @@ CONFIGURATIONS = [
     Case("tagged-adopt",     shape([0, 4], tagged=True, prefilled=True, classes=CAP_4)),
     Case("visits",           {}, model=VISITS),
     Case("shared-run",       {}, model=SHARED),
+    Case("common-run",       {}, model=COMMON, whole=True),
 ]
 
 MORE = [
@@ -95,6 +97,7 @@ MORE = [
 
 SMALL = shape([3, 1], classes=CAP_3)
 SMALL_TAGGED = shape([3, 1], tagged=True, classes=CAP_3)
+SMALL_COMMON = {"RUNS": 1, "MALLOCS_1": 2}
 
 MUTATIONS = [
     Case("bin-read-after-cas",      shape([2, 2], classes=TWO_CLASSES), mutation="BIN_READ_AFTER_CAS"),
@@ -120,6 +123,11 @@ MUTATIONS = [
     Case("shared-taken-as-owner",   {}, mutation="TAKES_AS_OWNER", model=SHARED),
     Case("shared-head-stored",      {}, mutation="HEAD_STORED", model=SHARED),
     Case("shared-by-countdown",     {}, mutation="SHARE_BY_COUNTDOWN", model=SHARED),
+    Case("common-cut-unlocked",     SMALL_COMMON, mutation="CUT_UNLOCKED", model=COMMON),
+    Case("common-pop-unlocked",     SMALL_COMMON, mutation="POP_UNLOCKED", model=COMMON),
+    Case("common-word-stored",      SMALL_COMMON, mutation="WORD_STORED", model=COMMON),
+    Case("common-reclaim-unbinned", SMALL_COMMON, mutation="RECLAIM_UNBINNED", model=COMMON),
+    Case("common-last-stays-binned", SMALL_COMMON, mutation="LAST_STAYS_BINNED", model=COMMON),
 ]
 
 

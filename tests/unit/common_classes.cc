@@ -160,16 +160,23 @@ TEST_F(CommonBin, TheLowestRunGivesFirst) {
   }
 }
 
+// The mark, or only the link: the end of a list, a block elsewhere, none at all.
 TEST_F(CommonBin, AnOverwrittenListEndsTheProgram) {
-  EXPECT_DEATH(
-      {
-        std::vector<void*> out;
-        Slab* slab = binned_run(out);
-        test::give_back(slab, {take()});
-        *static_cast<uint64_t*>(pointer_to(slab->base + kSize)) = 0x4141414141414141;
-        take();
-      },
-      "a list of free blocks was overwritten");
+  const auto take_after = [this](void (*overwrite)(Link*)) {
+    std::vector<void*> out;
+    Slab* slab = binned_run(out);
+    for (int i = 0; i < 2; ++i) out.push_back(take());
+    void* last = out.back();
+    test::give_back(slab, test::take_from(out, 2));
+    overwrite(link_of(last));
+    take();
+    take();
+  };
+  const char* message = "a list of free blocks was overwritten";
+  EXPECT_DEATH(take_after([](Link* link) { link->mark = 0x41414141; }), message);
+  EXPECT_DEATH(take_after([](Link* link) { link->next += 1; }), message);
+  EXPECT_DEATH(take_after([](Link* link) { link->next += 16; }), message);
+  EXPECT_DEATH(take_after([](Link* link) { link->next += uint32_t{16} << 20; }), message);
 }
 
 // --- Threads ----------------------------------------------------------------------------------------------------
