@@ -81,6 +81,7 @@ struct Shelves {
   uint8_t short_lists = 0; // refills with few blocks since the list last grew
   bool busy = false;       // refilled since the collection last passed; beside the next, for refill sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
+  uint8_t times_few = 0;   // how often a few blocks were taken of a run that was left to others (refill.cc)
   uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
 };
 

@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned kMostArenasSearched = 8;
 constexpr uint32_t kWorthwhileBatch = 16;
 constexpr uint8_t kShortListsBearable = 32;
+constexpr uint8_t kTimesFew = 8;
+constexpr unsigned kCrowd = 16;  // threads to an arena
 
 // A shorter list would soon be back here.
 uint32_t enough_for_list(const Slot& slot, const Slab* slab) { return smaller<uint32_t>(slab->enough, slot.batch); }
@@ -146,9 +148,25 @@ ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
   slot.head = slab::harvest(shared, next_batch(slot, shared), &heap.blocks.listed[c]);
 }
 
+// Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the
+// others: of thousands of threads most need no more, and a run for each class of each would be many times what lives.
+bool begins_with_few(const Heap& heap, SizeClass c) {
+  return relaxed_load(heap.arena->threads) > kCrowd && heap.shelves[c].times_few < kTimesFew;
+}
+
+// slab: has just come from elsewhere.
+ACRE_NOINLINE void take_few(Heap& heap, SizeClass c, Slab* slab) {
+  Shelves& shelves = heap.shelves[c];
+  const uint32_t few = smaller<uint32_t>(1u << shelves.times_few++, run_shape(c).first_batch);
+  heap.blocks.freed[c] += slab::deferred_count(slab);  // goes with the run again
+  heap.slots[c].head = slab::take_some(slab, few, &heap.blocks.listed[c]);
+  shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run
+  slab::release(slab);
+}
+
 }  // namespace
 
-// Makes a run current that has enough to give, or fills the private list from one that is shared.
+// Makes a run current that has enough to give, or fills the private list from one that is not the thread's own.
 static bool change_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
   Shelves& shelves = heap.shelves[c];
@@ -158,12 +176,17 @@ static bool change_run(Heap& heap, SizeClass c) {
     slab::release(used_up);
   }
   Slab* slab = take_available(heap, c);
-  if (slab == nullptr) slab = run_from_elsewhere(heap, c);
+  const bool is_kept = slab != nullptr;
+  if (!is_kept) slab = run_from_elsewhere(heap, c);
   if (slab == nullptr) return false;
   Slot& slot = heap.slots[c];
   slot.high = high_part(slab->base);
   if (slab::is_shared(slab)) {
     harvest(heap, c, slab);
+    return true;
+  }
+  if (ACRE_UNLIKELY(!is_kept && begins_with_few(heap, c))) {
+    take_few(heap, c, slab);
     return true;
   }
   slab->shelf = Shelf::kCurrent;

@@ -99,7 +99,7 @@ Arena* join_arena() {
     {
       Lock lock(g_lock);
       if (Arena* arena = least_loaded()) {
-        ++arena->threads;
+        arenas::count_threads(*arena, 1);
         return arena;
       }
     }
@@ -107,7 +107,7 @@ Arena* join_arena() {
     Lock lock(g_lock);
     if (made == nullptr) {  // any arena will do
       if (arenas::count() == 0) return nullptr;
-      ++arenas::at(0)->threads;
+      arenas::count_threads(*arenas::at(0), 1);
       return arenas::at(0);
     }
     g_spare_arena = made;  // if another thread was as fast, its arena is lost: a few KiB
@@ -189,7 +189,7 @@ void take_down(void* argument) {
   {
     Lock lock(g_lock);
     keep_events_of(*heap);
-    --heap->arena->threads;
+    arenas::count_threads(*heap->arena, -1);
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;
     --g_live_count;
@@ -299,8 +299,8 @@ ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   Lock lock(g_lock);
   keep_events_of(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
-  --heap.arena->threads;
-  ++arena->threads;
+  arenas::count_threads(*heap.arena, -1);
+  arenas::count_threads(*arena, 1);
   heap.arena = arena;
 }
 
@@ -394,7 +394,7 @@ ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
     if (heap == mine || is_idle_late_heap(heap)) {
       link_live(heap);
       g_late_count += heap != mine;
-      heap->arena->threads += !heap->bound;
+      if (!heap->bound) arenas::count_threads(*heap->arena, 1);
       allowed_pages += heap->allowed_pages;
     } else {
       keep_events_of(*heap);

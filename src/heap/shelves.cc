@@ -231,6 +231,7 @@ void retire_current(Heap& heap, SizeClass c) {
   Slab* slab = shelves.current;
   LowAddress head = slot.head;
   slot.head = kEndOfList;
+  shelves.times_few = 0;
   shelves.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
   shelves.current = nullptr;
   if (slab == nullptr || shelves.kept_blocks != 0) {

@@ -164,7 +164,7 @@ Run* PageHeap::allocate_free(size_t pages, size_t align_pages, bool dirty_only) 
 }
 
 Run* PageHeap::allocate(size_t pages, size_t align_pages) {
-  if (pages <= kMostFromHugePage && huge_pages::are_wanted(used_pages(), dirty_pages()) && source() == nullptr) {
+  if (pages <= kMostFromHugePage && huge_pages::are_wanted(touched_pages(), dirty_pages()) && source() == nullptr) {
     add_huge_page_for(pages, align_pages);
   }
   for (;;) {

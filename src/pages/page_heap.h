@@ -97,6 +97,9 @@ class PageHeap {
   void set_most_growth(size_t bytes) { __atomic_store_n(&most_growth_, bytes, __ATOMIC_RELAXED); }
   size_t most_growth() const { return __atomic_load_n(&most_growth_, __ATOMIC_RELAXED); }
 
+  // Of the pages in use so many may never have been touched, which does not speak for huge pages.
+  void set_perhaps_untouched(size_t pages) { __atomic_store_n(&perhaps_untouched_, pages, __ATOMIC_RELAXED); }
+
   // Grows a large run in place if the pages behind it are free. False: nothing has changed.
   bool grow_in_place(Run* run, size_t pages);
 
@@ -171,6 +174,10 @@ class PageHeap {
   bool obtain_chunk(size_t pages, size_t align_pages);
   size_t pages_for_room(size_t taken) ACRE_REQUIRES(lock_);
   void add_huge_page_for(size_t pages, size_t align_pages);
+  size_t touched_pages() const {
+    const size_t used = used_pages();
+    return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
+  }
 
   // purge.cc
   // Huge pages may be broken: none, those that are mostly free, all. kOnlyWhole: nothing but whole ones goes.
@@ -202,6 +209,7 @@ class PageHeap {
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
   uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
   size_t used_hint_ = 0;                           // counts_.used, readable without the lock
+  size_t perhaps_untouched_ = 0;                   // part of them
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
 
   // Explicit arenas.

@@ -20,6 +20,9 @@ constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
 constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
 
+// Pages of a thread's current runs that may not have been touched yet: there are some sixty, which are cut bit by bit.
+constexpr size_t kPerhapsUntouched = 256;
+
 // On one processor an arena will do.
 unsigned wanted(unsigned processors) {
   if (options().arenas != 0) return static_cast<unsigned>(options().arenas);
@@ -48,6 +51,12 @@ void for_each_lock(Action action) {
 unsigned count() { return g_count.load(std::memory_order_acquire); }
 
 Arena* at(unsigned index) { return g_arenas[index].load(std::memory_order_relaxed); }
+
+void count_threads(Arena& arena, int more) {
+  const unsigned threads = arena.threads + static_cast<unsigned>(more);
+  relaxed_store(arena.threads, threads);
+  arena.pages.set_perhaps_untouched(threads * kPerhapsUntouched);
+}
 
 unsigned most() {
   if (g_most.load(std::memory_order_relaxed) == 0) look_at_quota();

@@ -35,7 +35,7 @@ struct Arena {
   PageHeap pages;  // first member: a run's home leads to its arena
   Bin bins[kSmallClasses];
   unsigned index = 0;
-  unsigned threads = 0;  // bound to it; under the registry's lock (heap/registry.cc)
+  unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
   uint64_t made_ms = 0;
   // For each size class, of threads that have ended; under the registry's lock. Apart, since memory that is not touched
   // costs nothing. Null in tests' own arenas.
@@ -69,6 +69,9 @@ size_t used_pages();           // in all of them but explicit ones, more or less
 // No arena that threads are bound to ever has this number or a higher one. The first call asks the system; it stays the
 // same from then on.
 unsigned explicit_numbers_begin();
+
+// So many threads more are bound to the arena, or fewer. Under the registry's lock.
+void count_threads(Arena& arena, int more);
 
 // Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
 Arena* first_explicit();

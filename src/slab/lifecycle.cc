@@ -89,6 +89,28 @@ LowAddress collect_remote(Slab* slab, uint64_t* sum) {
   return head_block(slab, word);
 }
 
+LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum) {
+  if (is_end(slab->deferred)) {
+    uint64_t collected = 0;
+    const LowAddress remote = collect_remote(slab, &collected);
+    if (!is_end(remote)) return_list(slab, remote);
+  }
+  const LowAddress head = slab->deferred;
+  if (is_end(head)) {
+    const uint32_t fresh = smaller<uint32_t>(count, slab->capacity - slab->carved);
+    *sum += fresh;
+    return carve(slab, fresh, kEndOfList);
+  }
+  uint32_t taken = 1;
+  Link* last = link_at(slab, head);
+  for (; taken < count && !is_end(last->next); ++taken) last = link_at(slab, last->next);
+  slab->deferred = last->next;
+  last->next = kEndOfList;
+  slab->countdown += static_cast<int32_t>(taken);
+  *sum += taken;
+  return head;
+}
+
 uint32_t return_list(Slab* slab, LowAddress head) {
   ListEnd end = walk_list(slab, head);
   end.last->next = slab->deferred;

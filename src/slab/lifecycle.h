@@ -63,6 +63,10 @@ LowAddress cut(Slab* slab, uint32_t count, LowAddress tail);
 // The remote list; its blocks were counted as used all along. Their number is added to *sum.
 LowAddress collect_remote(Slab* slab, uint64_t* sum);
 
+// Up to `count` free blocks of a run that has some: such as were freed, if there are any, or else such as were never
+// used. They count as used from now on, and their number is added to *sum.
+LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum);
+
 // Puts a list that was taken, and has blocks, back: deferred again. Returns their number.
 uint32_t return_list(Slab* slab, LowAddress head);
 

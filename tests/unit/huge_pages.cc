@@ -72,6 +72,18 @@ TEST_F(HugePagesTest, ALargeOneGetsOneAtATime) {
   }
 }
 
+// Pages in use that may never have been touched do not count, such as those of many threads' current runs.
+TEST_F(HugePagesTest, WhatMayBeUntouchedDoesNotCount) {
+  heap.set_perhaps_untouched(2 * kRunPages);
+  fill(kEnoughPages);
+  EXPECT_TRUE(allocate(kRunPages)->fresh);
+  heap.set_perhaps_untouched(2 * kEnoughPages);
+  EXPECT_TRUE(allocate(kRunPages)->fresh);
+  EXPECT_EQ(heap.counts().dirty, 0u);
+  heap.set_perhaps_untouched(kRunPages);
+  EXPECT_FALSE(allocate(kRunPages)->fresh);
+}
+
 TEST_F(HugePagesTest, NoneForLargerBlocks) {
   fill(kEnoughPages);
   PageRun* run = allocate(kEnoughPages / 64);

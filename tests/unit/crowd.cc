@@ -1,0 +1,172 @@
+// heap/refill: where many threads share an arena, each begins with a few blocks of a class, of runs
+// that it leaves to the others.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "acre/acre.h"
+#include "heap/lookup.h"
+#include "heap/registry.h"
+#include "heap/thread_bytes.h"
+#include "heap/verify.h"
+#include "slab_support.h"
+#include "worker.h"
+
+namespace acre {
+namespace {
+
+using test::Worker;
+
+constexpr size_t kSize = 80;
+const SizeClass kClass = class_of_size(kSize);
+constexpr int kMany = 100;
+
+Heap& heap() {
+  acre_free(acre_malloc(1));
+  return *heap_if_any();
+}
+Slab* slab_of(const void* block) { return find_block(block).slab; }
+const Shelves& shelves() { return heap().shelves[kClass]; }
+
+class Crowd : public testing::Test {
+ protected:
+  void SetUp() override {
+    arenas::count_threads(*arena_, kMany);
+    empty_heap(heap());
+  }
+  void TearDown() override {
+    for (void* block : blocks_) acre_free(block);
+    arenas::count_threads(*arena_, -kMany);
+    empty_heap(heap());
+  }
+  void* allocate() {
+    blocks_.push_back(acre_malloc(kSize));
+    return blocks_.back();
+  }
+
+  Arena* arena_ = heap().arena;
+  std::vector<void*> blocks_;
+};
+
+TEST_F(Crowd, BlocksComeOneThenTwoThenMoreAndThenARun) {
+  const uint64_t refills = registry::events_of(heap(), kClass).refills;
+  for (size_t times = 1, total = 0; times <= 8; ++times) {
+    total += smaller<size_t>(size_t{1} << (times - 1), run_shape(kClass).first_batch);
+    while (blocks_.size() < total) allocate();
+    EXPECT_EQ(registry::events_of(heap(), kClass).refills - refills, times);
+    EXPECT_EQ(shelves().current, nullptr);
+    EXPECT_EQ(slab_of(blocks_.back())->owner, kNoThread);
+  }
+  allocate();
+  ASSERT_NE(shelves().current, nullptr);
+  EXPECT_EQ(shelves().current->owner, this_thread());
+  EXPECT_EQ(std::set<void*>(blocks_.begin(), blocks_.end()).size(), blocks_.size());
+}
+
+TEST_F(Crowd, ThreadsShareRuns) {
+  Worker worker;
+  void* theirs = nullptr;
+  worker.run([&] {
+    registry::move_to_arena(heap(), arena_);
+    theirs = acre_malloc(kSize);
+  });
+  const Slab* run = slab_of(allocate());
+  EXPECT_EQ(run, slab_of(theirs));
+  worker.run([&] { acre_free(theirs); });
+}
+
+TEST_F(Crowd, WithoutOneAThreadHasItsRunAtOnce) {
+  arenas::count_threads(*arena_, -kMany);
+  const Slab* run = slab_of(allocate());
+  EXPECT_EQ(run, shelves().current);
+  arenas::count_threads(*arena_, kMany);
+}
+
+// What others have freed in the run, or the thread itself, comes before what was never used.
+TEST_F(Crowd, FreedBlocksAreUsedAgain) {
+  for (int i = 0; i < 7; ++i) allocate();
+  Slab* run = slab_of(blocks_.front());
+  const uint32_t carved = run->carved;
+  Worker worker;
+  worker.run([&] {
+    while (blocks_.size() != 1) {
+      acre_free(blocks_.back());
+      blocks_.pop_back();
+    }
+    heap().outbox.flush();
+  });
+  while (blocks_.size() < 7) {
+    ASSERT_EQ(slab_of(allocate()), run);
+    EXPECT_EQ(run->carved, carved);
+  }
+}
+
+TEST_F(Crowd, BytesAndListsAddUp) {
+  Heap& mine = heap();
+  thread_bytes::look(mine);
+  const uint64_t allocated = mine.bytes.allocated;
+  const uint64_t freed = mine.bytes.freed;
+  test::Random random(1);
+  uint64_t frees = 0, mallocs = 0;
+  for (int step = 0; step < 2000; ++step) {
+    if (random.one_in(2) || blocks_.empty()) {
+      allocate();
+      ++mallocs;
+    } else {
+      std::swap(blocks_[random.below(blocks_.size())], blocks_.back());
+      acre_free(blocks_.back());
+      blocks_.pop_back();
+      ++frees;
+    }
+    if (random.one_in(100)) empty_heap(mine);
+    ASSERT_TRUE(lists_are_whole(mine));
+  }
+  thread_bytes::look(mine);
+  EXPECT_EQ(mine.bytes.allocated - allocated, mallocs * size_of_class(kClass));
+  EXPECT_EQ(mine.bytes.freed - freed, frees * size_of_class(kClass));
+}
+
+// --- slab::take_some ------------------------------------------------------------------------------------------
+
+class TakeSome : public testing::Test {
+ protected:
+  std::vector<void*> take(uint32_t count) {
+    uint64_t told = 0;
+    std::vector<void*> blocks = test::blocks_of(slab_, slab::take_some(slab_, count, &told));
+    EXPECT_EQ(told, blocks.size());
+    return blocks;
+  }
+
+  Slab* slab_ = test::make_slab(test::new_arena(), kClass);
+};
+
+TEST_F(TakeSome, OfThoseNeverUsedNoMoreThanThereAre) {
+  EXPECT_EQ(take(5).size(), 5u);
+  EXPECT_EQ(slab_->carved, 5u);
+  EXPECT_EQ(take(slab_->capacity).size(), slab_->capacity - 5u);
+  test::expect_adds_up(slab_, slab_->capacity);
+}
+
+TEST_F(TakeSome, OfThoseThatTheOwnerFreed) {
+  std::vector<void*> blocks = take(10);
+  for (int i = 0; i < 6; ++i) slab::defer(slab_, blocks[i]);
+  EXPECT_EQ(take(4), (std::vector<void*>{blocks[5], blocks[4], blocks[3], blocks[2]}));
+  test::expect_adds_up(slab_, 8);
+  EXPECT_EQ(take(4), (std::vector<void*>{blocks[1], blocks[0]}));
+  test::expect_adds_up(slab_, 10);
+  EXPECT_EQ(slab_->carved, 10u);
+}
+
+TEST_F(TakeSome, OfThoseThatOthersFreed) {
+  std::vector<void*> blocks = take(10);
+  test::give_back(slab_, {blocks[0], blocks[1], blocks[2]});
+  EXPECT_EQ(take(2).size(), 2u);
+  test::expect_adds_up(slab_, 9);
+  EXPECT_EQ(load_remote(slab_).free, 0u);
+  EXPECT_EQ(take(2).size(), 1u);
+  EXPECT_EQ(slab_->carved, 10u);
+}
+
+}  // namespace
+}  // namespace acre
