@@ -46,15 +46,10 @@ ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
 }
 
-void give_back(Slab* slab, void* p) {
-  write_link(slab, p, kEndOfList);
-  slab::give_back(slab, low_address(p), link_of(p), 1);
-}
-
 // A thread whose heap is gone, or cannot be had, or any thread while blocks are filled.
 ACRE_COLD void give_back_now(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
-  give_back(slab, p);
+  slab::give_back(slab, p);
 }
 
 ACRE_COLD void release_without_heap(Slab* slab, void* p) {
@@ -109,7 +104,7 @@ bool keep_common(Heap& heap, Slab* slab, void* p) {
 void release_common(Heap& heap, Slab* slab, void* p) {
   if (!keep_common(heap, slab, p)) {
     ++heap.blocks.freed[slab->size_class];
-    give_back(slab, p);
+    slab::give_back(slab, p);
   }
   tick(heap);
   if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);

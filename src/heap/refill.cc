@@ -118,7 +118,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
   pressure::hurry_if_alarmed(heap);
-  Slab* slab = slab::make(run, c, is_common(c) ? kNoThread : heap.token);
+  Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {
     run->home->free(run, false);
     return nullptr;
@@ -195,26 +195,29 @@ static bool change_run(Heap& heap, SizeClass c) {
   return true;
 }
 
-// A block of a common class out of a run that was not in the own arena's bin.
-static void* common_from_elsewhere(Heap& heap, SizeClass c) {
+// A block of a common class, of a new run that is left to others.
+static void* common_from_new_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
   heap.outbox.flush();
-  if (void* block = from_bins(heap, c, [](Bin& bin) { return bin.take_block(); })) return block;
   Slab* slab = new_run(heap, c);
   if (slab == nullptr) return nullptr;
   const Address high = high_part(slab->base);
   const LowAddress first = slab::carve(slab, 1, kEndOfList);
-  slab::give_up(slab, slab->capacity - 1u);
+  slab::release(slab);
   return pointer_to(high | first);
+}
+
+static void* common_block(Heap& heap, SizeClass c) {
+  void* block = from_bins(heap, c, [](Bin& bin) { return bin.take_block(); });
+  return block != nullptr ? block : common_from_new_run(heap, c);
 }
 
 // One block at a time: what lies on private lists, nobody else can have.
 ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
-  void* block = heap.arena->bins[c].take_block();
-  if (block == nullptr) block = common_from_elsewhere(heap, c);
+  void* block = common_block(heap, c);
   if (block == nullptr) {
     gather_memory();
-    block = common_from_elsewhere(heap, c);
+    block = common_block(heap, c);
   }
   if (block == nullptr) return false;
   ++heap.blocks.listed[c];

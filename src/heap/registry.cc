@@ -382,7 +382,9 @@ ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   arenas::after_fork_in_child();
   watched_runs::after_fork_in_child();
   arenas::explicit_after_fork_in_child();
-  for (unsigned i = 0; i < arenas::count(); ++i) arenas::at(i)->threads = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
+  }
   Heap* mine = heap_of_thread();
   Heap* heap = g_live;
   g_live = nullptr;

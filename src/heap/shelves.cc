@@ -219,8 +219,7 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
       --heap.blocks.freed[c];  // it is, already
       slab::defer(slab, link);
     } else {
-      write_link(slab, link, kEndOfList);
-      slab::give_back(slab, head, link, 1);
+      slab::give_back(slab, link);
     }
   }
 }

@@ -76,15 +76,10 @@ void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
 
 // Cuts the private list after `most` blocks, at least 1; how many it has then.
 uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
-  Slot& slot = heap.slots[c];
-  Link* last = reinterpret_cast<Link*>(slot.high | slot.head);
-  uint32_t count = 1;
-  for (; count < most && !is_end(last->next); ++count) last = reinterpret_cast<Link*>(slot.high | last->next);
-  if (is_end(last->next)) return count;
-  const LowAddress rest = last->next;
-  last->next = kEndOfList;
-  return_rest(heap, c, rest);
-  return count;
+  const Slot& slot = heap.slots[c];
+  const CutOff cut = cut_off(slot.high, slot.head, most);
+  if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
+  return cut.count;
 }
 
 }  // namespace

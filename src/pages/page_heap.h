@@ -99,6 +99,11 @@ class PageHeap {
 
   // Of the pages in use so many may never have been touched, which does not speak for huge pages.
   void set_perhaps_untouched(size_t pages) { __atomic_store_n(&perhaps_untouched_, pages, __ATOMIC_RELAXED); }
+  // The others.
+  size_t touched_pages() const {
+    const size_t used = used_pages();
+    return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
+  }
 
   // Grows a large run in place if the pages behind it are free. False: nothing has changed.
   bool grow_in_place(Run* run, size_t pages);
@@ -174,10 +179,6 @@ class PageHeap {
   bool obtain_chunk(size_t pages, size_t align_pages);
   size_t pages_for_room(size_t taken) ACRE_REQUIRES(lock_);
   void add_huge_page_for(size_t pages, size_t align_pages);
-  size_t touched_pages() const {
-    const size_t used = used_pages();
-    return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
-  }
 
   // purge.cc
   // Huge pages may be broken: none, those that are mostly free, all. kOnlyWhole: nothing but whole ones goes.

@@ -40,6 +40,20 @@ ACRE_ALWAYS_INLINE void write_link(const Slab* slab, void* block, LowAddress nex
   link_of(block)->mark = mark_of(slab);
 }
 
+// Ends a list that has blocks after `most` of them, at least 1, if it is longer. high: the blocks' high address bits.
+struct CutOff {
+  uint32_t count;  // how many blocks the list has now
+  LowAddress rest;
+};
+inline CutOff cut_off(Address high, LowAddress head, uint32_t most) {
+  Link* last = reinterpret_cast<Link*>(high | head);
+  uint32_t count = 1;
+  for (; count < most && !is_end(last->next); ++count) last = reinterpret_cast<Link*>(high | last->next);
+  const LowAddress rest = last->next;
+  last->next = kEndOfList;
+  return {count, rest};
+}
+
 [[noreturn]] void overwritten_list();
 
 // Number of blocks on a list; last: its last block. Ends the program if the list was overwritten.

@@ -101,13 +101,10 @@ LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum) {
     *sum += fresh;
     return carve(slab, fresh, kEndOfList);
   }
-  uint32_t taken = 1;
-  Link* last = link_at(slab, head);
-  for (; taken < count && !is_end(last->next); ++taken) last = link_at(slab, last->next);
-  slab->deferred = last->next;
-  last->next = kEndOfList;
-  slab->countdown += static_cast<int32_t>(taken);
-  *sum += taken;
+  const CutOff cut = cut_off(high_part(slab->base), head, count);
+  slab->deferred = cut.rest;
+  slab->countdown += static_cast<int32_t>(cut.count);
+  *sum += cut.count;
   return head;
 }
 

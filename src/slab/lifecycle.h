@@ -93,4 +93,10 @@ bool adopt(Slab* slab, ThreadToken me);
 // run may be gone when this returns.
 void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count);
 
+// The same for one block.
+inline void give_back(Slab* slab, void* block) {
+  write_link(slab, block, kEndOfList);
+  give_back(slab, low_address(block), link_of(block), 1);
+}
+
 }  // namespace acre::slab

@@ -9,29 +9,25 @@
 #include <thread>
 #include <vector>
 
-#include "acre/acre.h"
-#include "heap/lookup.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
 #include "slab/slab_use.h"
+#include "heap_support.h"
 #include "slab_support.h"
 #include "worker.h"
 
 namespace acre {
 namespace {
 
+using test::my_heap;
+using test::slab_of;
 using test::Worker;
 
 constexpr size_t kSize = 20480;
 const SizeClass kClass = class_of_size(kSize);
 const RunShape& kShape = run_shape(kClass);
 
-Heap& heap() {
-  acre_free(acre_malloc(1));
-  return *heap_if_any();
-}
 
-Slab* slab_of(const void* block) { return find_block(block).slab; }
 
 std::vector<void*> allocate(size_t count, size_t size = kSize) {
   std::vector<void*> blocks;
@@ -51,7 +47,7 @@ TEST(CommonClasses, AreThoseAbove8KiB) {
   EXPECT_TRUE(slab_of(blocks[0])->by_outbox);
   EXPECT_EQ(slab_of(blocks[1])->owner, kNoThread);
   EXPECT_FALSE(slab_of(blocks[1])->by_outbox);
-  EXPECT_EQ(heap().shelves[class_of_size(8193)].current, nullptr);
+  EXPECT_EQ(my_heap().shelves[class_of_size(8193)].current, nullptr);
   release_all(blocks);
 }
 
@@ -196,9 +192,9 @@ TEST(CommonClasses, ThreadsShareRuns) {
 }
 
 TEST(CommonClasses, AFewFreedBlocksAreKept) {
-  empty_heap(heap());
+  empty_heap(my_heap());
   std::vector<void*> blocks = allocate(10 * kShape.capacity);
-  const Slot& slot = heap().slots[kClass];
+  const Slot& slot = my_heap().slots[kClass];
   const size_t most = kShape.most_kept;
   ASSERT_EQ(most, 3u);  // 64 KiB
   EXPECT_EQ(common::list_length(slot), 0u);
@@ -214,29 +210,27 @@ TEST(CommonClasses, AFewFreedBlocksAreKept) {
 
 // Also of another's: the list is bounded, so that nothing drifts from producers to consumers.
 TEST(CommonClasses, BlocksOfOtherThreadsAreKeptAsWell) {
-  empty_heap(heap());
+  empty_heap(my_heap());
   Worker worker;
   void* block = nullptr;
   worker.run([&] { block = acre_malloc(kSize); });
   acre_free(block);
   EXPECT_EQ(acre_malloc(kSize), block);
   acre_free(block);
-  empty_heap(heap());
+  empty_heap(my_heap());
 }
 
 TEST(CommonClasses, KeptBlocksGoBackByCollection) {
-  empty_heap(heap());
+  empty_heap(my_heap());
   std::vector<void*> blocks = allocate(kShape.capacity);
-  std::set<Slab*> runs;
-  for (void* block : blocks) runs.insert(slab_of(block));
   release_all(blocks);
-  EXPECT_NE(common::list_length(heap().slots[kClass]), 0u);
-  for (int step = 0; step < 200; ++step) collect_step(heap());
-  EXPECT_TRUE(is_end(heap().slots[kClass].head));
+  EXPECT_NE(common::list_length(my_heap().slots[kClass]), 0u);
+  for (int step = 0; step < 200; ++step) collect_step(my_heap());
+  EXPECT_TRUE(is_end(my_heap().slots[kClass].head));
 }
 
 TEST(CommonClasses, BytesAreCounted) {
-  Heap& mine = heap();
+  Heap& mine = my_heap();
   thread_bytes::look(mine);
   const uint64_t allocated = mine.bytes.allocated;
   const uint64_t freed = mine.bytes.freed;
@@ -283,9 +277,9 @@ struct Beside {
 };
 
 TEST(CommonClasses, WatchersAreToldOfTheLowestRun) {
-  empty_heap(heap());
+  empty_heap(my_heap());
   std::vector<void*> blocks = allocate(1);
-  const Address lowest = heap().arena->bins[kClass].lowest();
+  const Address lowest = my_heap().arena->bins[kClass].lowest();
   ASSERT_NE(lowest, 0u);
   watch::start({Beside::draw, Beside::allocated, Beside::freed, nullptr});
   Beside::told = 1;

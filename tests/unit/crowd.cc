@@ -1,60 +1,58 @@
 // heap/refill: where many threads share an arena, each begins with a few blocks of a class, of runs
 // that it leaves to the others.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <set>
 #include <vector>
 
-#include "acre/acre.h"
-#include "heap/lookup.h"
 #include "heap/registry.h"
 #include "heap/thread_bytes.h"
 #include "heap/verify.h"
+#include "heap_support.h"
 #include "slab_support.h"
 #include "worker.h"
 
 namespace acre {
 namespace {
 
+using test::my_heap;
+using test::slab_of;
 using test::Worker;
 
 constexpr size_t kSize = 80;
 const SizeClass kClass = class_of_size(kSize);
 constexpr int kMany = 100;
 
-Heap& heap() {
-  acre_free(acre_malloc(1));
-  return *heap_if_any();
-}
-Slab* slab_of(const void* block) { return find_block(block).slab; }
-const Shelves& shelves() { return heap().shelves[kClass]; }
+const Shelves& shelves() { return my_heap().shelves[kClass]; }
 
 class Crowd : public testing::Test {
  protected:
   void SetUp() override {
     arenas::count_threads(*arena_, kMany);
-    empty_heap(heap());
+    empty_heap(my_heap());
   }
   void TearDown() override {
     for (void* block : blocks_) acre_free(block);
     arenas::count_threads(*arena_, -kMany);
-    empty_heap(heap());
+    empty_heap(my_heap());
   }
   void* allocate() {
     blocks_.push_back(acre_malloc(kSize));
     return blocks_.back();
   }
 
-  Arena* arena_ = heap().arena;
+  Arena* arena_ = my_heap().arena;
   std::vector<void*> blocks_;
 };
 
 TEST_F(Crowd, BlocksComeOneThenTwoThenMoreAndThenARun) {
-  const uint64_t refills = registry::events_of(heap(), kClass).refills;
+  const uint64_t refills = registry::events_of(my_heap(), kClass).refills;
   for (size_t times = 1, total = 0; times <= 8; ++times) {
     total += smaller<size_t>(size_t{1} << (times - 1), run_shape(kClass).first_batch);
     while (blocks_.size() < total) allocate();
-    EXPECT_EQ(registry::events_of(heap(), kClass).refills - refills, times);
+    EXPECT_EQ(registry::events_of(my_heap(), kClass).refills - refills, times);
     EXPECT_EQ(shelves().current, nullptr);
     EXPECT_EQ(slab_of(blocks_.back())->owner, kNoThread);
   }
@@ -68,7 +66,7 @@ TEST_F(Crowd, ThreadsShareRuns) {
   Worker worker;
   void* theirs = nullptr;
   worker.run([&] {
-    registry::move_to_arena(heap(), arena_);
+    registry::move_to_arena(my_heap(), arena_);
     theirs = acre_malloc(kSize);
   });
   const Slab* run = slab_of(allocate());
@@ -94,7 +92,7 @@ TEST_F(Crowd, FreedBlocksAreUsedAgain) {
       acre_free(blocks_.back());
       blocks_.pop_back();
     }
-    heap().outbox.flush();
+    my_heap().outbox.flush();
   });
   while (blocks_.size() < 7) {
     ASSERT_EQ(slab_of(allocate()), run);
@@ -103,7 +101,7 @@ TEST_F(Crowd, FreedBlocksAreUsedAgain) {
 }
 
 TEST_F(Crowd, BytesAndListsAddUp) {
-  Heap& mine = heap();
+  Heap& mine = my_heap();
   thread_bytes::look(mine);
   const uint64_t allocated = mine.bytes.allocated;
   const uint64_t freed = mine.bytes.freed;
@@ -125,6 +123,25 @@ TEST_F(Crowd, BytesAndListsAddUp) {
   thread_bytes::look(mine);
   EXPECT_EQ(mine.bytes.allocated - allocated, mallocs * size_of_class(kClass));
   EXPECT_EQ(mine.bytes.freed - freed, frees * size_of_class(kClass));
+}
+
+// In a child of fork only the forking thread is left: what the others may not have touched does not count there.
+TEST_F(Crowd, AChildHasOneThread) {
+  Worker worker;
+  Arena* theirs = nullptr;
+  void* block = nullptr;
+  worker.run([&] {
+    block = acre_malloc(kSize);
+    theirs = my_heap().arena;
+  });
+  if (theirs == arena_) GTEST_SKIP() << "there is one arena alone";
+  ASSERT_LT(theirs->pages.touched_pages(), theirs->pages.used_pages());
+  const pid_t child = fork();
+  if (child == 0) _exit(theirs->threads == 0 && theirs->pages.touched_pages() == theirs->pages.used_pages() ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  worker.run([&] { acre_free(block); });
 }
 
 // --- slab::take_some ------------------------------------------------------------------------------------------

@@ -10,17 +10,18 @@
 #include <thread>
 #include <vector>
 
-#include "acre/acre.h"
 #include "heap/free.h"
 #include "heap/registry.h"
 #include "slab/sharing.h"
 #include "slab/unit_table.h"
+#include "heap_support.h"
 #include "support.h"
 #include "worker.h"
 
 namespace acre {
 namespace {
 
+using test::my_heap;
 using test::Worker;
 
 constexpr uint64_t kSecondMs = 1000;
@@ -29,11 +30,6 @@ constexpr uint64_t kSecondMs = 1000;
 uint64_t next_second() {
   static uint64_t now = os::now_ms() + kSecondMs;
   return now += kSecondMs;
-}
-
-Heap& my_heap() {
-  acre_free(acre_malloc(1));
-  return *heap_if_any();
 }
 
 void look() { idle::look_around(&my_heap(), next_second()); }
