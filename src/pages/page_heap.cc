@@ -227,8 +227,7 @@ window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
   return chunk;
 }
 
-void PageHeap::insert_chunk(Run* run, Run* record, const window::Chunk& chunk) {
-  if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+void PageHeap::insert_run(Run* run, const window::Chunk& chunk) {
   run->base = chunk.start;
   run->pages = chunk.bytes >> kPageShift;
   counts_.obtained += run->pages;
@@ -256,7 +255,8 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
       if (record != nullptr) drop_header(record);
       return false;
     }
-    insert_chunk(run, record, chunk);
+    if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+    insert_run(run, chunk);
   }
   if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && source() == nullptr) {
     huge_pages::note_chunk(chunk.start, chunk.bytes);

@@ -219,7 +219,7 @@ class PageHeap {
   void count_huge(size_t pages) ACRE_REQUIRES(lock_);
   void keep_chunk(Run* record, Address start, size_t bytes) ACRE_REQUIRES(lock_);
 
-  void insert_chunk(Run* run, Run* record, const window::Chunk& chunk) ACRE_REQUIRES(lock_);
+  void insert_run(Run* run, const window::Chunk& chunk) ACRE_REQUIRES(lock_);
   window::Chunk get_chunk(size_t needed, size_t wanted);
 
   Source* source_ = nullptr;

@@ -78,8 +78,10 @@ Run* PageHeap::used_runs() {
   }
 }
 
-// A run crosses no multiple of kLinkReach, and so what is longer becomes several.
+// A run crosses no multiple of kLinkReach, and so what is longer becomes several; they are one chunk, which the source
+// gets back whole.
 void PageHeap::add_chunk(Address start, size_t bytes) {
+  Run* record = nullptr;
   for (size_t part; bytes != 0; start += part, bytes -= part) {
     part = smaller(bytes, align_down(start, window::kLinkReach) + window::kLinkReach - start);
     if (!reserve_headers()) return;  // lost: address space
@@ -87,7 +89,13 @@ void PageHeap::add_chunk(Address start, size_t bytes) {
     if (header_count_ < kHeadersPerOperation) return;
     Run* run = take_header();
     limit::take_in_any_case(part);
-    insert_chunk(run, take_header(), {start, part, false});
+    if (record == nullptr) {
+      record = take_header();
+      keep_chunk(record, start, part);
+    } else {
+      record->pages += part >> kPageShift;
+    }
+    insert_run(run, {start, part, false});
   }
 }
 

@@ -2,6 +2,7 @@
 #include "pages/source.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <map>
@@ -20,6 +21,7 @@ namespace {
 struct Hooks : extent_hooks_t {
   std::map<void*, size_t> live;
   int declines = 0;       // this many calls of dalloc
+  void* next = nullptr;   // where the next memory is, if anywhere
   size_t refuse_from = SIZE_MAX;
   size_t lazily = 0, forced = 0, destroyed = 0;
   unsigned number = 0;
@@ -30,7 +32,8 @@ struct Hooks : extent_hooks_t {
       hooks->number = n;
       if (at != nullptr || hooks->live.size() >= hooks->refuse_from) return static_cast<void*>(nullptr);
       EXPECT_TRUE(*commit);
-      void* p = pointer_to(map_anonymous(size, alignment));
+      void* p = hooks->next != nullptr ? hooks->next : pointer_to(map_anonymous(size, alignment));
+      hooks->next = nullptr;
       memset(p, 0x33, smaller<size_t>(size, 8 * kMiB));
       EXPECT_FALSE(*zero);
       hooks->live[p] = size;
@@ -141,6 +144,34 @@ TEST(HookSources, WhatIsDirtyFromTheStartCountsAsHeld) {
   arenas::destroy(*arena);
   EXPECT_TRUE(hooks.live.empty());
   EXPECT_LE(limit::held(), before + kSlack);
+}
+
+// So many bytes of mapped memory, half of them on either side of a multiple of 4 GiB.
+void* map_across_link_reach(size_t bytes) {
+  const size_t room = window::kLinkReach + 2 * bytes;
+  void* all = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  EXPECT_NE(all, MAP_FAILED);
+  void* p = pointer_to(align_up(address_of(all) + bytes, window::kLinkReach) - bytes / 2);
+  munmap(all, room);
+  return mmap(p, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+TEST(HookSources, WhatIsNotTakenBackIsOneAgainWhereverItLies) {
+  Hooks hooks;
+  ExplicitArena* arena = hooks.make();
+  acre_free(allocate(arena, 10));
+  void* whole = hooks.next = map_across_link_reach(100 * kMiB);
+  void* p = allocate(arena, 100 * kMiB);
+  EXPECT_EQ(p, whole);
+  hooks.declines = 1;
+  acre_free(p);
+  const size_t mappings = hooks.live.size();
+  const auto blocks = fill_up(arena, 10 * kMiB, 9);
+  EXPECT_EQ(hooks.live.size(), mappings) << "used again";
+  expect_contents(blocks, 10 * kMiB);
+  arenas::reset(*arena);
+  arenas::destroy(*arena);
+  EXPECT_TRUE(hooks.live.empty());
 }
 
 TEST(HookSources, HugeBlocksOutliveAChangeToTheDefaultOnes) {
