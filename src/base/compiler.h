@@ -7,6 +7,7 @@
 #define ACRE_COLD __attribute__((noinline, cold))
 #define ACRE_ALWAYS_INLINE inline __attribute__((always_inline))
 #define ACRE_EXPORT __attribute__((visibility("default")))
+#define ACRE_CACHE_ALIGNED __attribute__((aligned(64)))
 #define ACRE_HIDDEN __attribute__((visibility("hidden")))
 
 #if defined(__clang__)

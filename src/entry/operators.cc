@@ -84,7 +84,7 @@ ACRE_ALWAYS_INLINE void* allocate_new_aligned(size_t size, std::align_val_t alig
 
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 
-ACRE_EXPORT void* operator new(size_t n) { return allocate_new(n); }
+ACRE_CACHE_ALIGNED ACRE_EXPORT void* operator new(size_t n) { return allocate_new(n); }
 ACRE_EXPORT void* operator new[](size_t n) { return allocate_new(n); }
 ACRE_EXPORT void* operator new(size_t n, std::align_val_t a) { return allocate_new_aligned(n, a); }
 ACRE_EXPORT void* operator new[](size_t n, std::align_val_t a) { return allocate_new_aligned(n, a); }
@@ -115,9 +115,9 @@ ACRE_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothro
   return allocate_nothrow(n, a);
 }
 
-ACRE_EXPORT void operator delete(void* p) noexcept { acre::release(p); }
+ACRE_CACHE_ALIGNED ACRE_EXPORT void operator delete(void* p) noexcept { acre::release(p); }
 ACRE_EXPORT void operator delete[](void* p) noexcept { acre::release(p); }
-ACRE_EXPORT void operator delete(void* p, size_t) noexcept { acre::release(p); }
+ACRE_CACHE_ALIGNED ACRE_EXPORT void operator delete(void* p, size_t) noexcept { acre::release(p); }
 ACRE_EXPORT void operator delete[](void* p, size_t) noexcept { acre::release(p); }
 ACRE_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { acre::release(p); }
 ACRE_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { acre::release(p); }

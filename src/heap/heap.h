@@ -31,7 +31,7 @@ struct Slot {
 // The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are
 // all empty and which own no run: so the hot paths need no null check.
 struct HotHeap {
-  uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for (n + 7) / 8
+  uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for n bytes
   Slot slots[kSmallClasses] = {};
   bool is_heap = false;  // the two constant ones are none
   bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
@@ -39,7 +39,7 @@ struct HotHeap {
 
   constexpr explicit HotHeap(bool whole) : is_heap(whole), is_plain(whole) {
     for (size_t i = 0; i < kTableEntries; ++i) {
-      slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i * 8) * sizeof(Slot));
+      slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i) * sizeof(Slot));
     }
   }
   static constexpr size_t kSlotsAt = align_up(kTableEntries * sizeof(uint16_t), alignof(Slot));
@@ -47,7 +47,7 @@ struct HotHeap {
   // As class_of_size, by the table where it reaches. Of a heap that is plain, or one of the constant ones.
   SizeClass class_for(size_t n) const {
     if (n > kTableMax) return class_of_size(n);
-    return static_cast<SizeClass>((slot_at[(n + 7) / 8] - kSlotsAt) / sizeof(Slot));
+    return static_cast<SizeClass>((slot_at[n] - kSlotsAt) / sizeof(Slot));
   }
 };
 
@@ -78,7 +78,6 @@ struct Shelves {
   uint16_t empties = 0;    // available runs whose blocks are all free
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
-  uint8_t short_lists = 0; // refills with few blocks since the list last grew
   bool busy = false;       // refilled since the collection last passed; beside the next, for refill sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint8_t times_few = 0;   // how often a few blocks were taken of a run that was left to others (refill.cc)

@@ -5,6 +5,7 @@
 // the arena's own first, a new one on dirty pages, those of runs that other classes have no use for included, and only
 // then one on new memory.
 #include "heap/common.h"
+#include "heap/current.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/scarcity.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr unsigned kMostArenasSearched = 8;
 constexpr uint32_t kWorthwhileBatch = 16;
-constexpr uint8_t kShortListsBearable = 32;
 constexpr uint8_t kTimesFew = 8;
 constexpr unsigned kCrowd = 16;  // threads to an arena
 
@@ -33,55 +33,29 @@ uint32_t next_batch(Slot& slot, const Slab* slab) {
   return batch;
 }
 
-// A short list gets blocks that were never used, too.
-ACRE_NOINLINE void lengthen(Heap& heap, SizeClass c, Slab* slab, uint32_t deferred) {
-  if (++heap.shelves[c].short_lists != kShortListsBearable) return;
-  heap.shelves[c].short_lists = 0;
-  const uint32_t fresh = smaller<uint32_t>(deferred, slab->capacity - slab->carved);
-  heap.slots[c].head = slab::carve(slab, fresh, heap.slots[c].head);
-  heap.blocks.listed[c] += fresh;
-}
-
 LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
   heap.blocks.recycled[c] += slab::deferred_count(slab);
   return slab::take_deferred(slab);
 }
 
-// Blocks that the owner freed. If they are few, and it is not the first time, some that were never used are
-// added, so that a class in steady use comes here less often.
-bool fill_from_deferred(Heap& heap, SizeClass c, Slot& slot, Slab* slab) {
-  const uint32_t deferred = slab::deferred_count(slab);
-  if (deferred == 0 || deferred < enough_for_list(slot, slab)) return false;
-  slot.head = recycle(heap, c, slab);
-  if (deferred < kWorthwhileBatch && slab->carved < slab->capacity) lengthen(heap, c, slab, deferred);
-  return true;
-}
-
-// The longer half of the choice; refill() has tried the deferred blocks.
-ACRE_NOINLINE bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
+bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
   Slot& slot = heap.slots[c];
   const uint32_t uncarved = slab->capacity - slab->carved;
-  const uint32_t deferred = slab::deferred_count(slab);
   const uint32_t remote = load_remote(slab).free;
-  if (remote != 0 && remote >= enough_for_list(slot, slab)) {
+  if (!is_end(slab->deferred)) {
+    slot.head = recycle(heap, c, slab);
+  } else if (remote != 0 && remote >= enough_for_list(slot, slab)) {
     slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
   } else if (uncarved != 0) {
-    const LowAddress tail = recycle(heap, c, slab);
     const uint32_t fresh = smaller(next_batch(slot, slab), uncarved);
-    slot.head = slab::carve(slab, fresh, tail);
+    slot.head = slab::carve(slab, fresh, kEndOfList);
     heap.blocks.listed[c] += fresh;
-  } else if (deferred + remote >= slab->enough_to_stay) {  // to change runs costs more than to come back here
-    slot.head = deferred != 0 ? recycle(heap, c, slab) : slab::collect_remote(slab, &heap.blocks.listed[c]);
+  } else if (remote >= run_shape(c).enough_to_stay) {  // to change runs costs more than to come back here
+    slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
   } else {
     return false;
   }
   return true;
-}
-
-// Used up: neither blocks that were never used nor any of others', and too few of its own.
-bool is_used_up(const Slab* slab) {
-  return slab->carved == slab->capacity && slab::deferred_count(slab) < slab->enough_to_stay &&
-         load_remote(slab).free == 0;
 }
 
 // What `take` finds in a bin of the class, the own arena's first. Null: nothing.
@@ -172,7 +146,6 @@ static bool change_run(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   if (Slab* used_up = shelves.current) {
     shelves.current = nullptr;
-    heap.blocks.freed[c] += slab::deferred_count(used_up);
     slab::release(used_up);
   }
   Slab* slab = take_available(heap, c);
@@ -190,7 +163,6 @@ static bool change_run(Heap& heap, SizeClass c) {
     return true;
   }
   slab->shelf = Shelf::kCurrent;
-  slab::watch(slab, slab::used(slab), slab::kNever);
   shelves.current = slab;
   return true;
 }
@@ -232,11 +204,12 @@ bool refill(Heap& heap, SizeClass c) {
   shelves.busy = true;
   if (ACRE_UNLIKELY(is_common(c))) return refill_common(heap, c);
   shelves.kept_blocks = 0;
+  current::settle(heap, c);
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
-    if (slab != nullptr) {
-      if (fill_from_deferred(heap, c, slot, slab)) return true;
-      if (!is_used_up(slab) && fill_from_current(heap, c, slab)) return true;
+    if (slab != nullptr && fill_from_current(heap, c, slab)) {
+      current::open(heap, c, slab);
+      return true;
     }
     if (ACRE_LIKELY(change_run(heap, c))) {
       if (!is_end(slot.head)) return true;

@@ -28,7 +28,8 @@
 namespace acre {
 
 constinit const HotHeap kUnbornHeap{false};
-constinit const HotHeap kGoneHeap{false};
+// A start does not look at it (cmake/seldom.ld).
+__attribute__((section(".rodata.gone_heap"))) constinit const HotHeap kGoneHeap{false};
 constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {

@@ -1,5 +1,6 @@
 #include "heap/attendant.h"
 #include "heap/background.h"
+#include "heap/current.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
@@ -144,6 +145,7 @@ ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
 
 void collect_class(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
+  current::settle(heap, c);
   if (shelves.busy) {
     shelves.busy = false;
     // What was never needed since the last time is more than this thread needs.
@@ -192,6 +194,7 @@ void shelve_adopted(Heap& heap, Slab* slab) {
 ACRE_NOINLINE void release_event(Slab* slab) {
   Heap* heap = heap_if_any();
   if (heap == nullptr) return relaxed_store(slab->owner, kNoThread);
+  if (slab->shelf == Shelf::kCurrent) return current::on_countdown(*heap, slab->size_class);
   const BusyAtShelves busy(*heap);
   if (ACRE_LIKELY(relaxed_load(slab->owner) == heap->token)) on_countdown(*heap, slab);
 }
@@ -227,6 +230,7 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
 void retire_current(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
+  current::close(heap, c);
   Slab* slab = shelves.current;
   LowAddress head = slot.head;
   slot.head = kEndOfList;
@@ -247,7 +251,8 @@ void retire_current(Heap& heap, SizeClass c) {
 }
 
 // Does nothing live in this current run? Where many of its blocks are out, some live as a rule, and it is not looked at.
-static bool is_unused(const Heap& heap, SizeClass c) {
+static bool is_unused(Heap& heap, SizeClass c) {
+  current::settle(heap, c);
   const Slab* slab = heap.shelves[c].current;
   const uint32_t out = slab::used(slab);
   if (out > kMostLookedAt || heap.shelves[c].kept_blocks != 0) return false;

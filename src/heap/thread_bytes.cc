@@ -1,5 +1,6 @@
 #include "heap/thread_bytes.h"
 
+#include "heap/current.h"
 #include "heap/idle.h"
 
 namespace acre::thread_bytes {
@@ -26,6 +27,7 @@ void look(Heap& heap) {
   uint64_t allocated = 0;
   uint64_t freed = heap.outbox.total_bytes();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    current::settle(heap, c);
     const Shelves& shelves = heap.shelves[c];
     const uint64_t recycled = heap.blocks.recycled[c];
     const uint64_t taken = recycled + heap.blocks.listed[c] - list_length(heap.slots[c]);

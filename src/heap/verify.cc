@@ -1,5 +1,6 @@
 #include "heap/verify.h"
 
+#include "heap/current.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
 
@@ -42,6 +43,7 @@ uint32_t private_list_length(const Heap& heap, SizeClass c) {
 bool lists_are_whole(Heap& heap) {
   const BusyAtShelves busy(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    current::settle(heap, c);
     if (private_list_length(heap, c) == kBroken) return false;
   }
   bool whole = true;

@@ -1,4 +1,4 @@
-// Looks through what the calling thread's heap keeps, without changing anything.
+// Looks through what the calling thread's heap keeps, and changes nothing but counts.
 #pragma once
 
 #include "heap/heap.h"

@@ -1,5 +1,6 @@
 #include "heap/watch.h"
 
+#include "heap/current.h"
 #include "heap/fill.h"
 #include "heap/hooks.h"
 #include "heap/lookup.h"
@@ -114,24 +115,38 @@ void* allocate(Heap& heap, SizeClass c) {
     return allocate_without_heap(c, size_of_class(c));
   }
   if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  current::settle(heap, c);
   if (unseen(heap, c) == 0) {
     heap.shelves[c].unseen = kNotDrawn;
     if (void* block = allocate_watched(heap, c)) return block;
   }
   const uint64_t before = heap.blocks.put_on_list(c);
   if (!refill(heap, c)) return out_of_memory(kSmallMax);
+  current::close(heap, c);
   uint32_t listed = static_cast<uint32_t>(heap.blocks.put_on_list(c) - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
   if (listed > left) listed = shorten_list(heap, c, left);
-  heap.shelves[c].unseen -= smaller(left, listed);
+  passed(heap, c, listed);
+  current::open_again(heap, c);
   return pop(heap.slots[c]);
 }
 
+uint32_t may_pass(Heap& heap, SizeClass c) {
+  return heap.unwatched || !g_watching.load(std::memory_order_acquire) ? UINT32_MAX : unseen(heap, c);
+}
+
+void passed(Heap& heap, SizeClass c, uint32_t blocks) {
+  uint32_t& unseen = heap.shelves[c].unseen;
+  if (unseen != kNotDrawn) unseen -= smaller(unseen & ~kThenDrawAgain, blocks);
+}
+
+// What may be freed onto the list is one less from now on.
 bool may_keep(Heap& heap, SizeClass c) {
-  if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return true;
-  if (unseen(heap, c) == 0) return false;
-  --heap.shelves[c].unseen;
-  return true;
+  current::close(heap, c);
+  const bool may = may_pass(heap, c) != 0;
+  if (may) passed(heap, c, 1);
+  current::open_again(heap, c);
+  return may;
 }
 
 bool sees(size_t bytes) {

@@ -62,7 +62,10 @@ void set_hooked(bool on);
 // that passes unseen. Null and ENOMEM when memory is refused.
 void* allocate(Heap& heap, SizeClass c);
 
-// While it is on: may a freed block go on the private list? Then it is counted as one that passes unseen.
+// While it is on: how many blocks may go on the private list before one is to be seen; that so many went there; and whether
+// one more that is freed may, which is counted then.
+uint32_t may_pass(Heap& heap, SizeClass c);
+void passed(Heap& heap, SizeClass c, uint32_t blocks);
 bool may_keep(Heap& heap, SizeClass c);
 
 // The program is given this large or huge block.

@@ -36,16 +36,16 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   }
   slab->run = run;
   relaxed_store(slab->divide, kGeometries.geometry[c].divide);
-  slab->block_bytes = shape.block_bytes;
+  slab->block_bytes = static_cast<uint16_t>(shape.block_bytes);
   slab->capacity = shape.capacity;
   slab->enough = shape.enough;
-  slab->enough_to_stay = shape.enough_to_stay;
-  slab->pages = shape.pages;
+  slab->pages = static_cast<uint8_t>(shape.pages);
   slab->size_class = static_cast<uint8_t>(c);
   slab->is_explicit = arena->is_explicit;
   slab->is_labelled = arena->is_labelled;
   slab->by_outbox = !arena->is_explicit && !is_common(c);
   slab->deferred = kEndOfList;
+  slab->free_list = &slab->deferred;
   slab->shelf = Shelf::kNone;
   set_carved(slab, 0);
   relaxed_store(slab->base, run->base);
@@ -157,6 +157,7 @@ ACRE_ALWAYS_INLINE static void give_up_inlined(Slab* slab, uint32_t local) {
 void release(Slab* slab) {
   const uint32_t local = slab->capacity - used(slab);
   watch(slab, used(slab), 0);
+  slab->free_list = &slab->deferred;
   slab->shelf = Shelf::kNone;
   relaxed_store(slab->owner, kNoThread);
   give_up_inlined(slab, local);

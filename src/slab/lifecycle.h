@@ -25,6 +25,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner);
 
 // Blocks that are with the program, in a private list or in the remote list.
 inline uint32_t used(const Slab* slab) { return static_cast<uint32_t>(slab->countdown + slab->floor); }
+// Of an open run it is the number of blocks that the next settle() counts.
 inline uint32_t deferred_count(const Slab* slab) { return slab->carved - used(slab); }
 
 // Are all blocks of an owned run free that is not current? For others than the owner, who may be freeing in it:
@@ -39,11 +40,33 @@ inline void watch(Slab* slab, uint32_t used_blocks, int32_t floor) {
 // A floor that is never reached: the current run's.
 inline constexpr int32_t kNever = -1;
 
-// Puts a block that the owner frees on the deferred list.
+// Puts a block that the owner frees on the deferred list, or, of an open run, on the owner's.
 ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
-  write_link(slab, block, slab->deferred);
-  release_store(slab->deferred, low_address(block));
+  LowAddress* list = slab->free_list;
+  write_link(slab, block, *list);
+  release_store(*list, low_address(block));
   release_decrement(slab->countdown);  // the last store: is_all_free()
+}
+
+// Opens a run whose deferred list is empty: what the owner frees goes onto this list, `frees` blocks until it takes the
+// slow door. All its blocks stay used, but for those that were freed so and are not settled.
+inline void open(Slab* slab, LowAddress* list, uint32_t frees) {
+  slab->free_list = list;
+  watch(slab, slab->carved, static_cast<int32_t>(slab->carved - frees));
+}
+inline bool is_open(const Slab* slab) { return slab->free_list != &slab->deferred; }
+
+// Of an open run: how many blocks were freed since it was opened or settled. They count as used from now on.
+inline uint32_t settle(Slab* slab) {
+  const uint32_t freed = deferred_count(slab);
+  slab->floor += static_cast<int32_t>(freed);
+  return freed;
+}
+
+// What the owner frees goes to the deferred list. An open run has to be settled.
+inline void close(Slab* slab) {
+  slab->free_list = &slab->deferred;
+  watch(slab, used(slab), kNever);
 }
 
 // The deferred blocks as a list; they count as used from now on.
@@ -70,7 +93,7 @@ LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum);
 // Puts a list that was taken, and has blocks, back: deferred again. Returns their number.
 uint32_t return_list(Slab* slab, LowAddress head);
 
-// Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
+// Gives the run, which may be open if it is settled, up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
 void release(Slab* slab);
 
 // The last part of that: nobody's from now on. local: free blocks that only the next holder can reach.

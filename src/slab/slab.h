@@ -32,20 +32,20 @@ struct alignas(kCacheLine) Slab {
   Address base = 0;                   // fixed while blocks live; 0: no slab run
   uint64_t divide = 0;                // geometry.h; fixed while blocks live
   uint64_t limit = 0;                 // geometry.h; holder writes, anyone reads
+  LowAddress* free_list = nullptr;    // holder: where blocks go that the owner frees (lifecycle.h)
   LowAddress deferred = kEndOfList;   // holder: blocks freed by owners
   int32_t countdown = 0;              // holder: owner's frees until the slow door; used = countdown + floor
   int32_t floor = 0;
-  uint32_t block_bytes = 0;           // fixed
+  uint16_t block_bytes = 0;           // fixed
   uint16_t capacity = 0;              // fixed
   uint16_t enough = 0;                // fixed: free blocks that make it worth offering again
   uint16_t carved = 0;                // holder: blocks cut so far, from the run's start
-  uint16_t pages = 0;                 // fixed
+  uint8_t pages = 0;                  // fixed
   uint8_t size_class = 0;             // fixed
   Shelf shelf = Shelf::kNone;         // holder
-  bool is_explicit = false;           // fixed: its arena is (arena.h)
-  bool is_labelled = false;           // fixed: the same (labels.h)
-  bool by_outbox = false;             // fixed: blocks that others free wait in their outboxes
-  uint16_t enough_to_stay = 0;        // fixed: free blocks that make it worth going on with while it is current
+  bool is_explicit : 1 = false;       // fixed: its arena is (arena.h)
+  bool is_labelled : 1 = false;       // fixed: the same (labels.h)
+  bool by_outbox : 1 = false;         // fixed: blocks that others free wait in their outboxes
 
   // Shared: what other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // remote.h

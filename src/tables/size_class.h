@@ -39,7 +39,7 @@ inline constexpr unsigned kSteps = 1u << kStepsLog2;
 inline constexpr SizeClass kFirstSpaced = static_cast<SizeClass>(kSpacedFrom / kQuantum);  // class of 128 bytes
 inline constexpr SizeClass kSmallClasses =
     kFirstSpaced + (floor_log2(kSmallMax) - floor_log2(kSpacedFrom)) * kSteps + 1;
-inline constexpr size_t kTableEntries = kTableMax / 8 + 1;
+inline constexpr size_t kTableEntries = kTableMax + 1;
 
 constexpr size_t derive_size(SizeClass c) {
   if (c == 0) return 8;

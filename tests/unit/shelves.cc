@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "acre/acre.h"
+#include "heap/current.h"
 #include "heap/registry.h"
 #include "support.h"
 #include "tables/options.h"
@@ -165,8 +166,8 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
   for (size_t i = run_shape(c).enough; i < blocks.size(); ++i) acre_free(blocks[i]);
 }
 
-// A run in which no block is left to cut stays current while a few blocks are free: fewer than would make it worth
-// offering again if it was released.
+// A run in which no block is left to cut stays current while others have freed a few blocks: fewer than would make it
+// worth offering again if it was released.
 TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
   const SizeClass c = class_of_size(48);
   const RunShape& shape = run_shape(c);
@@ -178,23 +179,73 @@ TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
       blocks.push_back(acre_malloc(48));
     } while (shelves.current->carved != shelves.current->capacity || !is_end(heap().slots[c].head));
   };
-  const auto free_some = [&](size_t count) {
-    for (; count != 0; --count) {
-      acre_free(blocks.back());
-      blocks.pop_back();
-    }
+  const auto others_free = [&](size_t count) {
+    std::thread([&] {
+      for (; count != 0; --count) {
+        acre_free(blocks.back());
+        blocks.pop_back();
+      }
+    }).join();
   };
   use_up();
   const Slab* run = shelves.current;
-  free_some(shape.enough_to_stay);
+  others_free(shape.enough_to_stay);
   blocks.push_back(acre_malloc(48));
   EXPECT_EQ(shelves.current, run);
   use_up();
   EXPECT_EQ(shelves.current, run);
-  free_some(shape.enough_to_stay - 1u);
+  others_free(shape.enough_to_stay - 1u);
   blocks.push_back(acre_malloc(48));
   EXPECT_NE(shelves.current, run);
   for (void* block : blocks) acre_free(block);
+}
+
+TEST_F(ShelvesTest, WhatWasFreedLastIsHandedOutFirst) {
+  for (size_t size : {16, 100, 1000, 8192}) {
+    std::vector<void*> blocks = allocate(4, size);
+    for (void* block : blocks) acre_free(block);
+    for (size_t i = blocks.size(); i != 0; --i) EXPECT_EQ(acre_malloc(size), blocks[i - 1]) << size;
+    for (void* block : blocks) acre_free(block);
+  }
+}
+
+// A thread that allocates and frees in place never finds its list empty, and yet comes by the slow door.
+TEST_F(ShelvesTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
+  const SizeClass c = class_of_size(64);
+  void* lasting = acre_malloc(64);
+  const uint64_t recycled = heap().blocks.recycled[c];
+  const uint32_t events = heap().events;
+  const uint64_t refills = registry::events_of(heap(), c).refills;
+  for (uint32_t i = 0; i < 10 * current::kFreesUnseen; ++i) acre_free(acre_malloc(64));
+  EXPECT_EQ(registry::events_of(heap(), c).refills, refills);
+  EXPECT_EQ(heap().events - events, 10u);
+  EXPECT_EQ(heap().blocks.recycled[c] - recycled, 10 * current::kFreesUnseen);
+  acre_free(acre_malloc(64));
+  current::settle(heap(), c);
+  EXPECT_EQ(heap().blocks.recycled[c] - recycled, 10 * current::kFreesUnseen + 1u);
+  collect_step(heap());
+  acre_free(lasting);
+}
+
+// What is used in place is no less busy than what comes to the slow door.
+TEST_F(ShelvesTest, ARunThatIsUsedInPlaceIsNotCollected) {
+  const SizeClass c = class_of_size(64);
+  const auto collect_all = [] {
+    for (SizeClass i = 0; i < kSmallClasses; ++i) collect_step(heap());
+  };
+  acre_free(acre_malloc(64));
+  collect_all();
+  collect_all();
+  EXPECT_EQ(heap().shelves[c].current, nullptr) << "it was idle";
+  acre_free(acre_malloc(64));
+  const Slab* run = heap().shelves[c].current;
+  for (int i = 0; i < 10; ++i) {
+    collect_step(heap());
+    acre_free(acre_malloc(64));
+    for (int k = 0; k < 36; ++k) collect_step(heap());
+    EXPECT_EQ(heap().shelves[c].current, run);
+    acre_free(acre_malloc(64));
+  }
 }
 
 // Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
