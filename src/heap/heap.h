@@ -173,6 +173,9 @@ void shelve_adopted(Heap& heap, Slab* slab);
 // Takes an available run of this class off its shelf; null if there is none.
 Slab* take_available(Heap& heap, SizeClass c);
 
+// The same for an adopted one, if others have freed so much in it meanwhile that it is worth it.
+Slab* take_adopted(Heap& heap, SizeClass c);
+
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
 

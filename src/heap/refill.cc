@@ -113,6 +113,7 @@ ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
     if (!slab::is_shared(slab)) heap.blocks.freed[c] -= slab::deferred_count(slab);
     return slab;
   }
+  if (Slab* slab = take_adopted(heap, c)) return slab;
   return new_run(heap, c);
 }
 

@@ -28,6 +28,9 @@ constexpr uint32_t kMostLookedAt = 64;
 // to make a run for each block, out of the last one's.
 constexpr uint32_t kRunsPerSearch = 8;
 
+// Adopted runs that are looked at before a new one is made.
+constexpr unsigned kMostAdoptedSeen = 64;
+
 constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
 
 // The bound that follows the memory in use. To adapt it takes a walk over the arenas, and so is done when it has
@@ -206,6 +209,16 @@ Slab* take_available(Heap& heap, SizeClass c) {
   if (slab::used(slab) == 0) --shelves.empties;
   take_off_available(heap, shelves, slab);
   return slab;
+}
+
+Slab* take_adopted(Heap& heap, SizeClass c) {
+  unsigned left = kMostAdoptedSeen;
+  for (Slab* slab = heap.adopted.oldest(); slab != nullptr && left != 0; slab = slab->node.prev, --left) {
+    if (slab->size_class != c || slab::deferred_count(slab) + load_remote(slab).free < slab->enough) continue;
+    take_off(heap, slab);
+    return slab;
+  }
+  return nullptr;
 }
 
 // A list with blocks of other runs than the current one, if there is one: each of these goes where it would if it were freed by a

@@ -166,6 +166,32 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
   for (size_t i = run_shape(c).enough; i < blocks.size(); ++i) acre_free(blocks[i]);
 }
 
+// What others free in an adopted run is told to nobody: its owner looks before it makes a new run.
+TEST_F(ShelvesTest, WhatOthersHaveFreedServesBeforeANewRun) {
+  const SizeClass c = class_of_size(1024);
+  const RunShape& shape = run_shape(c);
+  const auto new_runs = [c] { return registry::events_of(heap(), c).new_runs; };
+  std::vector<void*> blocks = allocate(2 * shape.capacity, 1024);
+  const size_t of_first = 1 + shape.enough;
+  acre_free(blocks[0]);
+  EXPECT_EQ(Walk(heap()).adopted, 1u);
+  const auto use_up = [&] {
+    while (heap().shelves[c].current->carved != shape.capacity || !is_end(heap().slots[c].head)) {
+      blocks.push_back(acre_malloc(1024));
+    }
+  };
+  use_up();
+  const uint64_t before = new_runs();
+  std::thread([&] {
+    for (size_t i = 1; i < of_first - 1; ++i) acre_free(blocks[i]);
+  }).join();
+  blocks.push_back(acre_malloc(1024));
+  EXPECT_EQ(new_runs(), before);
+  EXPECT_EQ(Walk(heap()).adopted, 0u);
+  use_up();
+  for (size_t i = of_first - 1; i < blocks.size(); ++i) acre_free(blocks[i]);
+}
+
 // A run in which no block is left to cut stays current while others have freed a few blocks: fewer than would make it
 // worth offering again if it was released.
 TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
