@@ -170,7 +170,7 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
 TEST_F(ShelvesTest, WhatOthersHaveFreedServesBeforeANewRun) {
   const SizeClass c = class_of_size(1024);
   const RunShape& shape = run_shape(c);
-  const auto new_runs = [c] { return registry::events_of(heap(), c).new_runs; };
+  const auto new_runs = [&] { return registry::events_of(heap(), c).new_runs; };
   std::vector<void*> blocks = allocate(2 * shape.capacity, 1024);
   const size_t of_first = 1 + shape.enough;
   acre_free(blocks[0]);
