@@ -7,7 +7,8 @@
 //
 //   malloc: slot → block                          heap/malloc.h     private list of the class
 //     └ slow door: refill → next run              heap/refill.cc    everything else
-//   free: unit table → header → deferred list     heap/free.h       blocks of runs that the thread owns
+//   free: unit table → header → free list         heap/free.h       blocks of runs that the thread owns: the current
+//     |                                                             one's go back on the private list (heap/current.h)
 //     └ slow: adopt, outbox, large, misuse        heap/free_slow.cc everything else
 #pragma once
 
