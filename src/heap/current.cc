@@ -30,8 +30,7 @@ void close(Heap& heap, SizeClass c) {
 void on_countdown(Heap& heap, SizeClass c) {
   close(heap, c);
   open_again(heap, c);
-  tick(heap);
-  if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
+  hooks::tick_after_free(heap);
 }
 
 }  // namespace acre::current

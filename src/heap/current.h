@@ -13,6 +13,7 @@ namespace acre::current {
 
 inline constexpr uint32_t kFreesUnseen = 256;
 
+// The longer halves of open() and settle().
 void open_watched(Heap& heap, SizeClass c, Slab* slab);
 void settle_some(Heap& heap, SizeClass c);
 

@@ -72,8 +72,7 @@ ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
 
 ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
   if (!put_in_outbox(heap, slab, p)) return;
-  tick(heap);
-  if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
+  hooks::tick_after_free(heap);
 }
 
 // In a run that was last this thread's, unless somebody has it now.
@@ -106,8 +105,7 @@ void release_common(Heap& heap, Slab* slab, void* p) {
     ++heap.blocks.freed[slab->size_class];
     slab::give_back(slab, p);
   }
-  tick(heap);
-  if (ACRE_UNLIKELY(hooks::is_on())) hooks::put_heap_aside(heap);
+  hooks::tick_after_free(heap);
 }
 
 // Not for the outbox, or by a thread that has no heap. One that has never allocated gets a heap now: it may be there to

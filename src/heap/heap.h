@@ -79,7 +79,8 @@ struct Shelves {
   uint16_t empties = 0;    // available runs whose blocks are all free
   uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
-  bool busy = false;       // refilled since the collection last passed; beside the next, for refill sets both at once
+  bool busy = false;       // refilled, or freed in place, since the collection last passed; beside the next, for refill
+                           // sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint8_t times_few = 0;   // how often a few blocks were taken of a run that was left to others (refill.cc)
   uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)

@@ -44,6 +44,11 @@ ACRE_ALWAYS_INLINE void freeing(const void* block) {
 
 // While there are hooks: the calling thread goes without its heap from now on.
 void put_heap_aside(Heap& heap);
+// The end of a free that has come by the slow door.
+inline void tick_after_free(Heap& heap) {
+  tick(heap);
+  if (ACRE_UNLIKELY(is_on())) put_heap_aside(heap);
+}
 // The calling thread goes without its heap, perhaps only for hooks that are gone. True: it has its heap again.
 bool take_heap_back();
 

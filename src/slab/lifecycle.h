@@ -37,7 +37,7 @@ inline void watch(Slab* slab, uint32_t used_blocks, int32_t floor) {
   slab->floor = floor;
   slab->countdown = static_cast<int32_t>(used_blocks) - floor;
 }
-// A floor that is never reached: the current run's.
+// A floor that is never reached: that of a current run which is not open.
 inline constexpr int32_t kNever = -1;
 
 // Puts a block that the owner frees on the deferred list, or, of an open run, on the owner's.
@@ -93,7 +93,8 @@ LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum);
 // Puts a list that was taken, and has blocks, back: deferred again. Returns their number.
 uint32_t return_list(Slab* slab, LowAddress head);
 
-// Gives the run, which may be open if it is settled, up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap.
+// Gives the run up: to its bin, to wait until enough of it is free, or, if all of it is, to the page heap. It may be open
+// if it is settled.
 void release(Slab* slab);
 
 // The last part of that: nobody's from now on. local: free blocks that only the next holder can reach.
