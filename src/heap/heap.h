@@ -181,8 +181,9 @@ Slab* take_adopted(Heap& heap, SizeClass c);
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
 
-// The process is about to grow by a run. Each time that it has done so by a number of them, gives up the current runs in
-// which nothing lives, and the empty ones that are kept. False: none were. Called by the owner, busy at its shelves.
+// The process is about to grow by a run. Each time that it has done so by a number of them, looks at idle heaps (idle.h),
+// and gives up the current runs in which nothing lives, and the empty ones that are kept. False: none were. Called by the
+// owner, busy at its shelves.
 bool give_up_unused(Heap& heap);
 
 // Counts a slow-door event; every so often a step of collection or decay follows.

@@ -1,12 +1,28 @@
 #include "heap/idle.h"
 
 #include "heap/registry.h"
+#include "os/os.h"
 
 namespace acre::idle {
 
 namespace {
 
-constinit std::atomic<uint64_t> g_next_look_ms{0};
+// In the shortest time between two looks others come to see what an owner has stored.
+constexpr uint64_t kShortestWaitNs = 2'000'000;
+
+// While the process grows there are looks as often as that, unless visits turn out to be wrong: owners come back soon, that
+// had only to wait for a processor. And fewer where there are many heaps, since each look goes over all of them.
+constexpr uint64_t kLongestWaitNs = kIntervalMs * 1'000'000;
+constexpr uint64_t kLongerWhenMissed = 8;
+constexpr uint64_t kShorterOtherwise = 8;  // by this part of it
+constexpr uint64_t kWaitForHeapNs = 8'000;
+
+constinit std::atomic<uint64_t> g_next_look_ms{0};  // on a tick
+constexpr uint64_t kWhileLooking = UINT64_MAX;
+constinit std::atomic<uint64_t> g_last_look_ns{0};  // by the fine clock: the coarse one may skip some milliseconds
+constinit std::atomic<uint64_t> g_wait_ns{kShortestWaitNs};
+constinit std::atomic<uint64_t> g_wait_for_heaps_ns{0};
+constinit std::atomic<bool> g_was_missed{false};
 
 bool my_turn(uint64_t now_ms) {
   uint64_t due = g_next_look_ms.load(std::memory_order_relaxed);
@@ -25,11 +41,13 @@ void visit(Heap& heap) {
 
 struct Round {
   const Heap* mine;
-  Look found;
+  Look found = Look::kQuiet;
+  unsigned heaps = 0;
 };
 
 void look_at(Heap& heap, void* argument) {
   Round& round = *static_cast<Round*>(argument);
+  ++round.heaps;
   if (&heap == round.mine) return;
   const uint32_t events = relaxed_load(heap.events);
   if (heap.visit.load(std::memory_order_relaxed) == Visit::kAnnounced) {
@@ -41,13 +59,42 @@ void look_at(Heap& heap, void* argument) {
   heap.events_at_last_look = events;
 }
 
+// wait: the least time since the last look.
+Look look_at_all(const Heap* mine, uint64_t wait_ns) {
+  uint64_t last = g_last_look_ns.load(std::memory_order_relaxed);
+  if (last == kWhileLooking || os::now_ns() < last + wait_ns) return Look::kTooEarly;
+  if (!g_last_look_ns.compare_exchange_strong(last, kWhileLooking)) return Look::kTooEarly;
+  Round round{mine};
+  registry::for_each(look_at, &round);
+  g_wait_for_heaps_ns.store(round.heaps * kWaitForHeapNs, std::memory_order_relaxed);
+  g_last_look_ns.store(os::now_ns());
+  return round.found;
+}
+
 }  // namespace
 
 Look look_around(const Heap* mine, uint64_t now_ms) {
-  if (!my_turn(now_ms)) return Look::kTooEarly;
-  Round round{mine, Look::kQuiet};
-  registry::for_each(look_at, &round);
-  return round.found;
+  return my_turn(now_ms) ? look_at_all(mine, kShortestWaitNs) : Look::kTooEarly;
+}
+
+void look_while_growing(const Heap& mine) {
+  const uint64_t wait = g_wait_ns.load(std::memory_order_relaxed);
+  const uint64_t for_heaps = g_wait_for_heaps_ns.load(std::memory_order_relaxed);
+  if (look_at_all(&mine, wait + for_heaps) == Look::kTooEarly) return;
+  g_wait_ns.store(next_wait(wait, g_was_missed.exchange(false)), std::memory_order_relaxed);
+}
+
+uint64_t next_wait(uint64_t wait_ns, bool was_missed) {
+  return was_missed ? smaller(wait_ns * kLongerWhenMissed, kLongestWaitNs)
+                    : larger(wait_ns - wait_ns / kShorterOtherwise, kShortestWaitNs);
+}
+
+void missed() { g_was_missed.store(true, std::memory_order_relaxed); }
+
+// Some other thread may have been looking.
+void after_fork_in_child() {
+  g_last_look_ns.store(0);
+  g_wait_ns.store(kShortestWaitNs);
 }
 
 ACRE_COLD void turn_away_visitor(Heap& heap) {

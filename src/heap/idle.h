@@ -1,15 +1,16 @@
 // What idle threads keep, taken back by others.
 //
 // A thread that sleeps cannot give up its runs, and others may free all that lives in them. So every quarter of
-// a second some thread, on a tick, or the background thread looks at all heaps. One in which nothing has happened
-// since the last look is *announced* a visit; if nothing has happened by the next look either, the visitor sends off its outbox and takes its
+// a second some thread, on a tick, or the background thread looks at all heaps; and while the process grows by slab runs,
+// those who make them, up to five hundred times a second. A heap in which nothing has happened since the last look is
+// *announced* a visit; if nothing has happened by the next look either, the visitor sends off its outbox and takes its
 // adopted and available runs: those whose blocks are all free go back to the page heap, the others become shared
 // (slab/sharing.h), so that anyone can have what is free in them. An owner that finds an announcement when it
 // comes to its slow door withdraws it: it is not idle.
 //
 // The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,
-// since its store "I am inside" is older than the visit by a whole interval, or younger than the announcement:
-//   owner:    inside = 1; reads visit           visitor: visit = announced; … a quarter of a second …;
+// since its store "I am inside" is older than the visit by the wait between two looks, or younger than the announcement:
+//   owner:    inside = 1; reads visit           visitor: visit = announced; … two milliseconds at least …;
 //                                                        visit = at work, by compare-and-swap; reads inside
 // A store is seen by others within microseconds, so either the visitor sees `inside` and leaves, or the owner sees
 // that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
@@ -22,10 +23,10 @@
 
 namespace acre::idle {
 
-inline constexpr uint64_t kIntervalMs = 250;  // between two looks
+inline constexpr uint64_t kIntervalMs = 250;  // between two looks on ticks
 
 enum class Look : uint8_t {
-  kTooEarly,  // somebody looked not long ago: nothing was done
+  kTooEarly,  // somebody has just looked: nothing was done
   kBusy,      // some heap has changed since the last look
   kQuiet,     // none has
 };
@@ -33,6 +34,16 @@ enum class Look : uint8_t {
 // Called with no lock held, on ticks and by the background thread: looks at all heaps but the caller's own, if it is
 // time. mine: null for a thread without a heap.
 Look look_around(const Heap* mine, uint64_t now_ms);
+
+// The same for a thread that is about to take clean pages for a run, whatever time it is: free blocks that an idle thread
+// has would serve as well.
+void look_while_growing(const Heap& mine);
+
+// How long it then is until the next time. was_missed: an owner has come back to runs that a visitor had taken.
+uint64_t next_wait(uint64_t wait_ns, bool was_missed);
+void missed();
+
+void after_fork_in_child();
 
 // The longer half of BusyAtShelves: an announced visit is withdrawn, one that goes on is waited for.
 void turn_away_visitor(Heap& heap);

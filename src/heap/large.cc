@@ -91,7 +91,10 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   if (align_pages == 1) {
     if (Run* run = arena->pages.allocate_around_dirty(pages)) return run;
   }
-  if (Run* run = arena->pages.allocate(pages, align_pages)) return run;
+  if (Run* run = arena->pages.allocate(pages, align_pages)) {
+    if (run->fresh) arenas::grew_by(pages);
+    return run;
+  }
   for (unsigned i = 1; i < count; ++i) {
     PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
     if (Run* run = heap.allocate_free(pages, align_pages, false)) return run;
@@ -145,6 +148,7 @@ Run* move_to_other_run(Run* run, size_t n) {
 Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
   if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes));
+    if (run != nullptr) arenas::grew_by(run->pages);
     if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
   }
   return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));

@@ -91,6 +91,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
+  if (run->fresh) arenas::grew_by(pages);
   pressure::hurry_if_alarmed(heap);
   Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {

@@ -9,6 +9,7 @@
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/hooks.h"
+#include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/tags.h"
 #include "heap/thread_bytes.h"
@@ -408,6 +409,7 @@ ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   }
   reset_shared_allowance(allowed_pages);
   background::after_fork_in_child();
+  idle::after_fork_in_child();
   pressure::after_fork_in_child();
   tags::after_fork_in_child(mine);
   g_lock.after_fork_in_child();

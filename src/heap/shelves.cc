@@ -274,8 +274,12 @@ static bool is_unused(Heap& heap, SizeClass c) {
   return listed + load_remote(slab).free == out;
 }
 
+// Among the live heaps. Others may come and go meanwhile.
+static bool is_alone(const Heap& heap) { return racy_load(heap.next) == nullptr && racy_load(heap.prev) == nullptr; }
+
 bool give_up_unused(Heap& heap) {
   if (++heap.grown_by % kRunsPerSearch != 0) return false;
+  if (!is_alone(heap)) idle::look_while_growing(heap);
   bool some = false;
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     Shelves& shelves = heap.shelves[c];
@@ -376,6 +380,7 @@ void take_kept_runs(Heap& heap) {
 }
 
 void unshare_runs(Heap& heap) {
+  if (heap.shared != nullptr) idle::missed();
   while (Slab* slab = heap.shared) {
     heap.shared = slab->next;
     unshare(heap, slab);

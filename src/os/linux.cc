@@ -234,7 +234,7 @@ bool commits_strictly() {
 
 Refusals refusals() { return {g_refused_memory.load(), g_refused_purges.load(), g_purge_error.load()}; }
 
-// It cannot fail for the clocks below. For CLOCK_MONOTONIC_COARSE the vDSO answers.
+// It cannot fail for the clocks below. For the monotonic ones the vDSO answers as a rule.
 static uint64_t nanoseconds_of(clockid_t clock) {
   struct timespec now;
   clock_gettime(clock, &now);
@@ -242,6 +242,7 @@ static uint64_t nanoseconds_of(clockid_t clock) {
 }
 
 uint64_t now_ms() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000; }
+uint64_t now_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
 uint64_t thread_ns() { return nanoseconds_of(CLOCK_THREAD_CPUTIME_ID); }
 uint64_t wall_clock_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 

@@ -169,16 +169,11 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
   }
   for (;;) {
     if (!reserve_headers()) return nullptr;
-    Run* run;
-    size_t room = 0;
     {
       Lock lock(lock_);
-      run = take_fit(pages, align_pages, false);
-      if (run == nullptr && over_limit(pages)) return nullptr;
-      if (run != nullptr && run->fresh) room = pages_for_room(pages);
+      if (Run* run = take_fit(pages, align_pages, false)) return run;
+      if (over_limit(pages)) return nullptr;
     }
-    if (room != 0) make_room(room);
-    if (run != nullptr) return run;
     if (limit::refuses(pages << kPageShift) || !obtain_chunk(pages, align_pages)) return nullptr;
   }
 }
@@ -263,23 +258,6 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
   }
   on_growth::tell(chunk.bytes);
   return true;
-}
-
-// Clean pages were just taken: how many dirty ones should go so that the process does not grow by those. None for a
-// slab run, whose clean pages fill up slowly, while the dirty ones would lie in pieces that are too short for the next
-// ones; and none where experience speaks against it: what was purged for this reason had to be faulted in again.
-size_t PageHeap::pages_for_room(size_t taken) {
-  constexpr size_t kMostRegrets = 4;
-  constexpr size_t kRoomFrom = (size_t{256} << 10) / kPageBytes;
-  const size_t dirty = dirty_pages() + muzzy_pages();
-  const size_t held = counts_.used + dirty;
-  if (counts_.used <= most_held_) regretted_ = smaller(regretted_ + taken, purged_for_room_);
-  if (held <= most_held_) return 0;
-  const bool is_bad = taken < kRoomFrom || !is_plain() || regretted_ > most_held_ / kMostRegrets;
-  const size_t pages = is_bad ? 0 : smaller(held - most_held_, dirty);
-  most_held_ = held - pages;
-  purged_for_room_ += pages;
-  return pages;
 }
 
 void PageHeap::make_slab(Run* run, Slab* slab) {

@@ -122,6 +122,10 @@ class PageHeap {
   // Purges muzzy and dirty pages until at most `keep` of both together are left; returns pages purged.
   size_t purge_to(size_t keep);
 
+  // Purges so many pages, muzzy ones first, unless there are fewer or huge pages would have to be broken; returns pages
+  // purged.
+  size_t make_room(size_t pages);
+
   // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
   // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: at the next call of decay(), which for
   // muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
@@ -177,7 +181,6 @@ class PageHeap {
     return *set;
   }
   bool obtain_chunk(size_t pages, size_t align_pages);
-  size_t pages_for_room(size_t taken) ACRE_REQUIRES(lock_);
   void add_huge_page_for(size_t pages, size_t align_pages);
 
   // purge.cc
@@ -189,7 +192,6 @@ class PageHeap {
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
   size_t purge(Holds from, Holds to, size_t keep, Breaking breaking);
-  void make_room(size_t pages);
   size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);
   void set_decay_ms(Holds of, int64_t ms);
@@ -202,9 +204,6 @@ class PageHeap {
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
   RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
   bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
-  size_t most_held_ ACRE_GUARDED_BY(lock_) = 0;    // pages used, dirty and muzzy, the most when clean ones were taken
-  size_t purged_for_room_ ACRE_GUARDED_BY(lock_) = 0;  // pages
-  size_t regretted_ ACRE_GUARDED_BY(lock_) = 0;        // of them: taken as clean ones although not more were held
   size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;

@@ -169,13 +169,13 @@ size_t PageHeap::purge_to(size_t keep) {
   return purged + purge(Holds::kDirty, Holds::kClean, keep, Breaking::kAll);
 }
 
-// Memory is about to be used that never was, or was purged: the process need not grow by it while it keeps as many dirty
-// pages, which were too short for the purpose.
-ACRE_COLD void PageHeap::make_room(size_t pages) {
+ACRE_COLD size_t PageHeap::make_room(size_t pages) {
+  size_t purged = 0;
   const size_t muzzy = smaller(muzzy_pages(), pages);
-  if (muzzy != 0) purge(Holds::kMuzzy, Holds::kClean, muzzy_pages() - muzzy, Breaking::kNone);
+  if (muzzy != 0) purged += purge(Holds::kMuzzy, Holds::kClean, muzzy_pages() - muzzy, Breaking::kNone);
   const size_t dirty = smaller(dirty_pages(), pages - muzzy);
-  if (dirty != 0) purge(Holds::kDirty, Holds::kClean, dirty_pages() - dirty, Breaking::kNone);
+  if (dirty != 0) purged += purge(Holds::kDirty, Holds::kClean, dirty_pages() - dirty, Breaking::kNone);
+  return purged;
 }
 
 ACRE_COLD void PageHeap::wait_for_purge() {

@@ -4,7 +4,9 @@
 
 #include "os/cgroup.h"
 #include "os/os.h"
+#include "pages/limit.h"
 #include "pages/metadata.h"
+#include "pages/room.h"
 #include "tables/options.h"
 
 namespace acre::arenas {
@@ -17,6 +19,7 @@ constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_explicit{nullptr};
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
+constinit Room g_room;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
 constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
 
@@ -118,6 +121,16 @@ size_t dirty_pages() {
   size_t pages = 0;
   for_each([&](const Arena& arena) { pages += arena.pages.dirty_pages() + arena.pages.muzzy_pages(); });
   return pages;
+}
+
+// The youngest arenas first: what the first one has dirty will do for the next large block.
+void grew_by(size_t pages) {
+  size_t dirty = 0;
+  for (unsigned i = 0; i < count(); ++i) dirty += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
+  size_t going = g_room.to_make(pages, limit::held() >> kPageShift, dirty);
+  for (unsigned i = count(); i-- != 0 && going != 0;) {
+    if (at(i)->pages.is_plain()) going -= smaller(going, at(i)->pages.make_room(going));
+  }
 }
 
 ACRE_COLD size_t purge_all(size_t keep) {

@@ -90,6 +90,10 @@ void decay_an_explicit(uint64_t now_ms);
 // Dirty and muzzy pages of all arenas, more or less.
 size_t dirty_pages();
 
+// So many clean pages have just come into use, in an arena or as a huge block: purges dirty pages, of whichever arenas, if
+// the process need not grow by these (pages/room.h). Called with no lock held.
+void grew_by(size_t pages);
+
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);
 

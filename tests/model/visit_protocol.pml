@@ -120,7 +120,7 @@ active proctype Visitor() {
      looks++;
      atomic { visit == NONE -> visit = ANNOUNCED; older_store = (inside != buffered) };
 #ifndef MUT_NO_WAIT
-     !older_store;                /* a quarter of a second */
+     !older_store;                /* the wait between two looks */
 #endif
      if
      :: atomic { visit == ANNOUNCED -> visit = AT_WORK };

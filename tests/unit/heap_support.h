@@ -1,6 +1,9 @@
 // The calling thread's heap, for the tests.
 #pragma once
 
+#include <chrono>
+#include <thread>
+
 #include "acre/acre.h"
 #include "heap/lookup.h"
 
@@ -13,5 +16,8 @@ inline Heap& my_heap() {
 
 // The run that a small block lies in.
 inline Slab* slab_of(const void* block) { return find_block(block).slab; }
+
+// Before each look at idle heaps: one that comes too soon after another does nothing (heap/idle.cc).
+inline void wait_between_looks() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 }  // namespace acre::test

@@ -26,9 +26,10 @@ using test::Worker;
 
 constexpr uint64_t kSecondMs = 1000;
 
-// Time goes on from test to test, and is the tests' own: nothing here waits for it.
+// Time goes on from test to test, and is the tests' own, but for what two looks are apart at least.
 uint64_t next_second() {
   static uint64_t now = os::now_ms() + kSecondMs;
+  test::wait_between_looks();
   return now += kSecondMs;
 }
 
@@ -76,6 +77,41 @@ TEST(IdleHeap, LosesRunsInWhichNothingLives) {
     filled.fill();  // its heap is as good as ever
   });
   filled.free_all();
+}
+
+// Without the interval that looks on ticks keep to; but what was announced just now is not visited yet.
+TEST(IdleHeap, AGrowingThreadDoesNotWaitForATick) {
+  idle::after_fork_in_child();  // as in a process in which no visit was wrong
+  Worker worker;
+  Filled filled;
+  worker.run([&] { filled.fill(); });
+  for (int i = 0; i < 2; ++i) {
+    test::wait_between_looks();
+    idle::look_while_growing(my_heap());
+  }
+  EXPECT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
+  idle::look_while_growing(my_heap());
+  EXPECT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
+  EXPECT_GT(filled.heap->kept_pages, 0u);
+  test::wait_between_looks();
+  idle::look_while_growing(my_heap());
+  EXPECT_EQ(filled.heap->visit.load(), Visit::kNone);
+  EXPECT_EQ(filled.heap->kept_pages, 0u);
+  filled.free_all();
+}
+
+TEST(IdleHeap, WrongVisitsMakeThemRare) {
+  constexpr uint64_t kMs = 1'000'000;
+  uint64_t wait = 2 * kMs;
+  EXPECT_EQ(idle::next_wait(wait, false), wait);
+  for (int i = 0; i < 3; ++i) wait = idle::next_wait(wait, true);
+  EXPECT_EQ(wait, idle::kIntervalMs * kMs);
+  EXPECT_EQ(idle::next_wait(wait, true), wait);
+  const uint64_t shorter = idle::next_wait(wait, false);
+  EXPECT_LT(shorter, wait);
+  EXPECT_GT(shorter, wait / 2);
+  for (int i = 0; i < 100; ++i) wait = idle::next_wait(wait, false);
+  EXPECT_EQ(wait, 2 * kMs);
 }
 
 size_t used_pages() {

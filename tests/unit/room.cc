@@ -1,4 +1,6 @@
-// pages/page_heap: dirty runs that are too short make room when the process would have to grow.
+// pages/room, and pages/page_heap: dirty runs that are too short make room when the process would have to grow.
+#include "pages/room.h"
+
 #include "pages/huge_pages.h"
 
 #include "page_heap_support.h"
@@ -6,8 +8,18 @@
 namespace acre {
 namespace {
 
-class Room : public test::PageHeapTest {
+// A process with one arena.
+class RoomTest : public test::PageHeapTest {
  protected:
+  PageRun* allocate(size_t pages, size_t align_pages = 1) {
+    PageRun* run = PageHeapTest::allocate(pages, align_pages);
+    if (!run->fresh) return run;
+    const PageCounts counts = heap.counts();
+    const size_t dirty = counts.dirty + counts.muzzy;
+    heap.make_room(room.to_make(pages, counts.used + dirty, dirty));
+    return run;
+  }
+
   // Leaves so many pages dirty, between runs in use.
   void leave_dirty(size_t pages) {
     PageRun* run = allocate(pages);
@@ -15,21 +27,23 @@ class Room : public test::PageHeapTest {
     touch(run);
     heap.free(run, true);
   }
+
+  Room room;
 };
 
-TEST_F(Room, DirtyRunsGoWhenCleanPagesAreTaken) {
+TEST_F(RoomTest, DirtyRunsGoWhenCleanPagesAreTaken) {
   leave_dirty(200);
   allocate(300);
   EXPECT_EQ(heap.counts().dirty, 0u);
 }
 
-TEST_F(Room, NoneForWhatIsShort) {
+TEST_F(RoomTest, NoneForWhatIsShort) {
   leave_dirty(20);
   for (int i = 0; i < 100; ++i) allocate(30);
   EXPECT_EQ(heap.counts().dirty, 20u);
 }
 
-TEST_F(Room, NoMoreOfThemThanTheProcessWouldGrowBy) {
+TEST_F(RoomTest, NoMoreOfThemThanTheProcessWouldGrowBy) {
   PageRun* one = allocate(200);
   allocate(1);
   PageRun* other = allocate(400);
@@ -40,7 +54,7 @@ TEST_F(Room, NoMoreOfThemThanTheProcessWouldGrowBy) {
   EXPECT_EQ(heap.counts().dirty, 600u - 410);
 }
 
-TEST_F(Room, AllStayWhileLessIsHeldThanEverWas) {
+TEST_F(RoomTest, AllStayWhileLessIsHeldThanEverWas) {
   PageRun* before = allocate(1000);
   heap.free(before, true);
   heap.purge_to(0);
@@ -49,7 +63,7 @@ TEST_F(Room, AllStayWhileLessIsHeldThanEverWas) {
   EXPECT_EQ(heap.counts().dirty, 200u);
 }
 
-TEST_F(Room, MuzzyOnesGoFirst) {
+TEST_F(RoomTest, MuzzyOnesGoFirst) {
   heap.set_muzzy_decay_ms(1000000);
   leave_dirty(200);
   heap.set_dirty_decay_ms(0);
@@ -62,7 +76,7 @@ TEST_F(Room, MuzzyOnesGoFirst) {
 }
 
 // Two hundred pages that went had to be faulted in again: more than an eighth of what was ever held, less than a quarter.
-TEST_F(Room, OneRegretIsNoReasonToStop) {
+TEST_F(RoomTest, OneRegretIsNoReasonToStop) {
   leave_dirty(200);
   PageRun* one = allocate(500);
   allocate(1);
@@ -76,7 +90,7 @@ TEST_F(Room, OneRegretIsNoReasonToStop) {
 
 // Blocks of all lengths that come and go at random: the process does not grow by what is too short, but after a while
 // that is given up.
-TEST_F(Room, WhatIsNeededAgainSoonStays) {
+TEST_F(RoomTest, WhatIsNeededAgainSoonStays) {
   test::Random random(1);
   PageRun* live[60] = {};
   size_t taken = 0;
@@ -91,7 +105,7 @@ TEST_F(Room, WhatIsNeededAgainSoonStays) {
   EXPECT_GT(taken, heap.counts().obtained * 100);
 }
 
-TEST_F(Room, HugePagesStayWhole) {
+TEST_F(RoomTest, HugePagesStayWhole) {
   if (!os::has_huge_pages()) GTEST_SKIP() << "the system makes no transparent huge pages";
   if (!test::window_is_open()) GTEST_SKIP() << "the window is full, or something lies in the way";
   huge_pages::are_wanted(1 << 20, 0);

@@ -20,6 +20,7 @@
 #include "pages/huge.h"
 #include "pages/page_map.h"
 #include "slab/unit_table.h"
+#include "heap_support.h"
 #include "support.h"
 #include "worker.h"
 
@@ -254,7 +255,10 @@ TEST_F(StatisticsTest, SharedRuns) {
     theirs.free_every(3);
   });
   expect_identity({&theirs});
-  for (int i = 0; i < 4; ++i) idle::look_around(heap_if_any(), now += 1000);
+  for (int i = 0; i < 4; ++i) {
+    test::wait_between_looks();
+    idle::look_around(heap_if_any(), now += 1000);
+  }
   uint64_t shared = 0;
   const OwnedReport report = report_now();
   for (const ClassStatistics& figures : report->all.classes) shared += figures.shared;
@@ -439,7 +443,10 @@ TEST_F(StatisticsTest, ManyThreadsAtRest) {
     }
     for (std::thread& driver : drivers) driver.join();
     if (round % 3 == 2) {
-      for (int i = 0; i < 3; ++i) idle::look_around(heap_if_any(), now += 1000);
+      for (int i = 0; i < 3; ++i) {
+        test::wait_between_looks();
+        idle::look_around(heap_if_any(), now += 1000);
+      }
     }
     expect_identity({&mob.blocks_[0], &mob.blocks_[1], &mob.blocks_[2], &mob.blocks_[3], &mob.blocks_[4],
                      &mob.blocks_[5]});
