@@ -26,7 +26,6 @@ struct ThreadTags;  // tags.cc
 struct Slot {
   Address high = 0;               // the blocks' high 32 address bits
   LowAddress head = kEndOfList;
-  uint32_t batch = 0;             // blocks to carve next time: grows as the class is used
 };
 
 // The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are

@@ -16,21 +16,12 @@ namespace acre {
 namespace {
 
 constexpr unsigned kMostArenasSearched = 8;
-constexpr uint32_t kWorthwhileBatch = 16;
 constexpr uint8_t kTimesFew = 8;
 constexpr unsigned kCrowd = 16;  // threads to an arena
 
-// A shorter list would soon be back here.
-uint32_t enough_for_list(const Slot& slot, const Slab* slab) { return smaller<uint32_t>(slab->enough, slot.batch); }
-
-// Lists grow with use: each time blocks are cut, twice as many, up to a quarter of a run or a
-// number that makes up for the way here.
-uint32_t next_batch(Slot& slot, const Slab* slab) {
-  const RunShape& shape = run_shape(slab->size_class);
-  uint32_t batch = larger<uint32_t>(slot.batch, shape.first_batch);
-  uint32_t most = larger<uint32_t>(shape.capacity / 4u, smaller<uint32_t>(shape.capacity, kWorthwhileBatch));
-  slot.batch = larger<uint32_t>(shape.first_batch, smaller<uint32_t>(batch * 2, most));
-  return batch;
+// How many blocks to cut: a page's worth, and more where much of the run is in use already.
+uint32_t batch_for(const Slab* slab) {
+  return larger<uint32_t>(run_shape(slab->size_class).first_batch, slab->carved / 4u);
 }
 
 LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
@@ -40,18 +31,14 @@ LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
 
 bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
   Slot& slot = heap.slots[c];
-  const uint32_t uncarved = slab->capacity - slab->carved;
-  const uint32_t remote = load_remote(slab).free;
   if (!is_end(slab->deferred)) {
     slot.head = recycle(heap, c, slab);
-  } else if (remote != 0 && remote >= enough_for_list(slot, slab)) {
+  } else if (load_remote(slab).free >= run_shape(c).enough_to_stay) {
     slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
-  } else if (uncarved != 0) {
-    const uint32_t fresh = smaller(next_batch(slot, slab), uncarved);
+  } else if (const uint32_t uncarved = slab->capacity - slab->carved; uncarved != 0) {
+    const uint32_t fresh = smaller(batch_for(slab), uncarved);
     slot.head = slab::carve(slab, fresh, kEndOfList);
     heap.blocks.listed[c] += fresh;
-  } else if (remote >= run_shape(c).enough_to_stay) {  // to change runs costs more than to come back here
-    slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
   } else {
     return false;
   }
@@ -121,7 +108,7 @@ ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
 ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
   Slot& slot = heap.slots[c];
   heap.shelves[c].kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
-  slot.head = slab::harvest(shared, next_batch(slot, shared), &heap.blocks.listed[c]);
+  slot.head = slab::harvest(shared, batch_for(shared), &heap.blocks.listed[c]);
 }
 
 // Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the

@@ -159,7 +159,6 @@ void collect_class(Heap& heap, SizeClass c) {
   retire_current(heap, c);
   while (!shelves.available.empty()) give_up(heap, shelves.available.oldest());
   shelves.keep = 1;
-  heap.slots[c].batch = 0;
 }
 
 }  // namespace
