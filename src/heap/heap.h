@@ -202,9 +202,10 @@ void collect_step(Heap& heap);
 // Gives up everything.
 void empty_heap(Heap& heap);
 
-// Gives up all runs but the current ones. For a visitor (idle.h): the owner may at the same time free blocks of these
-// runs.
-void take_kept_runs(Heap& heap);
+// Gives up all runs but the current ones, or those of them of which at least half is free. For a visitor (idle.h): the
+// owner may at the same time free blocks of these runs.
+enum class Take : uint8_t { kAll, kMostlyFree };
+void take_kept_runs(Heap& heap, Take take);
 
 // The owner, awake again, ends the sharing of the runs that visitors took from it.
 void unshare_runs(Heap& heap);

@@ -36,12 +36,9 @@ enum class Look : uint8_t {
 Look look_around(const Heap* mine, uint64_t now_ms);
 
 // The same for a thread that is about to take clean pages for a run, whatever time it is: free blocks that an idle thread
-// has would serve as well.
+// has would serve as well. A thread in which nothing has happened for so short a time may only wait for a processor, and be
+// better off with what it has; so runs are taken of which at least half is free.
 void look_while_growing(const Heap& mine);
-
-// How long it then is until the next time. was_missed: an owner has come back to runs that a visitor had taken.
-uint64_t next_wait(uint64_t wait_ns, bool was_missed);
-void missed();
 
 void after_fork_in_child();
 

@@ -343,9 +343,16 @@ static void unshare(Heap& heap, Slab* slab) {
   freed += slab::unshare(slab);
 }
 
-static void take_kept_runs_of(Heap& heap, RunList& list) {
+// More or less, while the owner and others free in it.
+static bool is_mostly_free(const Slab* slab) {
+  const auto used = static_cast<uint32_t>(acquire_load(slab->countdown) + slab->floor);
+  return 2 * (slab->capacity - used + load_remote(slab).free) >= slab->capacity;
+}
+
+static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
   for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
     next = slab->node.next;
+    if (take == Take::kMostlyFree && !is_mostly_free(slab)) continue;
     if (slab::is_all_free(slab)) {
       take_off_shelf(heap, slab);
       count_freed(heap, slab);
@@ -359,11 +366,11 @@ static void take_kept_runs_of(Heap& heap, RunList& list) {
   }
 }
 
-void take_kept_runs(Heap& heap) {
+void take_kept_runs(Heap& heap, Take take) {
   if (heap.kept_pages != 0) {
-    take_kept_runs_of(heap, heap.adopted);
+    take_kept_runs_of(heap, heap.adopted, take);
     for (Shelves& shelves : heap.shelves) {
-      take_kept_runs_of(heap, shelves.available);
+      take_kept_runs_of(heap, shelves.available, take);
       shelves.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
     }
     trim_allowance(heap);
@@ -379,7 +386,6 @@ void take_kept_runs(Heap& heap) {
 }
 
 void unshare_runs(Heap& heap) {
-  if (heap.shared != nullptr) idle::missed();
   while (Slab* slab = heap.shared) {
     heap.shared = slab->next;
     unshare(heap, slab);
