@@ -20,6 +20,7 @@ constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 
 constexpr uint32_t kTicksPerCollection = 2;
 constexpr unsigned kClassesPerStep = 2;
+constexpr unsigned kAdoptedPerStep = 4;
 
 // Of a current run in which at most so many blocks are out, they are counted.
 constexpr uint32_t kMostLookedAt = 64;
@@ -319,8 +320,14 @@ void collect_step(Heap& heap) {
     collect_class(heap, heap.next_to_collect);
     heap.next_to_collect = (heap.next_to_collect + 1) % kSmallClasses;
   }
-  if (Slab* slab = heap.adopted.oldest()) {  // others may have freed what is left of it
-    if (load_remote(slab).free != 0) give_up(heap, slab);
+  for (unsigned i = 0; i < kAdoptedPerStep && !heap.adopted.empty(); ++i) {
+    Slab* slab = heap.adopted.oldest();
+    if (load_remote(slab).free >= slab->enough) {  // others have freed so much in it
+      give_up(heap, slab);
+    } else {  // its turn comes again after all others
+      heap.adopted.remove(slab);
+      heap.adopted.add(slab);
+    }
   }
   trim_allowance(heap);
 }
