@@ -141,16 +141,9 @@ bool follow_option() {
   return false;
 }
 
-static bool somebody_listens() {
-  return relaxed_load(options().background_thread) || attendant::g_on_tick.load() != nullptr;
-}
-
 ACRE_COLD void tell_of_tick(Heap& heap, uint64_t now_ms) {
   if (relaxed_load(options().background_thread)) on_tick(heap, now_ms);
   if (const auto call = attendant::g_on_tick.load()) call(heap);
-  if (somebody_listens()) return;
-  attendant::g_nobody.store(true);
-  if (somebody_listens()) attendant::g_nobody.store(false);  // since just now
 }
 
 void on_last_thread() {

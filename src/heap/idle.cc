@@ -16,9 +16,10 @@ constinit std::atomic<uint64_t> g_next_look_ms{0};  // on a tick
 constexpr uint64_t kWhileLooking = UINT64_MAX;
 constinit std::atomic<uint64_t> g_next_look_ns{0};  // by the fine clock: the coarse one may skip some milliseconds
 
+// Not on a process's first tick: many end before they have a second.
 bool my_turn(uint64_t now_ms) {
   uint64_t due = g_next_look_ms.load(std::memory_order_relaxed);
-  return now_ms >= due && g_next_look_ms.compare_exchange_strong(due, now_ms + kIntervalMs);
+  return now_ms >= due && g_next_look_ms.compare_exchange_strong(due, now_ms + kIntervalMs) && due != 0;
 }
 
 void visit(Heap& heap, Take take) {

@@ -78,14 +78,15 @@ void start_once() {
   }
 }
 
-// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first.
-Arena* least_loaded() ACRE_REQUIRES(g_lock) {
+// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there may be
+// no more of them.
+Arena* least_loaded(bool is_full) ACRE_REQUIRES(g_lock) {
   Arena* least = nullptr;
   for (unsigned i = 0; i < arenas::count(); ++i) {
     Arena* arena = arenas::at(i);
     if (least == nullptr || arena->threads < least->threads) least = arena;
   }
-  if (least != nullptr && (least->threads == 0 || arenas::count() >= arenas::most())) return least;
+  if (least != nullptr && (least->threads == 0 || is_full)) return least;
   if (g_spare_arena != nullptr) {
     Arena* made = g_spare_arena;
     g_spare_arena = nullptr;
@@ -96,11 +97,13 @@ Arena* least_loaded() ACRE_REQUIRES(g_lock) {
 }
 
 Arena* join_arena() {
-  if (arenas::count() != 0) arenas::most();  // it may ask the system, which is done without the lock
   for (;;) {
+    const unsigned count = arenas::count();
+    const bool is_full = count != 0 && arenas::is_full();  // it may ask the system, which is done without the lock
     {
       Lock lock(g_lock);
-      if (Arena* arena = least_loaded()) {
+      if (arenas::count() != count) continue;  // another thread was as fast
+      if (Arena* arena = least_loaded(is_full)) {
         arenas::count_threads(*arena, 1);
         return arena;
       }
@@ -112,7 +115,7 @@ Arena* join_arena() {
       arenas::count_threads(*arenas::at(0), 1);
       return arenas::at(0);
     }
-    g_spare_arena = made;  // if another thread was as fast, its arena is lost: a few KiB
+    g_spare_arena = made;  // if another thread was as fast, its arena is lost: some KiB
   }
 }
 
@@ -185,7 +188,7 @@ bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
 // pthread's destructor for the thread's heap.
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
-  tags::end_thread(*heap);
+  if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {
@@ -306,7 +309,7 @@ ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   heap.arena = arena;
 }
 
-ACRE_COLD void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
   for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
   if (at_last != nullptr) at_last(argument);

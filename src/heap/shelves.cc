@@ -309,7 +309,7 @@ void tick_slow(Heap& heap) {
   if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
-  if (ACRE_UNLIKELY(!attendant::g_nobody.load(std::memory_order_relaxed))) background::tell_of_tick(heap, now);
+  if (ACRE_UNLIKELY(attendant::is_wanted())) background::tell_of_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {

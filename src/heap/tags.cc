@@ -149,7 +149,6 @@ Tag* in_force() {
 
 void end_thread(Heap& heap) {
   ThreadTags* mine = heap.tags;
-  if (mine == nullptr) return;
   set_plain(heap, true);
   for (uint32_t i = 0; i < smaller(mine->depth, ThreadTags::kMostNested); ++i) put_out_of_force(mine->stack[i]);
   give_heap_back(*mine);

@@ -116,7 +116,7 @@ inline void count_freed(Tag& tag, size_t bytes) { tag.freed.fetch_add(bytes, std
 // A block of a labelled run is being freed.
 void freeing(const Slab* slab, const void* block);
 
-// The thread ends.
+// The thread ends, and has heap.tags.
 void end_thread(Heap& heap);
 
 void before_fork();

@@ -246,7 +246,7 @@ uint64_t now_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
 uint64_t thread_ns() { return nanoseconds_of(CLOCK_THREAD_CPUTIME_ID); }
 uint64_t wall_clock_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 
-size_t resident_bytes() {
+ACRE_COLD size_t resident_bytes() {
   char text[128];
   const long size = read_file("/proc/self/statm", text, sizeof text - 1);
   if (size <= 0) return 0;

@@ -1,5 +1,6 @@
 #include "pages/decay.h"
 
+#include "base/compiler.h"
 #include "base/units.h"
 
 namespace acre {
@@ -64,7 +65,7 @@ uint64_t Decay::epoch_end() const {
   return time_ms_ == 0 || epoch_start_ == 0 ? 0 : epoch_start_ + interval();
 }
 
-uint64_t Decay::next_release(uint64_t now, size_t dirty) const {
+ACRE_COLD uint64_t Decay::next_release(uint64_t now, size_t dirty) const {
   if (time_ms_ < 0 || dirty == 0) return kNever;
   if (time_ms_ == 0) return now;
   Decay ahead = *this;  // at the end of this epoch

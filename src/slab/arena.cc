@@ -21,6 +21,7 @@ constinit std::atomic<Arena*> g_explicit{nullptr};
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 constinit Room g_room;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
+constinit std::atomic<unsigned> g_least{0};                   // there may be so many in any case; 0: the same
 constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
 
 // Pages of a thread's current runs that may not have been touched yet: there are some sixty, which are cut bit by bit.
@@ -64,6 +65,17 @@ void count_threads(Arena& arena, int more) {
 unsigned most() {
   if (g_most.load(std::memory_order_relaxed) == 0) look_at_quota();
   return larger(g_most.load(std::memory_order_relaxed), count());
+}
+
+// Most programs have few threads: those read no files for it.
+bool is_full() {
+  unsigned least = g_least.load(std::memory_order_relaxed);
+  if (least == 0) {
+    least = smaller(wanted(os::processors()), kPerProcessor);  // what a quota of one processor allows
+    g_least.store(least, std::memory_order_relaxed);
+  }
+  const unsigned made = count();
+  return made >= smaller(least, explicit_numbers_begin()) && made >= most();
 }
 
 ACRE_COLD void look_at_quota() {

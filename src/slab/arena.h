@@ -62,6 +62,7 @@ void install(Arena* arena);
 unsigned count();              // made so far, without explicit ones
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be, at least count(); the first call asks the system
+bool is_full();                // whether there may be no more; as long as there are few, the system is not asked for it
 void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
 
 size_t used_pages();           // in all of them but explicit ones, more or less
