@@ -7,8 +7,9 @@ namespace acre::os {
 
 struct UnwindContext;  // the unwinder's
 
-// libgcc's unwinder (or another library's with the same functions), as its header unwind.h has them. It allocates
-// nothing while it walks the stack, and, with glibc from 2.35 and libgcc from 12 on, takes no lock.
+// libgcc's unwinder (or another library's with the same functions), as its header unwind.h has them. With glibc from 2.35
+// and libgcc from 12 on it allocates nothing while it walks the stack, and takes no lock; but for programs that have
+// registered code by __register_frame: then it takes one, and may allocate with it held.
 struct Unwinder {
   using Visit = int (*)(UnwindContext* frame, void* argument);  // 0: go on
   int (*walk)(Visit visit, void* argument) = nullptr;           // null: there is no unwinder

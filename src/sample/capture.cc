@@ -19,6 +19,7 @@ constexpr uint64_t kComparedOfLater = 64;  // one in so many
 constexpr unsigned kMayLack = 3;
 
 constinit os::Unwinder g_unwinder;
+constinit os::CodeObject g_unwinders_code;  // empty where it is not told from the program's
 constinit std::atomic<Way> g_way{Way::kNone};
 constinit std::atomic<uint64_t> g_captures{0};
 constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
@@ -128,6 +129,18 @@ bool agree(Way way, const Frames& frames, const Frames& unwound) {
   return true;
 }
 
+// While code is registered by __register_frame, libgcc allocates with its lock held: then it must not be asked again. The
+// frame of its that called malloc; 0: none did. On a stack whose end is not known, acre's own frames are in reach in any
+// case.
+Address unwinder_that_calls(const StackFrame& caller) {
+  constexpr size_t kOwnFrames = size_t{64} << 10;
+  const Address stack_end = os::stack_end(caller.stack_pointer);
+  TableWalk walk(caller, stack_end != 0 ? stack_end : caller.stack_pointer + kOwnFrames);
+  if (!leave_own(walk)) return 0;
+  const Address code = walk.frame().code;
+  return code - g_unwinders_code.start < g_unwinders_code.end - g_unwinders_code.start ? code : 0;
+}
+
 // Where this way leads elsewhere than the unwinder, the next one is taken from now on.
 ACRE_NOINLINE void compare(Way way, const StackFrame& caller, const Frames& unwound) {
   Frames frames;
@@ -148,6 +161,10 @@ void prepare() {
   if (way() != Way::kNone || g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
   if (g_unwinder.walk == nullptr) return set_way(Way::kOnlyFramePointers);
+  os::CodeObject own;
+  const bool is_known = os::find_object(reinterpret_cast<Address>(&prepare), &own) &&
+                        os::find_object(reinterpret_cast<Address>(g_unwinder.walk), &g_unwinders_code);
+  if (!is_known || own.start == g_unwinders_code.start) g_unwinders_code = {};
   set_way(Way::kUnwinder);
   Frames frames;
   take(frames);  // what it makes ready at its first use, it does now
@@ -170,6 +187,13 @@ ACRE_NOINLINE void take(Frames& frames) {
     is_compared = number < kComparedAtFirst || number % kComparedOfLater == 0;
     if (!is_compared && take_quickly(way, caller, frames)) return;
     clear(frames);
+  }
+  if (const Address code = unwinder_that_calls(caller)) {
+    if (way != Way::kUnwinder && take_quickly(way, caller, frames)) return;
+    clear(frames);
+    add(frames, code);
+    frames.truncated = true;
+    return;
   }
   Unwinding walk{frames, caller.code, true};
   g_unwinder.walk(visit, &walk);
