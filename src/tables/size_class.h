@@ -82,7 +82,7 @@ struct RunShape {
   uint16_t capacity;     // blocks a run
   uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
   uint16_t enough_to_stay;  // … that make a run worth going on with that is current: 1/64, or a few
-  uint16_t first_batch;  // blocks carved at first: an OS page's worth
+  uint16_t first_batch;  // blocks carved at a time, at least: an OS page's worth
   uint16_t most_kept;    // blocks of other runs that a private list may take: some, where runs have few blocks
 };
 
