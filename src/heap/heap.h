@@ -165,6 +165,19 @@ inline Heap* heap_if_any() {
 // Fills the class's private list, which must be empty. False when memory is refused.
 bool refill(Heap& heap, SizeClass c);
 
+// --- tick.cc -----------------------------------------------------------------------------------------------
+
+// Counts a slow-door event; every so often a step of collection or decay follows.
+inline constexpr uint32_t kEventsPerTick = 32;
+void tick_slow(Heap& heap);
+inline bool tick_is_due(Heap& heap) {
+  relaxed_add(heap.events, 1u);
+  return heap.events % kEventsPerTick == 0;
+}
+inline void tick(Heap& heap) {
+  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_slow(heap);
+}
+
 // --- shelves.cc ---------------------------------------------------------------------------------------------
 
 // The calling thread has just become the owner of a run again, and has freed a block in it. The run may be
@@ -184,17 +197,6 @@ void retire_current(Heap& heap, SizeClass c);
 // and gives up the current runs in which nothing lives, and the empty ones that are kept. False: none were. Called by the
 // owner, busy at its shelves.
 bool give_up_unused(Heap& heap);
-
-// Counts a slow-door event; every so often a step of collection or decay follows.
-inline constexpr uint32_t kEventsPerTick = 32;
-void tick_slow(Heap& heap);
-inline bool tick_is_due(Heap& heap) {
-  relaxed_add(heap.events, 1u);
-  return heap.events % kEventsPerTick == 0;
-}
-inline void tick(Heap& heap) {
-  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_slow(heap);
-}
 
 // One step of thread-cache collection: flushes the outbox, retires what a few classes no longer use.
 void collect_step(Heap& heap);

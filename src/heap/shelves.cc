@@ -1,13 +1,8 @@
-#include "heap/attendant.h"
-#include "heap/background.h"
 #include "heap/current.h"
 #include "heap/free.h"
 #include "heap/idle.h"
 #include "heap/lookup.h"
-#include "heap/pressure.h"
 #include "heap/registry.h"
-#include "heap/thread_bytes.h"
-#include "os/os.h"
 #include "slab/sharing.h"
 #include "tables/options.h"
 
@@ -18,7 +13,6 @@ namespace {
 // Heaps take their part of the shared bound in these steps.
 constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 
-constexpr uint32_t kTicksPerCollection = 2;
 constexpr unsigned kClassesPerStep = 2;
 constexpr unsigned kAdoptedPerStep = 4;
 
@@ -295,21 +289,6 @@ bool give_up_unused(Heap& heap) {
     }
   }
   return some;
-}
-
-void tick_slow(Heap& heap) {
-  // Decay in its own arena, and in the others by turns: their threads may be idle.
-  const uint64_t now = os::now_ms();
-  const uint32_t tick = heap.events / kEventsPerTick;
-  heap.arena->pages.decay(now);
-  Arena* other = arenas::at(tick % arenas::count());
-  if (other != heap.arena) other->pages.decay(now);
-  arenas::decay_an_explicit(now);
-  if (tick % kTicksPerCollection == 0) collect_step(heap);
-  if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
-  idle::look_around(&heap, now);
-  pressure::on_tick(heap, now);
-  if (ACRE_UNLIKELY(attendant::is_wanted())) background::tell_of_tick(heap, now);
 }
 
 void collect_step(Heap& heap) {

@@ -1,7 +1,5 @@
 #include "pages/room.h"
 
-#include "base/atomics.h"
-
 namespace acre {
 
 size_t Room::to_make(size_t taken, size_t held, size_t dirty) {

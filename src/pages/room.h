@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "base/atomics.h"
 #include "base/units.h"
 
 namespace acre {
@@ -19,6 +20,9 @@ class Room {
   // Pages: so many clean ones have just come into use, `held` are used, dirty or muzzy now, `dirty` of them dirty or muzzy.
   // Returns how many should be purged.
   size_t to_make(size_t taken, size_t held, size_t dirty);
+
+  // Whether that depends on `dirty`: as a rule not for a slab run.
+  bool minds_dirty(size_t taken) const { return taken >= kFrom || relaxed_load(purged_) != 0; }
 
  private:
   static constexpr size_t kFrom = (size_t{256} << 10) / kPageBytes;

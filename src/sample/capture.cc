@@ -189,7 +189,7 @@ ACRE_NOINLINE void take(Frames& frames) {
     clear(frames);
   }
   if (const Address code = unwinder_that_calls(caller)) {
-    if (way != Way::kUnwinder && take_quickly(way, caller, frames)) return;
+    if (is_compared && take_quickly(way, caller, frames)) return;
     clear(frames);
     add(frames, code);
     frames.truncated = true;

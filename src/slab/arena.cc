@@ -138,7 +138,9 @@ size_t dirty_pages() {
 // The youngest arenas first: what the first one has dirty will do for the next large block.
 void grew_by(size_t pages) {
   size_t dirty = 0;
-  for (unsigned i = 0; i < count(); ++i) dirty += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
+  for (unsigned i = 0; g_room.minds_dirty(pages) && i < count(); ++i) {
+    dirty += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
+  }
   size_t going = g_room.to_make(pages, limit::held() >> kPageShift, dirty);
   for (unsigned i = count(); i-- != 0 && going != 0;) {
     if (at(i)->pages.is_plain()) going -= smaller(going, at(i)->pages.make_room(going));

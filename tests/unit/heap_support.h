@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "acre/acre.h"
+#include "base/units.h"
 #include "heap/lookup.h"
+#include "os/os.h"
 
 namespace acre::test {
 
@@ -19,5 +21,12 @@ inline Slab* slab_of(const void* block) { return find_block(block).slab; }
 
 // Before each look at idle heaps: one that comes too soon after another does nothing (heap/idle.cc).
 inline void wait_between_looks() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+
+// The time for such a look. It goes on from test to test, and is the tests' own, but for what two looks are apart at least.
+inline uint64_t next_second() {
+  static uint64_t now = 0;
+  wait_between_looks();
+  return now = larger(now, os::now_ms()) + 1000;
+}
 
 }  // namespace acre::test

@@ -22,16 +22,8 @@ namespace acre {
 namespace {
 
 using test::my_heap;
+using test::next_second;
 using test::Worker;
-
-constexpr uint64_t kSecondMs = 1000;
-
-// Time goes on from test to test, and is the tests' own, but for what two looks are apart at least.
-uint64_t next_second() {
-  static uint64_t now = os::now_ms() + kSecondMs;
-  test::wait_between_looks();
-  return now += kSecondMs;
-}
 
 void look() { idle::look_around(&my_heap(), next_second()); }
 

@@ -247,7 +247,6 @@ TEST_F(StatisticsTest, BlocksBetweenThreads) {
 
 // An idle thread's runs become shared; its private lists stay its own.
 TEST_F(StatisticsTest, SharedRuns) {
-  uint64_t now = os::now_ms() + 1000;
   Worker sleeper, other;
   Blocks theirs, others;
   sleeper.run([&] {
@@ -255,10 +254,7 @@ TEST_F(StatisticsTest, SharedRuns) {
     theirs.free_every(3);
   });
   expect_identity({&theirs});
-  for (int i = 0; i < 4; ++i) {
-    test::wait_between_looks();
-    idle::look_around(heap_if_any(), now += 1000);
-  }
+  for (int i = 0; i < 4; ++i) idle::look_around(heap_if_any(), test::next_second());
   uint64_t shared = 0;
   const OwnedReport report = report_now();
   for (const ClassStatistics& figures : report->all.classes) shared += figures.shared;
@@ -433,7 +429,6 @@ TEST_F(StatisticsTest, ManyThreadsAtRest) {
   constexpr unsigned kThreads = 6;
   Mob mob(kThreads);
   std::vector<Worker> workers(kThreads);
-  uint64_t now = os::now_ms() + 100000;
   uint64_t states[4] = {}, outboxes = 0, remote = 0;
   for (uint64_t round = 0; round < 12; ++round) {
     std::vector<std::thread> drivers;
@@ -443,10 +438,7 @@ TEST_F(StatisticsTest, ManyThreadsAtRest) {
     }
     for (std::thread& driver : drivers) driver.join();
     if (round % 3 == 2) {
-      for (int i = 0; i < 3; ++i) {
-        test::wait_between_looks();
-        idle::look_around(heap_if_any(), now += 1000);
-      }
+      for (int i = 0; i < 3; ++i) idle::look_around(heap_if_any(), test::next_second());
     }
     expect_identity({&mob.blocks_[0], &mob.blocks_[1], &mob.blocks_[2], &mob.blocks_[3], &mob.blocks_[4],
                      &mob.blocks_[5]});
