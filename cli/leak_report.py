@@ -3,6 +3,7 @@
 import json
 
 import suppressions
+from heap_profile.profile import TRUNCATED
 from leak_stacks import Stacks
 from say import fail
 
@@ -14,23 +15,50 @@ def count(number, word):
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-class Site:
-    """All leaked blocks that one stack allocated and that no other leaked block holds, and what they hold."""
+class Part:
+    """Leaked blocks that one stack allocated. truncated: the stack has outer frames that are not known."""
 
-    def __init__(self, stack, frames, truncated):
+    def __init__(self, stack, frames, truncated=False, blocks=0, size=0):
         self.stack = stack
         self.frames = frames
         self.truncated = truncated
-        self.blocks = self.bytes = 0
-        self.held = []  # (stack, frames, blocks, bytes)
+        self.blocks = blocks
+        self.bytes = size
+
+    @property
+    def labels(self):
+        return (TRUNCATED,) if self.truncated else ()
+
+    def lines(self, indent):
+        if not self.frames:
+            return [indent + "a stack that is not known"]
+        lines = [indent + frame.text() for frame in self.frames[:MOST_FRAMES]]
+        more = len(self.frames) - MOST_FRAMES
+        if more > 0:
+            lines.append(indent + f"and {more} more" + (", and others that are not known" if self.truncated else ""))
+        elif self.truncated:
+            lines.append(indent + "and others that are not known")
+        return lines
+
+    def as_json(self):
+        return {"blocks": self.blocks, "bytes": self.bytes, "truncated": self.truncated,
+                "frames": [frame.as_json() for frame in self.frames]}
+
+
+class Site(Part):
+    """All that one stack allocated and that no other leaked block holds, and what it holds."""
+
+    def __init__(self, stack, frames):
+        super().__init__(stack, frames)
+        self.held = []
 
     @property
     def held_blocks(self):
-        return sum(part[2] for part in self.held)
+        return sum(part.blocks for part in self.held)
 
     @property
     def held_bytes(self):
-        return sum(part[3] for part in self.held)
+        return sum(part.bytes for part in self.held)
 
 
 class Report:
@@ -66,15 +94,16 @@ class Report:
                 self.suppressed_bytes += leak["bytes"]
                 continue
             key = tuple(root or ())
-            site = sites.setdefault(key, Site(root, root_frames, False))
+            site = sites.setdefault(key, Site(root, root_frames))
+            truncated = bool(leak["truncated"])
             if "held_by" in leak:
-                site.held.append((leak["stack"], frames, leak["blocks"], leak["bytes"]))
+                site.held.append(Part(leak["stack"], frames, truncated, leak["blocks"], leak["bytes"]))
             else:
                 site.blocks += leak["blocks"]
                 site.bytes += leak["bytes"]
-                site.truncated = bool(leak["truncated"])
+                site.truncated = site.truncated or truncated
         for site in sites.values():
-            site.held.sort(key=lambda part: (-part[3], part[0] or []))
+            site.held.sort(key=lambda part: (-part.bytes, part.stack or []))
         return sorted(sites.values(), key=lambda site: (-site.bytes - site.held_bytes, site.stack or []))
 
     @property
@@ -103,10 +132,10 @@ class Report:
             lines.append(f"{count(site.bytes, 'byte')} in {count(site.blocks, 'block')}" +
                          (f", which hold {count(site.held_bytes, 'byte')} in {count(site.held_blocks, 'block')}"
                           if site.held else "") + ", allocated by")
-            lines += self.stack_lines(site.frames, "    ")
-            for _, frames, blocks, size in site.held[:MOST_HELD]:
-                lines.append(f"    hold {count(size, 'byte')} in {count(blocks, 'block')}, allocated by")
-                lines += self.stack_lines(frames, "        ")
+            lines += site.lines("    ")
+            for part in site.held[:MOST_HELD]:
+                lines.append(f"    hold {count(part.bytes, 'byte')} in {count(part.blocks, 'block')}, allocated by")
+                lines += part.lines("        ")
             if len(site.held) > MOST_HELD:
                 lines.append(f"    and blocks of {len(site.held) - MOST_HELD} more stacks")
             lines.append("")
@@ -116,13 +145,6 @@ class Report:
         lines.append(self.title() + (f"{count(self.bytes, 'byte')} in {count(self.blocks, 'block')} leaked, from "
                                      f"{count(len(self.sites), 'place')}" if self.sites else "no leaks"))
         return "\n".join(lines) + "\n"
-
-    @staticmethod
-    def stack_lines(frames, indent):
-        if not frames:
-            return [indent + "a stack that is not known"]
-        lines = [indent + frame.text() for frame in frames[:MOST_FRAMES]]
-        return lines + ([indent + f"and {len(frames) - MOST_FRAMES} more"] if len(frames) > MOST_FRAMES else [])
 
     def as_json(self):
         keys = ("program", "pid", "moment", "mode", "threads", "threads_not_stopped", "stopped_us", "prof_sample",
@@ -134,13 +156,8 @@ class Report:
             "suppressions": [{"rule": rule.text, "blocks": rule.blocks, "bytes": rule.bytes}
                              for rule in self.rules if rule.blocks],
             "notes": list(self.notes()),
-            "sites": [{
-                "blocks": site.blocks, "bytes": site.bytes, "truncated": site.truncated,
-                "held_blocks": site.held_blocks, "held_bytes": site.held_bytes,
-                "frames": [frame.as_json() for frame in site.frames],
-                "held": [{"blocks": blocks, "bytes": size, "frames": [frame.as_json() for frame in frames]}
-                         for _, frames, blocks, size in site.held],
-            } for site in self.sites],
+            "sites": [{**site.as_json(), "held_blocks": site.held_blocks, "held_bytes": site.held_bytes,
+                       "held": [part.as_json() for part in site.held]} for site in self.sites],
         }
 
     def write_pprof(self, path):
@@ -150,9 +167,9 @@ class Report:
                  Kind("held_objects", "count"), Kind("held_space", "bytes")]
         profile = Profile(kinds, default=len(kinds) - 1)
         for site in self.sites:
-            profile.add(self.stacks.locations(site.stack or []), (), (site.blocks, site.bytes, 0, 0))
-            for stack, _, blocks, size in site.held:
-                profile.add(self.stacks.locations(stack or []), (), (0, 0, blocks, size))
+            profile.add(self.stacks.locations(site.stack or []), site.labels, (site.blocks, site.bytes, 0, 0))
+            for part in site.held:
+                profile.add(self.stacks.locations(part.stack or []), part.labels, (0, 0, part.blocks, part.bytes))
         with open(path, "wb") as file:
             file.write(pprof.write(profile))
 

@@ -8,7 +8,7 @@
   acre bench --resume                       goes on where the last run stopped
   acre bench list                           the workloads and the allocators
   acre bench report RESULTS… [-o FOLDER]    the page again, from files of results
-  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler, with --beside acre the compiler
+  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler, best with --beside acre
   acre bench --beside acre --alloc new=…    pairs of runs at the same time, on two processors: least noise for programs
   acre bench compare A B [--json]           what got better or worse from A to B
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 from rich.console import Console
 
 from . import beside, catalog, compare, overhead, peers, place, plan, progress, report, results, runner
-from .workload import SERVERS, Failed
+from .workload import Failed
 
 OUT = Console()
 TALK = Console(stderr=True)
@@ -101,9 +101,9 @@ def prepare(lab, workloads):
 def check_pairs(workloads):
     """Can they run at the same time as another? ValueError if not."""
     beside.processors()
-    servers = [workload.name for workload in workloads if workload.group == SERVERS]
-    if servers:
-        raise ValueError(f"--beside is for programs alone, not for {', '.join(servers)}: choose by --workload")
+    alone = [workload.name for workload in workloads if not workload.at_once]
+    if alone:
+        raise ValueError(f"--beside is not for servers of many processes, {', '.join(alone)}: choose by --workload")
 
 
 def planned(workloads, allocators, options):

@@ -1,7 +1,7 @@
 """acre bench overhead: what heap profiling costs, as ratios to acre without it, paired within each round.
 
   acre bench overhead [--rounds N] …              measures redis and a C++ compiler, takes the other arguments of acre bench
-  acre bench overhead --beside acre [--rounds N]  the compiler alone, each run at the same time as one without profiling
+  acre bench overhead --beside acre [--rounds N]  the same, each run at the same time as one without profiling: least noise
   acre bench overhead --of RESULTS                the table again, from a folder or a file of results
 """
 
@@ -17,9 +17,9 @@ METRICS = ("time", "cpu_s", "peak_kib")
 
 
 def words(given):
-    """The run that this stands for."""
-    at_once = any(word.partition("=")[0] == "--beside" for word in given)
-    chosen = [f"--workload={name}" for name in (PROGRAMS if at_once else SERVERS + PROGRAMS)]
+    """The run that this stands for. Workloads that are named are taken in place of its own."""
+    named = any(word.partition("=")[0] == "--workload" for word in given)
+    chosen = [] if named else [f"--workload={name}" for name in SERVERS + PROGRAMS]
     return [*chosen, *(f"--alloc={name}" for name in (OURS, *PROFILED)), *given]
 
 

@@ -54,6 +54,7 @@ class Workload:
 
     packages = ()
     latency = False  # whether there is a twin that times single calls: run(…, timed=True)
+    at_once = True  # whether two runs can go on at the same time, each on one processor
     time = "wall_s"  # the field of Sample by which speed is judged, or "cpu_s"
 
     def __init__(self, name, group, summary, cases):

@@ -4,6 +4,8 @@ import html
 import json
 import os
 
+from .profile import shown_stack
+
 TEMPLATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "page.html")
 
 
@@ -40,8 +42,8 @@ class Tree:
 def own_values(tree, profile):
     """For each kind the nodes' own values: {node: value}."""
     found = [{} for _ in profile.kinds]
-    for (stack, _), values in profile.samples.items():
-        leaf = tree.leaf(stack)
+    for (stack, labels), values in profile.samples.items():
+        leaf = tree.leaf(shown_stack(stack, labels))
         for of_kind, value in zip(found, values):
             if value:
                 of_kind[leaf] = of_kind.get(leaf, 0) + value

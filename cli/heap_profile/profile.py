@@ -35,6 +35,15 @@ class Location:
     lines: tuple = ()
 
 
+TRUNCATED = "stack", "truncated"  # a sample's label: frames are missing, the outermost ones
+CUT = Location(0, lines=(Line("[truncated]"),))
+
+
+def shown_stack(stack, labels):
+    """A sample's stack as people see it: where frames are missing, one says so."""
+    return stack + (CUT,) if TRUNCATED in labels else stack
+
+
 @dataclass
 class Profile:
     kinds: list                                   # of values

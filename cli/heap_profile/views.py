@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 
+from .profile import shown_stack
+
 LIFETIMES = ("short", "medium", "long")
 
 
@@ -30,11 +32,11 @@ def frames(stack, by_line=False):
 def sites(profile, at, by_line=False):
     """-> for each function its own value and that of all it called: {name: [flat, cumulative]}."""
     found = defaultdict(lambda: [0, 0])
-    for (stack, _), values in profile.samples.items():
+    for (stack, labels), values in profile.samples.items():
         value = values[at]
         if value == 0:
             continue
-        names = frames(stack, by_line) or ["[no stack]"]
+        names = frames(shown_stack(stack, labels), by_line) or ["[no stack]"]
         found[names[0]][0] += value
         for name in set(names):
             found[name][1] += value
@@ -94,7 +96,7 @@ def lifetimes(profile, most, by_line=False):
 def collapsed(profile, at, by_line=False):
     """A line a stack, the outermost function first, as flame graph programs read it."""
     found = defaultdict(int)
-    for (stack, _), values in profile.samples.items():
-        names = frames(stack, by_line) or ["[no stack]"]
+    for (stack, labels), values in profile.samples.items():
+        names = frames(shown_stack(stack, labels), by_line) or ["[no stack]"]
         found[";".join(name.replace(";", ":") for name in reversed(names))] += values[at]
     return [f"{names} {value}" for names, value in sorted(found.items()) if value != 0]

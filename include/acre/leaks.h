@@ -19,6 +19,15 @@ extern "C" {
 #define ACRE_NOT_READ
 #endif
 
+/* Whether blocks are followed in this process, and looked at when the program ends. */
+#define ACRE_LEAKS_OFF 0
+#define ACRE_LEAKS_LOCAL 1    /* sections are checked, and what acre_leaks_dump writes (leaks:local) */
+#define ACRE_LEAKS_AT_EXIT 2  /* so is the whole program at its end */
+int acre_leaks_active(void);
+
+/* The program is not checked at its end. */
+void acre_leaks_cancel(void);
+
 /* The block that `p` points at, or into, is no leak from now on, nor is what it leads to. Not undone by free: call
  * acre_leaks_heed before. Return 0, or -1: there are too many (4096), or it was not ignored. */
 int acre_leaks_ignore(const void *p) ACRE_NOT_READ;
@@ -36,8 +45,9 @@ int acre_leaks_take_in(const void *start) ACRE_NOT_READ;
 
 /* A check of a section of the program: of what was allocated since `begin` returned this number. What can still be
  * reached is no leak; what was there before is taken for reachable. With leaks, a report is written and a line on
- * stderr names it. Returns the number of leaked blocks, and their bytes if `bytes` is not NULL; -1: the check failed,
- * and errno says why. All other threads are stopped for a moment. */
+ * stderr names it. The section 0 began with the program, and is checked by the rules of the mode. Returns the number of
+ * leaked blocks, and their bytes if `bytes` is not NULL; -1: the check failed, and errno says why. All other threads are
+ * stopped for a moment. */
 unsigned acre_leaks_begin(void);
 long long acre_leaks_end(unsigned section, const char *name, size_t *bytes);
 

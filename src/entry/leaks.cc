@@ -21,6 +21,12 @@ Heap* own_heap() {
 
 extern "C" {
 
+ACRE_EXPORT int acre_leaks_active() {
+  if (!leaks::is_on()) return ACRE_LEAKS_OFF;
+  return leaks::is_checked_at_end() ? ACRE_LEAKS_AT_EXIT : ACRE_LEAKS_LOCAL;
+}
+ACRE_EXPORT void acre_leaks_cancel() { leaks::cancel(); }
+
 ACRE_EXPORT int acre_leaks_ignore(const void* p) { return leaks::ignore_block(address_of(p)) ? 0 : -1; }
 ACRE_EXPORT int acre_leaks_heed(const void* p) { return leaks::heed_block(address_of(p)) ? 0 : -1; }
 

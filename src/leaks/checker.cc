@@ -23,7 +23,7 @@ namespace acre::leaks {
 namespace {
 
 constinit long g_process = 0;                  // the one that start() was called in
-constinit std::atomic<bool> g_done{false};     // the check at the end
+constinit std::atomic<bool> g_done{false};     // the check at the end, or it was cancelled
 
 void say_failed(int error) {
   Line<160> line;
@@ -63,6 +63,11 @@ void say_found(const Space& space, const char* name) {
   write_all(2, line.c_str(), line.size());
 }
 
+LeakMode mode_for_all() {
+  const LeakMode mode = options().leaks;
+  return mode == LeakMode::kNone || mode == LeakMode::kLocal ? LeakMode::kNormal : mode;
+}
+
 // Somebody reads all reports, and says what is to be said.
 bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 
@@ -86,7 +91,7 @@ int check_and_report(Spaced& spaced, const Request& request, Moment moment, cons
 void exit_with_code(void*) { exit(static_cast<int>(options().leaks_exit_code)); }
 
 void check_at_end() {
-  if (!is_on() || options().leaks == LeakMode::kLocal || g_done.exchange(true)) return;
+  if (!is_checked_at_end() || g_done.exchange(true)) return;
   Request request;
   request.mode = options().leaks;
   Spaced spaced;
@@ -141,6 +146,9 @@ bool is_on() {
   return wanted < 0 || process == wanted;
 }
 
+bool is_checked_at_end() { return is_on() && options().leaks != LeakMode::kLocal && !g_done.load(); }
+void cancel() { g_done.store(true); }
+
 // Every block is sampled unless the settings say otherwise: what is not has no stack.
 void start() {
   g_process = getpid();
@@ -157,7 +165,7 @@ void end() { check_at_end(); }
 
 int dump(const char* path) {
   Request request;
-  if (options().leaks != LeakMode::kNone && options().leaks != LeakMode::kLocal) request.mode = options().leaks;
+  request.mode = mode_for_all();
   Spaced spaced;
   return check_and_report(spaced, request, Moment::kLive, nullptr, path, true);
 }
@@ -165,7 +173,7 @@ int dump(const char* path) {
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes) {
   Request request;
   request.since = since;
-  if (options().leaks == LeakMode::kDraconian) request.mode = LeakMode::kDraconian;
+  if (since == 0 || options().leaks == LeakMode::kDraconian) request.mode = mode_for_all();
   Spaced spaced;
   const int error = check_and_report(spaced, request, Moment::kSection, name, nullptr, false);
   if (spaced.space != nullptr) {

@@ -15,11 +15,15 @@ void end();
 // A check now, and its report in a file: path, or one in leaks_folder. Returns 0 or an error number.
 int dump(const char* path);
 
-// A check of what was allocated since an epoch began, for a section of the program. With leaks, a report and a line on
-// stderr. Returns 0 or an error number.
+// A check of what was allocated since an epoch began, for a section of the program; since 0, for all of it, by the mode of
+// the option. With leaks, a report and a line on stderr. Returns 0 or an error number.
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes);
 
 // Whether the option leaks is set, and holds for this process.
 bool is_on();
+
+// Whether the program will be checked when it ends; and that it will not.
+bool is_checked_at_end();
+void cancel();
 
 }  // namespace acre::leaks

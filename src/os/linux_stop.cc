@@ -62,6 +62,8 @@ size_t read_registers(int id, int set, void* to, size_t bytes) {
 
 #if defined(__x86_64__)
 using FloatingRegisters = user_fpregs_struct;
+constexpr int kVectorRegisters = NT_X86_XSTATE;  // with the upper parts, of 256 and 512 bits
+constexpr size_t kBytesOfVectorRegisters = 2696;  // up to the last of these; beyond lie protection keys and matrices
 Address stack_pointer_of(const user_regs_struct& general) { return general.rsp; }
 Address control_block_of(int, const user_regs_struct& general) { return general.fs_base; }
 Address stack_pointer() {
@@ -71,6 +73,8 @@ Address stack_pointer() {
 }
 #else
 using FloatingRegisters = user_fpsimd_struct;
+constexpr int kVectorRegisters = NT_PRFPREG;
+constexpr size_t kBytesOfVectorRegisters = sizeof(FloatingRegisters);
 Address stack_pointer_of(const user_regs_struct& general) { return general.sp; }
 Address control_block_of(int id, const user_regs_struct&) {
   Address value = 0;
@@ -85,15 +89,18 @@ Address stack_pointer() {
 #endif
 
 void read_state(int id, ThreadState* state) {
-  static_assert((sizeof(user_regs_struct) + sizeof(FloatingRegisters)) / sizeof(Address) <= ThreadState::kMostWords);
+  static_assert((sizeof(user_regs_struct) + larger(kBytesOfVectorRegisters, sizeof(FloatingRegisters))) / sizeof(Address) <=
+                ThreadState::kMostWords);
   struct user_regs_struct general = {};
   state->id = id;
   state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
   memcpy(state->word, &general, state->words * sizeof(Address));
   state->stack_pointer = stack_pointer_of(general);
   state->control_block = control_block_of(id, general);
-  state->words += read_registers(id, NT_PRFPREG, state->word + state->words, sizeof(FloatingRegisters)) /
-                  sizeof(Address);
+  Address* const rest = state->word + state->words;
+  size_t bytes = read_registers(id, kVectorRegisters, rest, kBytesOfVectorRegisters);
+  if (bytes == 0) bytes = read_registers(id, NT_PRFPREG, rest, sizeof(FloatingRegisters));
+  state->words += bytes / sizeof(Address);
 }
 
 // --- Stopping --------------------------------------------------------------------------------------------------

@@ -27,23 +27,11 @@ extern "C" const char _end[] ACRE_HIDDEN;
 
 namespace acre::os {
 
-namespace {
-
-#if ACRE_HAS_FIND_OBJECT
-using FindObject = int(void* address, dl_find_object* found);
-FindObject* g_find_object = nullptr;
-#endif
-
-}  // namespace
-
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 // What the program is linked with. Not in a static one, which has no loader: there libgcc learns of frames by a later
 // constructor, aborts before that, and allocates with a lock held at its first use.
 Unwinder find_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
-#if ACRE_HAS_FIND_OBJECT
-  g_find_object = &_dl_find_object;
-#endif
   if (&_Unwind_Backtrace == nullptr || &_Unwind_GetIP == nullptr || &_Unwind_GetGR == nullptr) return {};
   return {&_Unwind_Backtrace, &_Unwind_GetIP, &_Unwind_GetGR};
 }
@@ -65,9 +53,6 @@ bool look_up(void* library, const char* name, Function*& function) {
 Unwinder find_unwinder() {
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
   if (library == nullptr) return {};
-#if ACRE_HAS_FIND_OBJECT
-  look_up(library, "_dl_find_object", g_find_object);
-#endif
   Unwinder found;
   const bool whole = look_up(library, "_Unwind_Backtrace", found.walk) &&
                      look_up(library, "_Unwind_GetIP", found.code) && look_up(library, "_Unwind_GetGR", found.word);
@@ -81,7 +66,7 @@ bool is_own_code(Address a) { return a - address_of(__ehdr_start) < static_cast<
 bool find_object([[maybe_unused]] Address code, [[maybe_unused]] CodeObject* object) {
 #if ACRE_HAS_FIND_OBJECT
   dl_find_object found;
-  if (g_find_object == nullptr || g_find_object(pointer_to(code), &found) != 0) return false;
+  if (&_dl_find_object == nullptr || _dl_find_object(pointer_to(code), &found) != 0) return false;
   *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), address_of(found.dlfo_eh_frame)};
   return true;
 #else

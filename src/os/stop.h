@@ -11,7 +11,7 @@
 namespace acre::os {
 
 struct ThreadState {
-  static constexpr size_t kMostWords = 128;
+  static constexpr size_t kMostWords = 384;
 
   int id;
   Address stack_pointer;

@@ -28,7 +28,7 @@ struct CodeObject {
 };
 
 // The one that this address is in. False: none, as for code made at run time; or nobody can tell (glibc before 2.35, or
-// find_unwinder() has found none). Takes no lock; for signal handlers as well.
+// a static program without libgcc's unwinder). Takes no lock; for signal handlers as well.
 bool find_object(Address code, CodeObject* object);
 
 // The end of the stack that this address of the calling thread lies on, as far as can be told without a system call; 0:

@@ -1,7 +1,5 @@
 #include "report/large_report.h"
 
-#include <errno.h>
-
 #include <atomic>
 #include <new>
 
@@ -77,6 +75,7 @@ void tell(Draft& draft, const void* block, size_t n) {
   draft.text.add("acre: large allocation of ").bytes(n).add(" (").decimal(n).add(" bytes) at ").hex(address_of(block));
   draft.text.add("; the next one is told from ").decimal(next_after(n)).add(" bytes on\n");
   for (unsigned i = 0; i < draft.count; ++i) draft.add_frame(i);
+  if (draft.count < draft.frames.count || draft.frames.truncated) draft.text.add("acre:   (the stack goes on)\n");
   write_all(2, draft.text.c_str(), draft.text.size());
 }
 
@@ -86,9 +85,6 @@ void large_block(const void* block, size_t n) {
   if (!is_to_be_told(n)) return;
   const Turn turn;
   if (turn.is_inner()) return;
-  const int error = errno;
-  capture::prepare();
-  errno = error;
   const size_t bytes = align_up(sizeof(Draft), os::page_bytes());
   void* memory = os::map(bytes);
   if (memory == nullptr) return;

@@ -6,7 +6,9 @@
 // Whether a way is right is found out by trying: the first captures, and some of the later ones, are done by the
 // unwinder, too, and with the first difference that way is given up for good: frame pointers for the tables, and these
 // for the unwinder alone. What a frame pointer points at is read only if it lies on the stack, further up than the last
-// one, in a page that can be read.
+// one, in a page that can be read. Frame pointers end where the C library's own frames begin, which have none, and as well
+// where other code without them has used the register: so at each place at which they end the unwinder is asked once what
+// lies beyond.
 #pragma once
 
 #include "base/units.h"
@@ -17,16 +19,15 @@ inline constexpr unsigned kMostFrames = 128;
 
 struct Frames {
   unsigned count = 0;
-  bool truncated = false;            // there were more
+  bool truncated = false;            // there were more, or nobody knows whether there were
   Address address[kMostFrames];      // where each frame goes on, the innermost first; none of acre's own
 };
 
 // How stacks are walked.
 enum class Way : uint8_t {
-  kNone,               // not prepared
-  kOnlyFramePointers,  // there is no unwinder
-  kFramePointers,      // as long as they are seen to give what the unwinder gives; then the next way
-  kTables,             // likewise
+  kNoUnwinder,     // was found, or looked for: by tables as far as they are known, and then by frame pointers
+  kFramePointers,  // as long as they are seen to give what the unwinder gives; then the next way
+  kTables,         // likewise
   kUnwinder,
 };
 Way way();
@@ -34,7 +35,7 @@ Way way();
 // Looks for an unwinder and lets it make ready what it may have to. Allocates; no lock may be held.
 void prepare();
 
-// Allocates nothing, takes no lock of acre's.
+// Allocates nothing, takes no lock of acre's; before prepare(), none of the loader's either.
 void take(Frames& frames);
 
 // For tests. Comparing begins anew.

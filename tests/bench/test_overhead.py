@@ -29,7 +29,9 @@ class Overhead(unittest.TestCase):
         self.assertLessEqual(set(peers.PROFILED), set(peers.names()))
         self.assertIn("--rounds", overhead.words(["--rounds", "9"]))
         self.assertIn("--workload=redis", overhead.words([]))
-        self.assertNotIn("--workload=redis", overhead.words(["--beside", "acre"]))
+        self.assertNotIn("--workload=redis", overhead.words(["--workload", "g++"]))
+        for name in overhead.PROGRAMS + overhead.SERVERS:
+            self.assertTrue(catalog.load()[name].at_once)
 
 
 if __name__ == "__main__":

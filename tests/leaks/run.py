@@ -170,7 +170,7 @@ def check_command(checks, lost, work):
     checks.that(profile.types == ["leaked_objects", "leaked_space", "held_objects", "held_space"] and
                 profile.sum("leaked_objects") == 5 and "lose_large" in profile.strings,
                 "acre leaks --pprof has the same")
-    if shutil.which("go"):
+    if checks.has("go", "pprof itself reads leaks"):
         said = run(["go", "tool", "pprof", "-sample_index=leaked_objects", "-top", pprof], timeout=200,
                    environment=clean_environment(PPROF_TMPDIR=folder, HOME=folder, DEBUGINFOD_URLS=""))
         checks.that(re.search(r"^ *3 .* lose$", said.stdout, re.M) is not None, "go tool pprof reads it",
@@ -193,6 +193,46 @@ def check_command(checks, lost, work):
                 "a program that a signal ends is said not to have been checked, and what it starts is not asked", ended)
     ended = acre("run", "--leaks", "--lib", library(), "--", "sh", "-c", "exit 5")
     checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
+
+
+def check_held(checks, work):
+    """Blocks that leaked ones hold, in all forms; and rules that fit them, or their root."""
+    program = Program(HERE / "programs/holder.c", work)
+    folder = Path(tempfile.mkdtemp(dir=work))
+    run_program(program, "normal", folder)
+    path = next(folder.glob("*.json"))
+    said = acre("leaks", path).stdout
+    checks.that(re.search(r"^48 bytes in 1 block, which hold 3328 bytes in 2 blocks, allocated by\n    make_holder \(.*\n"
+                          r"(?:    .*\n)*    hold 3328 bytes in 2 blocks, allocated by\n        fill \(.*\n        main ",
+                          said, re.M) is not None, "the text says which blocks hold others", said)
+    site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
+    held, = site["held"]
+    checks.that((site["blocks"], site["held_blocks"], site["held_bytes"], held["blocks"], held["bytes"],
+                 held["frames"][0]["function"]) == (1, 2, 3328, 2, 3328, "fill"), "and so does JSON", site)
+    pprof = folder / "leaks.pb.gz"
+    acre("leaks", "--pprof", pprof, path)
+    profile = Profile(pprof)
+    checks.that((profile.sum("leaked_objects"), profile.sum("held_objects")) == (1, 2), "and pprof's file", profile.samples)
+    for rule, left in (("fill", "48 bytes in 1 block leaked"), ("make_holder", "no leaks")):
+        known = folder / "known"
+        known.write_text(f"function:{rule}\n")
+        said = acre("leaks", "--suppressions", known, path).stdout
+        checks.that(left in said, f"a rule for {rule} leaves: {left}", said)
+
+
+def check_truncated(checks, work):
+    """A stack that is too high to be kept as a whole is marked in each report."""
+    program = Program(HERE / "programs/deep.c", work)
+    folder = Path(tempfile.mkdtemp(dir=work))
+    run_program(program, "normal", folder)
+    path = next(folder.glob("*.json"))
+    text = acre("leaks", path).stdout
+    checks.that("more, and others that are not known\n" in text, "a truncated stack is marked in the text", text)
+    site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
+    checks.that(site["truncated"] is True and len(site["frames"]) == 128, "and in JSON", site)
+    pprof = folder / "leaks.pb.gz"
+    acre("leaks", "--pprof", pprof, path)
+    checks.that([said.get("stack") for _, _, said in Profile(pprof).samples] == ["truncated"], "and in pprof's file")
 
 
 def check_live(checks, work):
@@ -249,17 +289,14 @@ def check_real(checks, work):
                     "threading.Thread(target=lambda: json.dumps(list(range(1000)))).start()"],
     }
     for name, command in commands.items():
-        if shutil.which(command[0]) is None:
-            print(f"      no {name}: it is not tried")
+        if not checks.has(command[0], "it ends without leaks"):
             continue
         for mode in ("normal", "strict"):
             ended = acre("run", f"--leaks={mode}", "--lib", library(), "--", *command)
             checks.that(ended.returncode == 0 and f"mode {mode}: no leaks" in ended.stderr,
                         f"{name}, {mode}: no leaks", ended.stderr)
-    if shutil.which("redis-server") and shutil.which("redis-cli"):
+    if checks.has("redis-server", "it ends without leaks") and checks.has("redis-cli", "it asks redis"):
         check_redis(checks, Path(tempfile.mkdtemp(dir=work)))
-    else:
-        print("      no redis: it is not tried")
 
 
 def check_redis(checks, folder):
@@ -297,6 +334,8 @@ def main():
             check_exit_code(checks, lost, work)
             check_children(checks, work)
             check_command(checks, lost, work)
+            check_held(checks, work)
+            check_truncated(checks, work)
             check_live(checks, work)
             check_static(checks, work)
             check_real(checks, work)

@@ -21,6 +21,16 @@ class Checks:
                 print("      " + str(details).rstrip().replace("\n", "\n      "), flush=True)
         return holds
 
+    def has(self, tool, what):
+        """Is this program of others' installed? What needs it is left out where not, but for CI, which installs all."""
+        if shutil.which(tool) is not None:
+            return True
+        if os.environ.get("CI"):
+            self.that(False, f"{tool} is installed: {what}")
+        else:
+            print(f"skip  {tool} is not installed: {what}")
+        return False
+
     def succeeds(self, what, command, **options):
         ended = run(command, **options)
         return self.that(ended.returncode == 0, what,

@@ -150,6 +150,11 @@ def check_truncated(checks, folder):
         live = Profile(only(work, f"deep{depth}.*.live.pb.gz"))
         marked = [values["inuse_objects"] for _, values, said in live.samples if said.get("stack") == "truncated"]
         checks.that(marked == ([100] if depth > 128 else []), f"stacks of {depth} calls: marked if cut", marked)
+        file = only(work, f"deep{depth}.*.live.pb.gz")
+        collapsed = run([SOURCE / "acre", "heap", "--collapsed", file]).stdout
+        table = run([SOURCE / "acre", "heap", file]).stdout
+        checks.that(collapsed.startswith("[truncated];") == ("[truncated]" in table) == (depth > 128),
+                    "for acre heap as well", collapsed + table)
 
 
 def check_lifetimes(checks, program, folder):
@@ -167,6 +172,29 @@ def check_lifetimes(checks, program, folder):
     said = run([SOURCE / "acre", "heap", "--lifetimes", only(work, "sites*.live.pb.gz")])
     checks.that(re.search(rf"^ *[\d.]+ MiB +{MEDIUM[0]} +[\d.]+%.* site_medium$", said.stdout, re.M) is not None,
                 "acre heap --lifetimes shows them", said.stdout + said.stderr)
+
+
+class Passing:
+    """A program whose blocks another thread frees at once, or after more than 0.1 s, or after more than 10: it runs beside
+    the other checks."""
+
+    def __init__(self, folder):
+        self.work = Path(tempfile.mkdtemp(dir=folder))
+        program = folder / "passes"
+        subprocess.run(["gcc", "-O1", "-g", "-pthread", HERE / "programs/passes.c", "-o", program], check=True)
+        conf = f"prof:true,prof_final:true,prof_sample:0,prof_folder:{self.work}"
+        self.process = subprocess.Popen([program], env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+
+    def check(self, checks):
+        code = self.process.wait(timeout=100)
+        live = Profile(only(self.work, "passes*.live.pb.gz"))
+        blocks = [values["freed_objects"] for _, values, _ in live.samples]
+        got = {(who, how): sum(values["freed_objects"] for stack, values, said in live.samples if values["freed_objects"] >= 100
+                               and said.get("freed_by") == who and said.get("lifetime") == how)
+               for who in ("same thread", "other thread") for how in ("short", "medium", "long")}
+        wanted = {("same thread", "short"): 1000, ("other thread", "short"): 0, ("same thread", "medium"): 0,
+                  ("other thread", "medium"): 200, ("same thread", "long"): 100, ("other thread", "long"): 300}
+        checks.that(code == 0 and got == wanted, "lifetimes and threads, in a file", (got, blocks))
 
 
 def check_held(checks, folder):
@@ -237,9 +265,36 @@ def check_large_report(checks, folder):
                     and place[0] < int(at, 16) <= place[1] for size, following, file, at in heads)
         checks.that(ended.returncode == 0 and whole and right and len(heads) == told,
                     f"large allocations are told ({conf or 'by default'})", ended.stderr)
-    if shutil.which("strace"):
+    for depth in (3, 100):
+        said = run([program, depth], environment=clean_environment(LD_PRELOAD=library())).stderr
+        at = [int(place, 16) for place in re.findall(rf"^acre:   0x[0-9a-f]+  {re.escape(str(program))}\+0x([0-9a-f]+)$", said, re.M)]
+        inside = [next((name for name, (start, end) in addresses(program).items() if start <= place - 1 < end), "?")
+                  for place in at]
+        cut = depth > 40
+        wanted = ["site"] + ["go_down"] * (47 if cut else depth + 1) + ([] if cut else ["main", "_start"])
+        checks.that(inside == wanted and said.endswith("acre:   (the stack goes on)\n") == cut,
+                    f"with the whole stack, of {depth} calls, though nothing was profiled before", (inside, said[-300:]))
+    if checks.has("strace", "a report is written in one piece"):
         ended = run(["strace", "-f", "-e", "trace=write", "-E", f"LD_PRELOAD={library()}", program])
         checks.that(ended.stderr.count("write(2, \"acre: large") == 3, "each in one piece")
+
+
+def check_ctl(checks, folder):
+    """What a program says by ctl: names, when to write, and nothing while it is inactive."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    program = work / "says"
+    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/says.c", "-o", program, library(),
+                    f"-Wl,-rpath,{Path(library()).parent}"], check=True)
+    ended = run([program, work], environment=clean_environment(
+        ACRE_CONF=f"prof:true,prof_active:false,prof_sample:0,prof_folder:{work}"))
+    names = sorted(re.sub(r"\.\d+\.", ".PID.", path.name, count=1) for path in work.glob("*.pb.gz"))
+    checks.that(ended.returncode == 0 and names == ["mine.PID.1.live.pb.gz", "mine.PID.2.live.pb.gz", "mine.PID.3.peak.pb.gz",
+                                                    "says.PID.0.live.pb.gz"],
+                "prof.dump without a path, prof.prefix and prof.gdump by ctl", (ended, names))
+    if ended.returncode == 0:
+        inactive, active = (Profile(only(work, pattern)) for pattern in ("says.*.0.live.pb.gz", "mine.*.1.live.pb.gz"))
+        checks.that(not inactive.samples, "nothing is sampled while prof.active is false", inactive.samples)
+        checks.that(active.sum("inuse_objects", callers(active, program)("site")) == 50, "and all from then on", active.samples)
 
 
 def check_legacy(checks, program, folder):
@@ -273,22 +328,23 @@ int main(int argc, char **argv) {
                     f"prof.dump goes by the name's end: {name.name}")
     checks.that(run([dumper, work / "none/dump.heap"], environment=conf).returncode == 1,
                 "a file that cannot be written is an error")
-    for reader, package in (("google-pprof", "google-perftools"), ("jeprof", "libjemalloc-dev")):
-        if shutil.which(reader) is None:
-            print(f"skip  {reader} is not installed (Debian's {package}): it does not read the text")
+    sampled = work / "sampled.heap"
+    run([dumper, sampled], environment=clean_environment(ACRE_CONF="prof:true,prof_sample:64K"))
+    for reader in ("google-pprof", "jeprof"):
+        if not checks.has(reader, "it reads the text"):
             continue
-        said = run([reader, "--text", "--show_bytes", "--inuse_space", dumper, heap])
-        row = re.search(r"^ *(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% +site_small$", said.stdout, re.M)
-        checks.that(row is not None and abs(int(row.group(1)) - SMALL[0] * SMALL[1]) < 10,
-                    f"{reader} finds what lives", said.stdout + said.stderr)
+        for of, mean in ((heap, 0), (sampled, 65536)):
+            said = run([reader, "--text", "--show_bytes", "--inuse_space", dumper, of])
+            row = re.search(r"^ *(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% +site_small$", said.stdout, re.M)
+            checks.that(row is not None and near(int(row.group(1)) / SMALL[1], *SMALL, mean),
+                        f"{reader} finds what lives, of samples {mean} bytes apart", said.stdout + said.stderr)
     said = run([SOURCE / "acre", "heap", "--collapsed", heap])
     checks.that(re.search(rf"main;site_main;fill;site_small {SMALL[0] * SMALL[1]}$", said.stdout, re.M) is not None,
                 "acre heap reads the text", said.stdout + said.stderr)
 
 
 def check_go(checks, program, folder):
-    if shutil.which("go") is None:
-        print("      no go: pprof itself is not asked")
+    if not checks.has("go", "pprof itself reads profiles"):
         return
     work = Path(tempfile.mkdtemp(dir=folder))
     profiled(program, work, conf="prof_sample:0")
@@ -346,6 +402,7 @@ def main():
     checks = Checks()
     folder = Path(tempfile.mkdtemp(prefix="acre-profile-"))
     try:
+        passing = Passing(folder)
         program = build(folder)
         for conf, mean in (("prof_sample:0", 0), ("prof_sample:4K", 4096), ("prof_sample:64K", 65536), ("", 524288)):
             check_estimates(checks, program, folder, conf, mean)
@@ -358,6 +415,7 @@ def main():
         check_lifetimes(checks, program, folder)
         check_held(checks, folder)
         check_growth(checks, folder)
+        check_ctl(checks, folder)
         check_triggers(checks, folder)
         check_large_report(checks, folder)
         check_signal(checks, program, folder)
@@ -366,6 +424,7 @@ def main():
         check_go(checks, program, folder)
         check_page(checks, SOURCE / "docs/profiling.md", library(), 20)
         heap.check(checks, SOURCE / "acre", library(), HERE, folder)
+        passing.check(checks)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")

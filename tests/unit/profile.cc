@@ -109,26 +109,6 @@ TEST_F(Capture, LongStacksAreCutAndMarked) {
   EXPECT_TRUE(frames.truncated);
 }
 
-// Whatever a frame pointer says, nothing is read where nothing is.
-TEST_F(Capture, FramePointersThatAreNone) {
-  capture::set_way(capture::Way::kOnlyFramePointers);
-  const capture::Frames frames = deep(5);
-  EXPECT_LE(frames.count, capture::kMostFrames);
-  alignas(16) static char stack[256 << 10];
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, stack, sizeof stack);
-  pthread_t thread;
-  auto body = [](void*) -> void* {
-    deep(5);
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  capture::set_way(capture::Way::kFramePointers);
-}
-
 // --- The profile ------------------------------------------------------------------------------------------------
 
 // n blocks of a size, each sampled with probability p and then counted 1/p times: a sum with mean n and variance

@@ -36,6 +36,7 @@ class ServerWorkload(Workload):
     """programs: the name of each program it starts, and Debian's package that has it."""
 
     programs = {}
+    at_once = False
 
     def __init__(self, name, summary, cases):
         super().__init__(name, SERVERS, summary, cases)

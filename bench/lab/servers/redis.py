@@ -67,7 +67,10 @@ def encoded(*words):
 
 
 class Redis(ServerWorkload):
+    """The server and its client share a processor where two such pairs run at once: the server's processor time counts."""
+
     programs = {"redis-server": "redis-server"}
+    at_once = True
 
     def drive(self, lab, case, allocator, percent, folder):
         path = folder / "socket"

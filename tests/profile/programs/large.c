@@ -6,7 +6,22 @@ __attribute__((noinline)) void *site(void *old, size_t mib) {
     return block;
 }
 
-int main(void) {
+__attribute__((noinline)) void go_down(int more) {
+    if (more == 0) {
+        free(site(NULL, 1023));
+        free(site(NULL, 1024));
+    } else {
+        go_down(more - 1);
+    }
+    __asm__ volatile("");
+}
+
+// The first argument: so many calls more up to the first.
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        go_down(atoi(argv[1]));
+        return 0;
+    }
     free(site(NULL, 1023));
     free(site(NULL, 1024));
     free(site(NULL, 1100));

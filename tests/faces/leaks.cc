@@ -1,0 +1,154 @@
+// acre-test: libs=dl
+// gperftools' leak checker: off unless acre's is on; sections; the whole program, and what is called before that is checked.
+// Each case is a process of its own, with the option leaks as it needs it.
+#include "tcmalloc.h"
+
+#include <gperftools/heap-checker.h>
+#include <gperftools/malloc_extension.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace {
+
+constexpr size_t kBytes = 2000;
+constexpr int kExitCodeOfLeaks = 23;
+
+// The calls leave no trace of their blocks in registers and below the stack pointer.
+__attribute__((noinline)) void wipe() {
+    volatile char below[16384];
+    memset(const_cast<char*>(below), 0, sizeof below);
+}
+__attribute__((noinline)) void lose() { hide(malloc(kBytes)); }
+__attribute__((noinline)) void lose_ignored() { HeapLeakChecker::IgnoreObject(new double); }
+__attribute__((noinline)) void lose_heeded() {
+    double* object = HeapLeakChecker::IgnoreObject(new double);
+    HeapLeakChecker::UnIgnoreObject(object);
+}
+__attribute__((noinline)) void lose_disabled() {
+    const HeapLeakChecker::Disabler disabler;
+    lose();
+}
+
+HiddenPointer<char> g_hidden(nullptr);
+int g_cleanups = 0;
+__attribute__((noinline)) void hide_one() { g_hidden = HiddenPointer<char>(new char[kBytes]); }
+__attribute__((noinline)) void clean() {
+    ++g_cleanups;
+    delete[] g_hidden.get();
+    g_hidden = HiddenPointer<char>(nullptr);
+}
+
+void off() {
+    CHECK(!HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() == nullptr);
+    {
+        HeapLeakChecker never_asked("off");
+    }
+    HeapLeakChecker checker("off");
+    lose();
+    wipe();
+    lose_heeded();
+    lose_disabled();
+    CHECK(checker.NoLeaks() && checker.BytesLeaked() == 0 && checker.ObjectsLeaked() == 0);
+    CHECK(HeapLeakChecker::NoGlobalLeaks() && g_cleanups == 0);
+    HeapLeakChecker::CancelGlobalCheck();
+}
+
+void section() {
+    CHECK(HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() == nullptr);
+    lose();
+    wipe();
+    {
+        HeapLeakChecker checker("none");
+        lose_ignored();
+        lose_disabled();
+        wipe();
+        CHECK_EQ(checker.BytesLeaked(), -1);
+        CHECK(checker.NoLeaks());
+        CHECK_EQ(checker.ObjectsLeaked(), 0);
+    }
+    HeapLeakChecker checker("two");
+    lose();
+    lose_heeded();
+    wipe();
+    CHECK(!checker.QuickNoLeaks() && !checker.BriefNoLeaks() && !checker.SameHeap() && !checker.BriefSameHeap());
+    CHECK_EQ(checker.ObjectsLeaked(), 2);
+    CHECK(checker.BytesLeaked() >= (ssize_t)(kBytes + sizeof(double)));
+}
+
+void whole() {
+    CHECK(HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() != nullptr);
+    hide_one();
+    wipe();
+    CHECK(HeapLeakChecker::NoGlobalLeaks());
+    CHECK_EQ(g_cleanups, 1);
+    lose();
+    wipe();
+    CHECK(!HeapLeakChecker::NoGlobalLeaks());
+    CHECK_EQ(g_cleanups, 1);
+    CHECK_EQ(HeapLeakChecker::GlobalChecker()->ObjectsLeaked(), 1);
+    HeapLeakChecker::CancelGlobalCheck();
+    CHECK(HeapLeakChecker::GlobalChecker() == nullptr);
+}
+
+void at_exit() {
+    lose();
+    wipe();
+}
+void cleaned() {
+    hide_one();
+    wipe();
+}
+void unasked() { HeapLeakChecker checker("unasked"); }
+
+struct Case {
+    const char *name, *conf;
+    void (*function)();
+    int code;  // or a signal, less 0
+};
+const Case kCases[] = {{"off", "", off, 0},
+                       {"section", "leaks:local", section, 0},
+                       {"whole", "leaks:normal", whole, 0},
+                       {"at_exit", "leaks:normal", at_exit, kExitCodeOfLeaks},
+                       {"cleaned", "leaks:normal", cleaned, 0},
+                       {"cleaned", "leaks:strict", cleaned, 0},
+                       {"unasked", "leaks:local", unasked, -SIGABRT}};
+
+int run(const char* program, const Case& one, const char* folder) {
+    const std::string conf = std::string(one.conf) + (*one.conf != 0 ? "," : "") + "leaks_folder:" + folder;
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        setenv("ACRE_CONF", conf.c_str(), 1);
+        execl(program, program, one.name, nullptr);
+        _exit(127);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+REGISTER_HEAPCHECK_CLEANUP(hidden, clean())
+
+int main(int argc, char** argv) {
+    find_owns();
+    if (argc == 2) {
+        for (const Case& one : kCases) {
+            if (strcmp(one.name, argv[1]) != 0) continue;
+            one.function();
+            return 0;
+        }
+        return 1;
+    }
+    char folder[] = "/tmp/acre-face-leaks-XXXXXX";
+    CHECK(mkdtemp(folder) != nullptr);
+    for (const Case& one : kCases) CHECK_EQ(run(argv[0], one, folder), one.code);
+    CHECK_EQ(system((std::string("rm -r ") + folder).c_str()), 0);
+    return 0;
+}
