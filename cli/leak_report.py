@@ -35,9 +35,9 @@ class Part:
         lines = [indent + frame.text() for frame in self.frames[:MOST_FRAMES]]
         more = len(self.frames) - MOST_FRAMES
         if more > 0:
-            lines.append(indent + f"and {more} more" + (", and others that are not known" if self.truncated else ""))
+            lines.append(indent + f"and {more} more" + (", and perhaps others" if self.truncated else ""))
         elif self.truncated:
-            lines.append(indent + "and others that are not known")
+            lines.append(indent + "and perhaps others")
         return lines
 
     def as_json(self):

@@ -77,7 +77,7 @@ def lifetimes(profile, most, by_line=False):
     for (stack, labels), values in profile.samples.items():
         if values[objects] == 0:
             continue
-        row, said = found[(frames(stack, by_line) or ["[no stack]"])[0]], dict(labels)
+        row, said = found[(frames(shown_stack(stack, labels), by_line) or ["[no stack]"])[0]], dict(labels)
         row["space"] += values[space]
         row["objects"] += values[objects]
         row["ms"] += values[life]

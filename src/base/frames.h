@@ -1,5 +1,5 @@
 // Frame records: where frame pointers are kept, each points at a pair of words, the caller's frame pointer and the
-// address to return to.
+// address to return to. On x86-64 these are a frame's last words, so that the caller's stack pointer is known, too.
 #pragma once
 
 #include "base/units.h"
@@ -18,12 +18,14 @@ inline constexpr int kFramePointer = 6;
 inline constexpr int kStackPointer = 7;
 inline constexpr int kReturnAddress = 16;
 inline constexpr bool kReturnAddressesAreSigned = false;
+inline constexpr bool kRecordsEndFrames = true;
 inline constexpr Address kCodeBits = ~Address{0};
 #elif defined(__aarch64__)
 inline constexpr int kFramePointer = 29;
 inline constexpr int kStackPointer = 31;
 inline constexpr int kReturnAddress = 30;
 inline constexpr bool kReturnAddressesAreSigned = true;
+inline constexpr bool kRecordsEndFrames = false;
 inline constexpr Address kCodeBits = (Address{1} << 48) - 1;  // above them: pointer authentication
 #else
 #error "acre knows the frames of x86-64 and aarch64"

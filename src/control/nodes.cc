@@ -4,19 +4,17 @@
 #include <string.h>
 
 #include "acre/acre.h"
+#include "control/arena_nodes.h"
 #include "control/caches.h"
 #include "control/ctl.h"
 #include "control/snapshot.h"
 #include "control/this_thread.h"
 #include "heap/background.h"
-#include "heap/explicit.h"
-#include "heap/lookup.h"
 #include "heap/pressure.h"
 #include "heap/registry.h"
 #include "heap/tags.h"
 #include "heap/watch.h"
 #include "leaks/checker.h"
-#include "os/os.h"
 #include "pages/release_rate.h"
 #include "report/profile_file.h"
 #include "report/profiler.h"
@@ -105,109 +103,6 @@ constexpr size_t pages_of_large(size_t index) { return kSmallMax / kPageBytes + 
 
 int renew() { return refresh_if_due() ? 0 : EAGAIN; }
 
-// The arena with this number, if it was made yet.
-PageHeap* pages_of(size_t index) {
-  if (index < arenas::count()) return &arenas::at(static_cast<unsigned>(index))->pages;
-  ExplicitArena* arena = arenas::explicit_at(index);
-  return arena == nullptr ? nullptr : &arena->arena.pages;
-}
-
-// Before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still ask so.
-template <class Action>
-int for_arenas(size_t index, Action action) {
-  if (PageHeap* pages = pages_of(index)) action(*pages);
-  if (index != kAllArenas && index != arenas::numbers()) return 0;
-  arenas::for_each([&](Arena& arena) { action(arena.pages); });
-  return 0;
-}
-void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
-void purge(PageHeap& pages) { pages.purge_to(0); }
-
-// of: which of the two times, by the option that it begins with.
-int64_t decay_time(Option of, size_t index, int* error) {
-  PageHeap* pages = pages_of(index);
-  if (pages == nullptr) {
-    *error = EFAULT;
-    return 0;
-  }
-  return of == Option::muzzy_decay_ms ? pages->muzzy_decay_ms() : pages->dirty_decay_ms();
-}
-
-int set_decay_time(Option of, size_t index, int64_t ms) {
-  const OptionInfo& info = kOptionTable[index_of(of)];
-  if (ms < info.least || ms > info.most || (pages_of(index) == nullptr && index != kAllArenas)) return EFAULT;
-  return for_arenas(index, [of, ms](PageHeap& pages) {
-    of == Option::muzzy_decay_ms ? pages.set_muzzy_decay_ms(ms) : pages.set_dirty_decay_ms(ms);
-    decay(pages);
-  });
-}
-
-// --- Explicit arenas. EFAULT: there is none with this number.
-
-// hooks: where its memory comes from; null: from where all memory does.
-unsigned create_arena(const void* hooks, int* error) {
-  arenas::ArenaSettings settings;
-  settings.hooks = static_cast<extent_hooks_t*>(const_cast<void*>(hooks));
-  ExplicitArena* arena = arenas::create(settings);
-  const unsigned number = arena == nullptr ? arenas::kNoNumber : arenas::give_number(*arena);
-  if (number != arenas::kNoNumber) return number;
-  if (arena != nullptr) arenas::destroy(*arena);
-  *error = EAGAIN;
-  return 0;
-}
-
-int reset_arena(size_t index) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr) return EFAULT;
-  arenas::reset(*arena);
-  return 0;
-}
-int destroy_arena(size_t index) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr) return EFAULT;
-  arenas::destroy(*arena);
-  return 0;
-}
-
-// Those of arenas that have none are the ones over the system's memory.
-extent_hooks_t* hooks_of(size_t index, int* error) {
-  if (pages_of(index) == nullptr) *error = EFAULT;
-  ExplicitArena* arena = arenas::explicit_at(index);
-  return arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
-}
-int set_hooks_of(size_t index, extent_hooks_t* hooks) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr || hooks == nullptr) return EFAULT;
-  arenas::set_hooks(*arena, hooks);
-  return 0;
-}
-
-const char* name_of_arena(size_t index, int* error) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena != nullptr) return arena->name;
-  if (pages_of(index) == nullptr) *error = EFAULT;
-  return "auto";
-}
-int set_name_of(size_t index, const char* name) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr || name == nullptr) return EFAULT;
-  arenas::set_name(*arena, name);
-  return 0;
-}
-
-// The most that is got at a time; SIZE_MAX: no limit.
-size_t grow_limit_of(size_t index, int* error) {
-  const PageHeap* pages = pages_of(index);
-  if (pages == nullptr) *error = EFAULT;
-  return pages == nullptr || pages->most_growth() == 0 ? SIZE_MAX : pages->most_growth();
-}
-int set_grow_limit_of(size_t index, size_t bytes) {
-  PageHeap* pages = pages_of(index);
-  if (pages == nullptr || bytes < kPageBytes) return EFAULT;
-  pages->set_most_growth(bytes == SIZE_MAX ? 0 : bytes);
-  return 0;
-}
-
 // The place holds the name as long as there is the tag. ENOENT: it has gone since the node was looked up.
 const char* name_of_tag(size_t index, int* error) {
   const Tag* tag = tags::of_number(index);
@@ -238,14 +133,6 @@ int set_background_thread(bool on) {
 int set_most_background_threads(size_t most) {
   if (most > background::kMostThreads) return EINVAL;
   background::set_most_threads(static_cast<unsigned>(most));
-  return 0;
-}
-
-unsigned arena_of_block(const void* address, int* error) {
-  const Found found = find_block(address);
-  const Arena* arena = found.slab != nullptr ? arena_of(found.slab) : found.run != nullptr ? arena_of(found.run) : nullptr;
-  if (arena != nullptr && arena->index != arenas::kNoNumber) return arena->index;
-  *error = EINVAL;  // none of acre's, a huge block, which belongs to no arena, or of an arena without a number
   return 0;
 }
 

@@ -94,8 +94,8 @@ enum class Kind : uint8_t {
   O("tcache.flush", Unsigned, caches::flush(to))                                   \
   O("tcache.destroy", Unsigned, caches::destroy(to))                               \
   R("arena.#.initialized", Bool, pages_of(index) != nullptr)                        \
-  V("arena.#.decay", for_arenas(index, decay))                                     \
-  V("arena.#.purge", for_arenas(index, purge))                                     \
+  V("arena.#.decay", decay_arenas(index))                                          \
+  V("arena.#.purge", purge_arenas(index))                                          \
   W("arena.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error), \
     set_decay_time(Option::dirty_decay_ms, index, to))                             \
   W("arena.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error), \

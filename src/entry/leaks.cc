@@ -23,7 +23,7 @@ extern "C" {
 
 ACRE_EXPORT int acre_leaks_active() {
   if (!leaks::is_on()) return ACRE_LEAKS_OFF;
-  return leaks::is_checked_at_end() ? ACRE_LEAKS_AT_EXIT : ACRE_LEAKS_LOCAL;
+  return leaks::is_whole_program_checked() ? ACRE_LEAKS_AT_EXIT : ACRE_LEAKS_LOCAL;
 }
 ACRE_EXPORT void acre_leaks_cancel() { leaks::cancel(); }
 

@@ -68,6 +68,11 @@ LeakMode mode_for_all() {
   return mode == LeakMode::kNone || mode == LeakMode::kLocal ? LeakMode::kNormal : mode;
 }
 
+// Minimal mode tells what was there before main by its stack.
+void learn_if_in_main() {
+  if (options().leaks == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
+}
+
 // Somebody reads all reports, and says what is to be said.
 bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 
@@ -91,7 +96,7 @@ int check_and_report(Spaced& spaced, const Request& request, Moment moment, cons
 void exit_with_code(void*) { exit(static_cast<int>(options().leaks_exit_code)); }
 
 void check_at_end() {
-  if (!is_checked_at_end() || g_done.exchange(true)) return;
+  if (!is_whole_program_checked() || g_done.exchange(true)) return;
   Request request;
   request.mode = options().leaks;
   Spaced spaced;
@@ -146,7 +151,7 @@ bool is_on() {
   return wanted < 0 || process == wanted;
 }
 
-bool is_checked_at_end() { return is_on() && options().leaks != LeakMode::kLocal && !g_done.load(); }
+bool is_whole_program_checked() { return is_on() && options().leaks != LeakMode::kLocal; }
 void cancel() { g_done.store(true); }
 
 // Every block is sampled unless the settings say otherwise: what is not has no stack.
@@ -166,6 +171,7 @@ void end() { check_at_end(); }
 int dump(const char* path) {
   Request request;
   request.mode = mode_for_all();
+  learn_if_in_main();
   Spaced spaced;
   return check_and_report(spaced, request, Moment::kLive, nullptr, path, true);
 }
@@ -174,6 +180,7 @@ int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* 
   Request request;
   request.since = since;
   if (since == 0 || options().leaks == LeakMode::kDraconian) request.mode = mode_for_all();
+  if (since == 0) learn_if_in_main();
   Spaced spaced;
   const int error = check_and_report(spaced, request, Moment::kSection, name, nullptr, false);
   if (spaced.space != nullptr) {

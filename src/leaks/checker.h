@@ -22,8 +22,8 @@ int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* 
 // Whether the option leaks is set, and holds for this process.
 bool is_on();
 
-// Whether the program will be checked when it ends; and that it will not.
-bool is_checked_at_end();
+// Whether the mode is one that checks the whole program, at its end; and that it shall not.
+bool is_whole_program_checked();
 void cancel();
 
 }  // namespace acre::leaks

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -25,7 +26,7 @@ namespace acre::os {
 
 namespace {
 
-constexpr size_t kMostThreads = 16384;
+constexpr unsigned kMostThreads = 16384;
 constexpr size_t kHelperStack = size_t{256} << 10;
 constexpr uint64_t kMostWaitMs = 1000;  // for one thread: one that waits for a vfork does not stop before that is over
 constexpr int kFaulted = 3;
@@ -48,10 +49,19 @@ struct Helper {
   Threads threads;
   unsigned traced_count = 0;
   bool work_was_done = false;
-  Traced traced[kMostThreads];
-  ThreadState states[kMostThreads];
+  unsigned room = 0;  // for so many threads, behind it
+  ThreadState* states = nullptr;
+  Traced* traced = nullptr;
   alignas(64) char stack[kHelperStack];
 };
+
+// Twice those that there are: more may be made while it looks.
+unsigned room_for_threads() {
+  constexpr unsigned kMore = 64;
+  struct stat tasks;
+  if (stat("/proc/self/task", &tasks) != 0) return kMostThreads;
+  return static_cast<unsigned>(smaller<size_t>(kMostThreads, 2 * tasks.st_nlink + kMore));
+}
 
 // --- Registers -------------------------------------------------------------------------------------------------
 
@@ -63,7 +73,7 @@ size_t read_registers(int id, int set, void* to, size_t bytes) {
 #if defined(__x86_64__)
 using FloatingRegisters = user_fpregs_struct;
 constexpr int kVectorRegisters = NT_X86_XSTATE;  // with the upper parts, of 256 and 512 bits
-constexpr size_t kBytesOfVectorRegisters = 2696;  // up to the last of these; beyond lie protection keys and matrices
+constexpr size_t kBytesOfVectorRegisters = 2696;  // these take no more; beyond lie matrices
 Address stack_pointer_of(const user_regs_struct& general) { return general.rsp; }
 Address control_block_of(int, const user_regs_struct& general) { return general.fs_base; }
 Address stack_pointer() {
@@ -158,7 +168,7 @@ bool has_ended(const Helper& helper, int id) {
 // True if it had to be looked at: it is new.
 bool meet_thread(Helper& helper, int id) {
   if (is_known(helper, id)) return false;
-  if (helper.traced_count == kMostThreads - 1) {
+  if (helper.traced_count == helper.room - 1) {
     ++helper.threads.running;
     return false;
   }
@@ -273,7 +283,7 @@ ACRE_NOINLINE Stopped run_helper(Helper& helper) {
   helper.threads.thread = helper.states;
   helper.threads.count = 1;
   helper.threads.helper_start = address_of(&helper);
-  helper.threads.helper_end = address_of(&helper + 1);
+  helper.threads.helper_end = address_of(helper.traced + helper.room);
   g_permitted.store(0);
   const int child = clone(start_helping, helper.stack + kHelperStack, kFlags, &helper);
   if (child < 0) return Stopped::kRefused;
@@ -290,10 +300,14 @@ ACRE_NOINLINE Stopped run_helper(Helper& helper) {
 
 Stopped with_threads_stopped(void (*work)(const Threads& threads, void* argument), void* argument) {
   const int saved_errno = errno;
-  const size_t bytes = align_up(sizeof(Helper), page_bytes());
+  const unsigned room = room_for_threads();
+  const size_t bytes = align_up(sizeof(Helper) + room * (sizeof(ThreadState) + sizeof(Traced)), page_bytes());
   void* memory = map(bytes);
   if (memory == nullptr) return Stopped::kRefused;
   auto& helper = *new (memory) Helper;
+  helper.room = room;
+  helper.states = reinterpret_cast<ThreadState*>(&helper + 1);
+  helper.traced = reinterpret_cast<Traced*>(helper.states + room);
   helper.work = work;
   helper.argument = argument;
   helper.process = getpid();

@@ -1,9 +1,12 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 
+#include <atomic>
+
 #include "base/compiler.h"
 #include "base/syscall.h"
 #include "base/thread_token.h"
+#include "os/linux_library.h"
 #include "os/os.h"
 #include "os/unwind.h"
 
@@ -11,7 +14,6 @@
 extern "C" {
 __attribute__((weak)) int _Unwind_Backtrace(acre::os::Unwinder::Visit, void*);
 __attribute__((weak)) acre::Address _Unwind_GetIP(acre::os::UnwindContext*);
-__attribute__((weak)) acre::Address _Unwind_GetGR(acre::os::UnwindContext*, int);
 }
 #else
 extern "C" const char __ehdr_start[] ACRE_HIDDEN;
@@ -19,21 +21,48 @@ extern "C" const char _end[] ACRE_HIDDEN;
 #endif
 
 #ifdef DLFO_EH_SEGMENT_TYPE  // glibc has it, from 2.35 on
-#pragma weak _dl_find_object
 #define ACRE_HAS_FIND_OBJECT 1
+#if ACRE_STATIC_ARCHIVE || ACRE_TESTING
+#pragma weak _dl_find_object
+#endif
 #else
 #define ACRE_HAS_FIND_OBJECT 0
 #endif
 
 namespace acre::os {
 
+#if ACRE_HAS_FIND_OBJECT
+namespace {
+
+using FindObject = int(void* address, dl_find_object* found);
+
+#if ACRE_STATIC_ARCHIVE || ACRE_TESTING
+FindObject* find_object_function() { return &_dl_find_object; }
+#else
+// Not by a reference, which would bind the library to a glibc that has it; and not while it starts, when it would touch
+// more of the library than all else.
+constinit std::atomic<FindObject*> g_find_object{nullptr};
+int find_nothing(void*, dl_find_object*) { return -1; }
+FindObject* find_object_function() {
+  FindObject* found = g_find_object.load(std::memory_order_relaxed);
+  if (found != nullptr) return found;
+  found = reinterpret_cast<FindObject*>(find_in_library_of(reinterpret_cast<void*>(&getauxval), "_dl_find_object"));
+  if (found == nullptr) found = find_nothing;
+  g_find_object.store(found, std::memory_order_relaxed);
+  return found;
+}
+#endif
+
+}  // namespace
+#endif
+
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 // What the program is linked with. Not in a static one, which has no loader: there libgcc learns of frames by a later
 // constructor, aborts before that, and allocates with a lock held at its first use.
 Unwinder find_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
-  if (&_Unwind_Backtrace == nullptr || &_Unwind_GetIP == nullptr || &_Unwind_GetGR == nullptr) return {};
-  return {&_Unwind_Backtrace, &_Unwind_GetIP, &_Unwind_GetGR};
+  if (&_Unwind_Backtrace == nullptr || &_Unwind_GetIP == nullptr) return {};
+  return {&_Unwind_Backtrace, &_Unwind_GetIP};
 }
 
 bool is_own_code(Address) { return false; }
@@ -54,8 +83,7 @@ Unwinder find_unwinder() {
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
   if (library == nullptr) return {};
   Unwinder found;
-  const bool whole = look_up(library, "_Unwind_Backtrace", found.walk) &&
-                     look_up(library, "_Unwind_GetIP", found.code) && look_up(library, "_Unwind_GetGR", found.word);
+  const bool whole = look_up(library, "_Unwind_Backtrace", found.walk) && look_up(library, "_Unwind_GetIP", found.code);
   return whole ? found : Unwinder{};
 }
 
@@ -66,7 +94,8 @@ bool is_own_code(Address a) { return a - address_of(__ehdr_start) < static_cast<
 bool find_object([[maybe_unused]] Address code, [[maybe_unused]] CodeObject* object) {
 #if ACRE_HAS_FIND_OBJECT
   dl_find_object found;
-  if (&_dl_find_object == nullptr || _dl_find_object(pointer_to(code), &found) != 0) return false;
+  FindObject* const function = find_object_function();
+  if (function == nullptr || function(pointer_to(code), &found) != 0) return false;
   *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), address_of(found.dlfo_eh_frame)};
   return true;
 #else

@@ -14,7 +14,6 @@ struct Unwinder {
   using Visit = int (*)(UnwindContext* frame, void* argument);  // 0: go on
   int (*walk)(Visit visit, void* argument) = nullptr;           // null: there is no unwinder
   Address (*code)(UnwindContext* frame) = nullptr;              // where the frame goes on
-  Address (*word)(UnwindContext* frame, int number) = nullptr;  // a register
 };
 
 // Looks for one. Opens a library, and so allocates: call it with no lock held, at start-up.

@@ -75,7 +75,7 @@ void tell(Draft& draft, const void* block, size_t n) {
   draft.text.add("acre: large allocation of ").bytes(n).add(" (").decimal(n).add(" bytes) at ").hex(address_of(block));
   draft.text.add("; the next one is told from ").decimal(next_after(n)).add(" bytes on\n");
   for (unsigned i = 0; i < draft.count; ++i) draft.add_frame(i);
-  if (draft.count < draft.frames.count || draft.frames.truncated) draft.text.add("acre:   (the stack goes on)\n");
+  if (draft.count < draft.frames.count || draft.frames.truncated) draft.text.add("acre:   (there may be more)\n");
   write_all(2, draft.text.c_str(), draft.text.size());
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/compiler.h"
 #include "base/frames.h"
-#include "base/hash.h"
 #include "os/unwind.h"
 #include "sample/table_walk.h"
 
@@ -16,43 +15,12 @@ using Step = TableWalk::Step;
 
 constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 64;  // one in so many
-// The C library's own frames below main and below a thread's function have no frame pointers: so many, and no more, may
-// be added to what is known by them.
-constexpr unsigned kMayLack = 3;
 
 constinit os::Unwinder g_unwinder;
 constinit os::CodeObject g_unwinders_code;  // empty where it is not told from the program's
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
 constinit std::atomic<uint64_t> g_captures{0};
 constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
-
-// What lies beyond the places at which frame pointers were seen to end.
-class Ends {
- public:
-  // Adds it. False: these frames' end was not seen yet.
-  bool complete(Frames& frames);
-  // Of whole frames, the first `count` are known by frame pointers. A place that is kept stays as it is; what there is no
-  // room for is not kept.
-  void keep(const Frames& whole, unsigned count);
-  void clear();
-
- private:
-  static constexpr unsigned kBits = 6, kBitsOfWord = 64, kTries = 4;
-  static constexpr Address kTaken = 1;  // by a thread that writes it
-  struct End {
-    std::atomic<Address> code{0};  // the last one known; 0: a free place
-    Address beyond[kMayLack] = {};
-    unsigned count = 0;
-    bool truncated = false;
-  };
-
-  End& place(Address code, unsigned number) {
-    return ends_[((code * kHashFactor >> (kBitsOfWord - kBits)) + number) % (1u << kBits)];
-  }
-
-  End ends_[size_t{1} << kBits];
-};
-constinit Ends g_ends;
 
 bool add(Frames& frames, Address code) {
   if (frames.count == kMostFrames) {
@@ -68,43 +36,11 @@ void clear(Frames& frames) {
   frames.truncated = false;
 }
 
-bool Ends::complete(Frames& frames) {
-  if (frames.count == 0) return false;
-  const Address last = frames.address[frames.count - 1];
-  for (unsigned number = 0; number < kTries; ++number) {
-    const End& end = place(last, number);
-    if (end.code.load(std::memory_order_acquire) != last) continue;
-    for (unsigned i = 0; i < end.count; ++i) add(frames, end.beyond[i]);
-    if (end.truncated) frames.truncated = true;
-    return true;
-  }
-  return false;
-}
-
-void Ends::keep(const Frames& whole, unsigned count) {
-  const Address last = whole.address[count - 1];
-  for (unsigned number = 0; number < kTries; ++number) {
-    End& end = place(last, number);
-    Address nobody = 0;
-    if (!end.code.compare_exchange_strong(nobody, kTaken, std::memory_order_relaxed)) continue;
-    end.count = whole.count - count;
-    for (unsigned i = 0; i < end.count; ++i) end.beyond[i] = whole.address[count + i];
-    end.truncated = whole.truncated;
-    return end.code.store(last, std::memory_order_release);
-  }
-}
-
-void Ends::clear() {
-  for (End& end : ends_) end.code.store(0);
-}
-
 // --- By the unwinder ------------------------------------------------------------------------------------------
 
 struct Unwinding {
   Frames& frames;
   Address caller;         // of take(), where it goes on: what is before that is the capture's own
-  bool whole;             // else it ends with the first frame
-  Address frame = 0;      // the frame pointer of the first frame
   bool has_begun = false;
   bool is_at_end = false;
 };
@@ -118,11 +54,8 @@ int visit(os::UnwindContext* context, void* argument) {
   }
   walk.has_begun = walk.has_begun || code == walk.caller;
   if (!walk.has_begun) return 0;
-  if (walk.frames.count == 0) {
-    if (os::is_own_code(code)) return 0;
-    walk.frame = g_unwinder.word(context, kFramePointer);
-  }
-  return add(walk.frames, code) && walk.whole ? 0 : 1;
+  if (walk.frames.count == 0 && os::is_own_code(code)) return 0;
+  return add(walk.frames, code) ? 0 : 1;
 }
 
 // libgcc shows the stack's end as a frame without code, and just ends where code has no tables. Another unwinder may not
@@ -130,7 +63,7 @@ int visit(os::UnwindContext* context, void* argument) {
 void take_by_unwinder(Address caller, Frames& frames) {
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
-  Unwinding walk{frames, caller, true};
+  Unwinding walk{frames, caller};
   g_unwinder.walk(visit, &walk);
   if (walk.is_at_end) {
     are_ends_shown.store(true, std::memory_order_relaxed);
@@ -141,20 +74,20 @@ void take_by_unwinder(Address caller, Frames& frames) {
 
 // --- By frame pointers ----------------------------------------------------------------------------------------
 
-// Adds the callers of the frame whose frame pointer this is: an outer one, or its caller's, of which this is a part.
-// Returns where it ended: 0 is how a stack's first function leaves it.
-Address follow(Address frame, Address stack_end, Frames& frames) {
+// Adds the callers that frame pointers lead to. That of a frame may be an outer one's, of which this is a part. The last one
+// is left in `frame`.
+void follow(StackFrame& frame, Address stack_end, Frames& frames) {
   os::ReadablePages pages;
-  for (Address below = address_of(__builtin_frame_address(0)); frame > below; ) {
-    if (frame >= stack_end || stack_end - frame < sizeof(FrameRecord) || !is_aligned(frame, sizeof(void*))) break;
-    if (!pages.reads(frame) || !pages.reads(frame + sizeof(Address))) break;
-    const auto* record = static_cast<const FrameRecord*>(pointer_to(frame));
+  for (;;) {
+    const Address at = frame.frame_pointer;
+    if (at < frame.stack_pointer || at >= stack_end || stack_end - at < sizeof(FrameRecord)) return;
+    if (!is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) return;
+    const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
     const Address code = record->return_address & kCodeBits;
-    if (code < kPageBytes || !add(frames, code)) break;
-    below = frame;
-    frame = record->caller;
+    const bool is_own = frames.count == 0 && os::is_own_code(code);
+    if (code < kPageBytes || (!is_own && !add(frames, code))) return;
+    frame = {code, at + sizeof(FrameRecord), record->caller};
   }
-  return frame;
 }
 
 // --- The quick ways -------------------------------------------------------------------------------------------
@@ -167,42 +100,38 @@ bool leave_own(TableWalk& walk) {
   return true;
 }
 
-bool take_by_tables(TableWalk& walk, Frames& frames) {
-  if (!leave_own(walk)) return false;
-  Step step;
-  do {
+// From this frame's caller to the end.
+bool go_on_by_tables(TableWalk& walk, Frames& frames) {
+  for (;;) {
+    const Step step = walk.step();
+    if (step != Step::kToCaller) return step == Step::kAtEnd;
     if (!add(frames, walk.frame().code)) return true;
-    step = walk.step();
-  } while (step == Step::kToCaller);
-  return step == Step::kAtEnd;
-}
-
-bool take_by_frame_pointers(TableWalk& walk, Address caller, Address stack_end, Frames& frames) {
-  if (leave_own(walk)) {
-    add(frames, walk.frame().code);
-    follow(walk.frame().frame_pointer, stack_end, frames);
-    return true;
   }
-  Unwinding first{frames, caller, false};  // glibc is too old to find tables
-  g_unwinder.walk(visit, &first);
-  if (frames.count != 0) follow(first.frame, stack_end, frames);
-  return true;
 }
 
-// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's. Frame
-// pointers may end before the stack does.
-bool take_inner(Way way, const StackFrame& caller, Frames& frames) {
+bool take_by_tables(TableWalk& walk, Frames& frames) {
+  return leave_own(walk) && add(frames, walk.frame().code) && go_on_by_tables(walk, frames);
+}
+
+// What they do not lead to, the C library's own frames below main and whatever made something else of the register, is
+// left to the tables.
+bool take_by_frame_pointers(TableWalk& walk, Address stack_end, Frames& frames) {
+  if (!kRecordsEndFrames || !leave_own(walk)) return false;
+  StackFrame frame = walk.frame();
+  add(frames, frame.code);
+  follow(frame, stack_end, frames);
+  TableWalk rest(frame, stack_end);
+  return frames.truncated || go_on_by_tables(rest, frames);
+}
+
+// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's.
+bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
   clear(frames);
   const Address stack_end = os::stack_end(caller.stack_pointer);
   if (stack_end == 0) return false;
   TableWalk walk(caller, stack_end);
   if (way == Way::kTables) return take_by_tables(walk, frames);
-  return take_by_frame_pointers(walk, caller.code, stack_end, frames);
-}
-
-bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
-  if (!take_inner(way, caller, frames)) return false;
-  return way == Way::kTables || frames.truncated || g_ends.complete(frames);
+  return take_by_frame_pointers(walk, stack_end, frames);
 }
 
 bool begin_alike(const Frames& few, const Frames& all) {
@@ -213,23 +142,20 @@ bool begin_alike(const Frames& few, const Frames& all) {
   return true;
 }
 
-bool same(const Frames& a, const Frames& b) {
-  return a.count == b.count && a.truncated == b.truncated && begin_alike(a, b);
-}
-
-// Whether this way gives what the unwinder gave. An end of frame pointers that was not seen before is kept, if it may be
-// one.
-ACRE_NOINLINE bool is_right(Way way, const StackFrame& caller, const Frames& unwound) {
+// What led elsewhere than the unwinder is not tried any more. Where the unwinder knows no further, as in code made at run
+// time, frame pointers may lead to the stack's end: then they are right.
+ACRE_NOINLINE void compare(Way way, const StackFrame& caller, Frames& unwound) {
   Frames frames;
-  if (!take_inner(way, caller, frames)) return true;
-  if (way == Way::kTables || frames.truncated) return same(frames, unwound);
-  if (frames.count == 0 || !begin_alike(frames, unwound)) return false;
-  const unsigned count = frames.count;
-  if (g_ends.complete(frames)) return same(frames, unwound);
-  if (unwound.count == kMostFrames) return true;  // its end was not seen
-  if (unwound.count - count > kMayLack) return false;
-  g_ends.keep(unwound, count);
-  return true;
+  if (!take_quickly(way, caller, frames)) return;
+  if (begin_alike(unwound, frames)) {
+    if (frames.count == unwound.count && frames.truncated == unwound.truncated) return;
+    if (unwound.truncated && unwound.count < kMostFrames) {
+      unwound = frames;
+      return;
+    }
+  }
+  const Way next = way == Way::kTables ? Way::kUnwinder : Way::kTables;
+  if (g_way.compare_exchange_strong(way, next)) g_captures.store(0, std::memory_order_relaxed);
 }
 
 // Up from take()'s caller. On a stack whose end is not known, acre's own frames are in reach in any case.
@@ -248,17 +174,13 @@ Address unwinder_that_calls(const StackFrame& caller) {
   return code - g_unwinders_code.start < g_unwinders_code.end - g_unwinders_code.start ? code : 0;
 }
 
-// What led elsewhere than the unwinder is not tried any more.
-void give_up(Way way) {
-  const Way next = way == Way::kTables ? Way::kUnwinder : Way::kTables;
-  if (g_way.compare_exchange_strong(way, next)) g_captures.store(0, std::memory_order_relaxed);
-}
-
+// Where nobody knows whether there is more, the stack is marked.
 void take_without_unwinder(const StackFrame& caller, Frames& frames) {
   TableWalk walk = walk_from(caller);
   if (take_by_tables(walk, frames)) return;
-  if (frames.count == 0) add(frames, walk.frame().code);
-  if (follow(walk.frame().frame_pointer, os::stack_end(caller.stack_pointer), frames) != 0) frames.truncated = true;
+  StackFrame frame = walk.frame();
+  follow(frame, os::stack_end(caller.stack_pointer), frames);
+  if (frame.frame_pointer != 0) frames.truncated = true;
 }
 
 }  // namespace
@@ -266,7 +188,6 @@ void take_without_unwinder(const StackFrame& caller, Frames& frames) {
 Way way() { return g_way.load(std::memory_order_acquire); }
 void set_way(Way way) {
   g_captures.store(0, std::memory_order_relaxed);
-  g_ends.clear();
   g_way.store(way, std::memory_order_release);
 }
 
@@ -281,7 +202,7 @@ void prepare() {
   set_way(Way::kUnwinder);
   Frames frames;
   take(frames);  // what it makes ready at its first use, it does now
-  set_way(Way::kFramePointers);
+  set_way(kRecordsEndFrames ? Way::kFramePointers : Way::kTables);
 }
 
 ACRE_NOINLINE void take(Frames& frames) {
@@ -293,9 +214,8 @@ ACRE_NOINLINE void take(Frames& frames) {
   bool is_compared = false;
   if (way != Way::kUnwinder) {
     const uint64_t number = g_captures.fetch_add(1, std::memory_order_relaxed);
-    const bool is_trial = number < kComparedAtFirst || number % kComparedOfLater == 0;
-    if (!is_trial && take_quickly(way, caller, frames)) return;
-    is_compared = is_trial || way == Way::kFramePointers;  // whose end is new
+    is_compared = number < kComparedAtFirst || number % kComparedOfLater == 0;
+    if (!is_compared && take_quickly(way, caller, frames)) return;
   }
   if (const Address code = unwinder_that_calls(caller)) {
     if (is_compared && take_quickly(way, caller, frames)) return;
@@ -305,7 +225,7 @@ ACRE_NOINLINE void take(Frames& frames) {
     return;
   }
   take_by_unwinder(caller.code, frames);
-  if (is_compared && !is_right(way, caller, frames)) give_up(way);
+  if (is_compared) compare(way, caller, frames);
 }
 
 }  // namespace acre::capture

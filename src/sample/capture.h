@@ -6,9 +6,8 @@
 // Whether a way is right is found out by trying: the first captures, and some of the later ones, are done by the
 // unwinder, too, and with the first difference that way is given up for good: frame pointers for the tables, and these
 // for the unwinder alone. What a frame pointer points at is read only if it lies on the stack, further up than the last
-// one, in a page that can be read. Frame pointers end where the C library's own frames begin, which have none, and as well
-// where other code without them has used the register: so at each place at which they end the unwinder is asked once what
-// lies beyond.
+// one, in a page that can be read. Where frame pointers end, as they do where the C library's own frames begin, it goes on by
+// the tables: a stack is whole, or marked.
 #pragma once
 
 #include "base/units.h"

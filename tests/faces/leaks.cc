@@ -1,10 +1,10 @@
-// acre-test: libs=dl
+// acre-test: libs=dl,pthread
 // gperftools' leak checker: off unless acre's is on; sections; the whole program, and what is called before that is checked.
 // Each case is a process of its own, with the option leaks as it needs it.
 #include "tcmalloc.h"
 
 #include <gperftools/heap-checker.h>
-#include <gperftools/malloc_extension.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,8 @@ void section() {
     lose();
     lose_heeded();
     wipe();
-    CHECK(!checker.QuickNoLeaks() && !checker.BriefNoLeaks() && !checker.SameHeap() && !checker.BriefSameHeap());
+    CHECK(!checker.QuickNoLeaks() && !checker.BriefNoLeaks() && !checker.SameHeap() && !checker.QuickSameHeap());
+    CHECK(!checker.BriefSameHeap());
     CHECK_EQ(checker.ObjectsLeaked(), 2);
     CHECK(checker.BytesLeaked() >= (ssize_t)(kBytes + sizeof(double)));
 }
@@ -84,15 +85,17 @@ void whole() {
     CHECK(HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() != nullptr);
     hide_one();
     wipe();
+    CHECK(!HeapLeakChecker::NoGlobalLeaks());
+    CHECK_EQ(g_cleanups, 0);
+    clean();
     CHECK(HeapLeakChecker::NoGlobalLeaks());
-    CHECK_EQ(g_cleanups, 1);
     lose();
     wipe();
     CHECK(!HeapLeakChecker::NoGlobalLeaks());
-    CHECK_EQ(g_cleanups, 1);
-    CHECK_EQ(HeapLeakChecker::GlobalChecker()->ObjectsLeaked(), 1);
+    HeapLeakChecker* checker = HeapLeakChecker::GlobalChecker();
     HeapLeakChecker::CancelGlobalCheck();
-    CHECK(HeapLeakChecker::GlobalChecker() == nullptr);
+    CHECK(HeapLeakChecker::GlobalChecker() == checker);
+    CHECK_EQ(checker->ObjectsLeaked(), 1);
 }
 
 void at_exit() {
@@ -103,12 +106,43 @@ void cleaned() {
     hide_one();
     wipe();
 }
+// Another thread ends the program; the first one waits.
+void* end_program(void*) { exit(0); }
+void cleaned_by_another() {
+    cleaned();
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, nullptr, end_program, nullptr), 0);
+    for (;;) pause();
+}
+// A thread that has made a cleaner ends, and the program goes on.
+void* make_cleaner(void*) {
+    static HeapCleaner cleaner(clean);
+    return nullptr;
+}
+void thread_with_cleaner() {
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, nullptr, make_cleaner, nullptr), 0);
+    CHECK_EQ(pthread_join(thread, nullptr), 0);
+    CHECK_EQ(g_cleanups, 0);
+}
+void two_at_once() {
+    HeapLeakChecker checker("one");
+    pthread_t thread;
+    auto check = [](void*) -> void* {
+        HeapLeakChecker other("another");
+        for (int i = 0; i < 20; i++) CHECK(other.NoLeaks());
+        return nullptr;
+    };
+    CHECK_EQ(pthread_create(&thread, nullptr, check, nullptr), 0);
+    for (int i = 0; i < 20; i++) CHECK(checker.NoLeaks());
+    CHECK_EQ(pthread_join(thread, nullptr), 0);
+}
 void unasked() { HeapLeakChecker checker("unasked"); }
 
 struct Case {
     const char *name, *conf;
     void (*function)();
-    int code;  // or a signal, less 0
+    int code;  // or a signal's number, negative
 };
 const Case kCases[] = {{"off", "", off, 0},
                        {"section", "leaks:local", section, 0},
@@ -116,6 +150,10 @@ const Case kCases[] = {{"off", "", off, 0},
                        {"at_exit", "leaks:normal", at_exit, kExitCodeOfLeaks},
                        {"cleaned", "leaks:normal", cleaned, 0},
                        {"cleaned", "leaks:strict", cleaned, 0},
+                       {"cleaned", "leaks:draconian", cleaned, 0},
+                       {"cleaned_by_another", "leaks:normal", cleaned_by_another, 0},
+                       {"thread_with_cleaner", "leaks:normal", thread_with_cleaner, 0},
+                       {"two_at_once", "leaks:local", two_at_once, 0},
                        {"unasked", "leaks:local", unasked, -SIGABRT}};
 
 int run(const char* program, const Case& one, const char* folder) {

@@ -227,7 +227,7 @@ def check_truncated(checks, work):
     run_program(program, "normal", folder)
     path = next(folder.glob("*.json"))
     text = acre("leaks", path).stdout
-    checks.that("more, and others that are not known\n" in text, "a truncated stack is marked in the text", text)
+    checks.that("more, and perhaps others\n" in text, "a truncated stack is marked in the text", text)
     site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
     checks.that(site["truncated"] is True and len(site["frames"]) == 128, "and in JSON", site)
     pprof = folder / "leaks.pb.gz"

@@ -2,7 +2,6 @@
 #include "sample/profile.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

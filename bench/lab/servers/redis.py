@@ -67,7 +67,7 @@ def encoded(*words):
 
 
 class Redis(ServerWorkload):
-    """The server and its client share a processor where two such pairs run at once: the server's processor time counts."""
+    """Where two run at once, each server shares a processor with its client: then cpu_s says most, which is the server's."""
 
     programs = {"redis-server": "redis-server"}
     at_once = True

@@ -23,9 +23,9 @@ class PERFTOOLS_DLL_DECL HeapLeakChecker {
  public:
   static bool IsActive();
 
-  /* That of the whole program, which is asked at its end; NULL if nobody asks then. */
+  /* That of the whole program, which is asked at its end; always the same one, or NULL where sections alone are checked. */
   static HeapLeakChecker *GlobalChecker();
-  /* Asks it now, after the functions of REGISTER_HEAPCHECK_CLEANUP. At the end it is asked again. */
+  /* Asks it now. At the end it is asked again. */
   static bool NoGlobalLeaks();
   /* It is not asked at the end any more. */
   static void CancelGlobalCheck();
@@ -33,12 +33,13 @@ class PERFTOOLS_DLL_DECL HeapLeakChecker {
   explicit HeapLeakChecker(const char *name);
   ~HeapLeakChecker();
 
-  /* Are there no leaks? If there are, a report is written, and a line on stderr names it. One question under four names:
+  /* Are there no leaks? If there are, a report is written, and a line on stderr names it. One question under six names:
    * there is no report that is shorter, and acre compares no sums. A check that fails counts as leaks. */
   bool NoLeaks() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
   bool QuickNoLeaks() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
   bool BriefNoLeaks() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
   bool SameHeap() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
+  bool QuickSameHeap() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
   bool BriefSameHeap() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
 
   /* Of the last question; -1 before it, and if it failed. */
@@ -92,7 +93,7 @@ class HiddenPointer {
   uintptr_t hidden_;
 };
 
-/* A function to be called, once, before the whole program is checked. */
+/* A function to be called, once, before the whole program is checked at its end. */
 class PERFTOOLS_DLL_DECL HeapCleaner {
  public:
   typedef void (*void_function)(void);

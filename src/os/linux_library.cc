@@ -1,0 +1,87 @@
+// A library's first page has its header, which leads to its dynamic section, and that to its symbols, which are in lists by
+// hash (System V ABI, chapters 4 and 5; the list's form is binutils' and glibc's DT_GNU_HASH).
+#include "os/linux_library.h"
+
+#include <link.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "os/unwind.h"
+
+namespace acre::os {
+
+namespace {
+
+struct Library {
+  Address base = 0;
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  const uint32_t* hash = nullptr;
+};
+
+// From one of its functions back to its first page. 0: not found.
+Address base_of(const void* function) {
+  constexpr size_t kMostPages = 4096;
+  Address page = align_down(address_of(function), kPageBytes);
+  for (size_t i = 0; i < kMostPages && is_readable(page); ++i, page -= kPageBytes) {
+    if (memcmp(pointer_to(page), ELFMAG, SELFMAG) == 0) return page;
+  }
+  return 0;
+}
+
+// The loader has written addresses in place of distances, or not.
+template <class T>
+const T* at(const Library& library, Address place) {
+  return static_cast<const T*>(pointer_to(place < library.base ? library.base + place : place));
+}
+
+bool read_dynamic_section(Library* library) {
+  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
+  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
+  const auto* end = segment + head->e_phnum;
+  while (segment != end && segment->p_type != PT_DYNAMIC) ++segment;
+  if (segment == end) return false;
+  for (const auto* entry = at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr); entry->d_tag != DT_NULL; ++entry) {
+    switch (entry->d_tag) {
+      case DT_SYMTAB: library->symbols = at<ElfW(Sym)>(*library, entry->d_un.d_ptr); break;
+      case DT_STRTAB: library->names = at<char>(*library, entry->d_un.d_ptr); break;
+      case DT_GNU_HASH: library->hash = at<uint32_t>(*library, entry->d_un.d_ptr); break;
+      default: break;
+    }
+  }
+  return library->symbols != nullptr && library->names != nullptr && library->hash != nullptr;
+}
+
+uint32_t hash_of(const char* name) {
+  constexpr uint32_t kStart = 5381, kFactor = 33;
+  uint32_t hash = kStart;
+  for (; *name != '\0'; ++name) hash = hash * kFactor + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+}  // namespace
+
+// The table: the number of lists, that of the first symbol in them, the words of a filter, which is not needed here, and a
+// shift for it; the filter; for each list its first symbol; for each symbol its hash, with the last bit set at a list's end.
+void* find_in_library_of(const void* function, const char* name) {
+  Library library;
+  library.base = base_of(function);
+  if (library.base == 0 || !read_dynamic_section(&library)) return nullptr;
+  constexpr size_t kHeadWords = 4;
+  const uint32_t lists = library.hash[0], first = library.hash[1], filter_words = library.hash[2];
+  const uint32_t* list = library.hash + kHeadWords + filter_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* hashes = list + lists;
+  const uint32_t hash = hash_of(name);
+  uint32_t i = list[hash % lists];
+  if (i < first) return nullptr;
+  for (;; ++i) {
+    const uint32_t other = hashes[i - first];
+    const ElfW(Sym)& symbol = library.symbols[i];
+    if ((other | 1) == (hash | 1) && symbol.st_shndx != SHN_UNDEF && strcmp(library.names + symbol.st_name, name) == 0) {
+      return pointer_to(library.base + symbol.st_value);
+    }
+    if ((other & 1) != 0) return nullptr;
+  }
+}
+
+}  // namespace acre::os
