@@ -353,13 +353,16 @@ class CodeWithoutTables {
     constexpr uint8_t kKeeps[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
     constexpr uint8_t kUses[] = {0x55, 0x6a, 0x78, 0x5d, 0xff, 0xd7, 0x5d, 0xc3};
     memory_ = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memcpy(memory_, keeps_frame_pointer ? kKeeps : kUses, sizeof kKeeps);
+    memcpy(code(), keeps_frame_pointer ? kKeeps : kUses, sizeof kKeeps);
   }
   ~CodeWithoutTables() { munmap(memory_, kPageBytes); }
-  void call(void (*function)()) const { reinterpret_cast<void (*)(void (*)())>(memory_)(function); }
+  void call(void (*function)()) const { reinterpret_cast<void (*)(void (*)())>(code())(function); }
   bool holds(Address code) const { return code - address_of(memory_) < kPageBytes; }
 
  private:
+  // A sanitizer reads what lies before a function, to see its type.
+  void* code() const { return static_cast<char*>(memory_) + 64; }
+
   void* memory_;
 };
 
