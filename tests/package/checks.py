@@ -81,4 +81,4 @@ def check_page(checks, page, library, least):
     failed = ended.stdout.rpartition("failed:")[2].strip()
     checks.that(len(commands) >= least and failed == "" and ended.returncode == 0,
                 f"the commands of docs/{page.name} work as printed",
-                f"{len(commands)} commands; failed: {failed}\n{ended.stderr}")
+                f"{len(commands)} commands; failed: {failed}\n{ended.stderr}\nwhat they said:\n{ended.stdout[-3000:]}")
