@@ -24,9 +24,10 @@ def frame_name(line, by_line):
     return f"{line.function} {line.file}:{line.number}" if by_line and line.file else line.function
 
 
-def frames(stack, by_line=False):
-    """The names of a stack's functions, the innermost first, with those that were inlined."""
-    return [frame_name(line, by_line) for location in stack for line in location.lines]
+def frames(stack, labels, by_line=False):
+    """The names of a sample's functions, the innermost first, with those that were inlined; at least one."""
+    names = [frame_name(line, by_line) for location in shown_stack(stack, labels) for line in location.lines]
+    return names or ["[no stack]"]
 
 
 def sites(profile, at, by_line=False):
@@ -36,7 +37,7 @@ def sites(profile, at, by_line=False):
         value = values[at]
         if value == 0:
             continue
-        names = frames(shown_stack(stack, labels), by_line) or ["[no stack]"]
+        names = frames(stack, labels, by_line)
         found[names[0]][0] += value
         for name in set(names):
             found[name][1] += value
@@ -77,7 +78,7 @@ def lifetimes(profile, most, by_line=False):
     for (stack, labels), values in profile.samples.items():
         if values[objects] == 0:
             continue
-        row, said = found[(frames(shown_stack(stack, labels), by_line) or ["[no stack]"])[0]], dict(labels)
+        row, said = found[frames(stack, labels, by_line)[0]], dict(labels)
         row["space"] += values[space]
         row["objects"] += values[objects]
         row["ms"] += values[life]
@@ -97,6 +98,6 @@ def collapsed(profile, at, by_line=False):
     """A line a stack, the outermost function first, as flame graph programs read it."""
     found = defaultdict(int)
     for (stack, labels), values in profile.samples.items():
-        names = frames(shown_stack(stack, labels), by_line) or ["[no stack]"]
+        names = frames(stack, labels, by_line)
         found[";".join(name.replace(";", ":") for name in reversed(names))] += values[at]
     return [f"{names} {value}" for names, value in sorted(found.items()) if value != 0]

@@ -12,8 +12,8 @@ namespace acre::ctl {
 // The arena with this number, if it was made yet.
 PageHeap* pages_of(size_t index);
 
-// Of one arena, or of all; 0 as well where there is none: before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still
-// ask so.
+// Of one arena, or of all: before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still
+// ask so. 0 as well where there is none.
 int decay_arenas(size_t index);
 int purge_arenas(size_t index);
 

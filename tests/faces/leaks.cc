@@ -3,6 +3,8 @@
 // Each case is a process of its own, with the option leaks as it needs it.
 #include "tcmalloc.h"
 
+#include "../leaks/programs/support.h"
+
 #include <gperftools/heap-checker.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,26 +20,21 @@ namespace {
 constexpr size_t kBytes = 2000;
 constexpr int kExitCodeOfLeaks = 23;
 
-// The calls leave no trace of their blocks in registers and below the stack pointer.
-__attribute__((noinline)) void wipe() {
-    volatile char below[16384];
-    memset(const_cast<char*>(below), 0, sizeof below);
-}
-__attribute__((noinline)) void lose() { hide(malloc(kBytes)); }
-__attribute__((noinline)) void lose_ignored() { HeapLeakChecker::IgnoreObject(new double); }
-__attribute__((noinline)) void lose_heeded() {
+NOINLINE void lose() { hide(malloc(kBytes)); }
+NOINLINE void lose_ignored() { HeapLeakChecker::IgnoreObject(new double); }
+NOINLINE void lose_heeded() {
     double* object = HeapLeakChecker::IgnoreObject(new double);
     HeapLeakChecker::UnIgnoreObject(object);
 }
-__attribute__((noinline)) void lose_disabled() {
+NOINLINE void lose_disabled() {
     const HeapLeakChecker::Disabler disabler;
     lose();
 }
 
 HiddenPointer<char> g_hidden(nullptr);
 int g_cleanups = 0;
-__attribute__((noinline)) void hide_one() { g_hidden = HiddenPointer<char>(new char[kBytes]); }
-__attribute__((noinline)) void clean() {
+NOINLINE void hide_one() { g_hidden = HiddenPointer<char>(new char[kBytes]); }
+NOINLINE void clean() {
     ++g_cleanups;
     delete[] g_hidden.get();
     g_hidden = HiddenPointer<char>(nullptr);
@@ -49,8 +46,7 @@ void off() {
         HeapLeakChecker never_asked("off");
     }
     HeapLeakChecker checker("off");
-    lose();
-    wipe();
+    LOSE(lose());
     lose_heeded();
     lose_disabled();
     CHECK(checker.NoLeaks() && checker.BytesLeaked() == 0 && checker.ObjectsLeaked() == 0);
@@ -60,8 +56,7 @@ void off() {
 
 void section() {
     CHECK(HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() == nullptr);
-    lose();
-    wipe();
+    LOSE(lose());
     {
         HeapLeakChecker checker("none");
         lose_ignored();
@@ -73,8 +68,7 @@ void section() {
     }
     HeapLeakChecker checker("two");
     lose();
-    lose_heeded();
-    wipe();
+    LOSE(lose_heeded());
     CHECK(!checker.QuickNoLeaks() && !checker.BriefNoLeaks() && !checker.SameHeap() && !checker.QuickSameHeap());
     CHECK(!checker.BriefSameHeap());
     CHECK_EQ(checker.ObjectsLeaked(), 2);
@@ -83,14 +77,12 @@ void section() {
 
 void whole() {
     CHECK(HeapLeakChecker::IsActive() && HeapLeakChecker::GlobalChecker() != nullptr);
-    hide_one();
-    wipe();
+    LOSE(hide_one());
     CHECK(!HeapLeakChecker::NoGlobalLeaks());
     CHECK_EQ(g_cleanups, 0);
     clean();
     CHECK(HeapLeakChecker::NoGlobalLeaks());
-    lose();
-    wipe();
+    LOSE(lose());
     CHECK(!HeapLeakChecker::NoGlobalLeaks());
     HeapLeakChecker* checker = HeapLeakChecker::GlobalChecker();
     HeapLeakChecker::CancelGlobalCheck();
@@ -99,12 +91,10 @@ void whole() {
 }
 
 void at_exit() {
-    lose();
-    wipe();
+    LOSE(lose());
 }
 void cleaned() {
-    hide_one();
-    wipe();
+    LOSE(hide_one());
 }
 // Another thread ends the program; the first one waits.
 void* end_program(void*) { exit(0); }

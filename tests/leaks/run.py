@@ -195,26 +195,29 @@ def check_command(checks, lost, work):
     checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
 
 
+def forms_of(name, work):
+    """Of the only site that this program's report has: -> the report's path, and its text, JSON and pprof's profile."""
+    folder = Path(tempfile.mkdtemp(dir=work))
+    run_program(Program(HERE / "programs" / name, work), "normal", folder)
+    path = next(folder.glob("*.json"))
+    pprof = folder / "leaks.pb.gz"
+    acre("leaks", "--pprof", pprof, path)
+    site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
+    return path, acre("leaks", path).stdout, site, Profile(pprof)
+
+
 def check_held(checks, work):
     """Blocks that leaked ones hold, in all forms; and rules that fit them, or their root."""
-    program = Program(HERE / "programs/holder.c", work)
-    folder = Path(tempfile.mkdtemp(dir=work))
-    run_program(program, "normal", folder)
-    path = next(folder.glob("*.json"))
-    said = acre("leaks", path).stdout
+    path, said, site, profile = forms_of("holder.c", work)
     checks.that(re.search(r"^48 bytes in 1 block, which hold 3328 bytes in 2 blocks, allocated by\n    make_holder \(.*\n"
                           r"(?:    .*\n)*    hold 3328 bytes in 2 blocks, allocated by\n        fill \(.*\n        main ",
                           said, re.M) is not None, "the text says which blocks hold others", said)
-    site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
     held, = site["held"]
     checks.that((site["blocks"], site["held_blocks"], site["held_bytes"], held["blocks"], held["bytes"],
                  held["frames"][0]["function"]) == (1, 2, 3328, 2, 3328, "fill"), "and so does JSON", site)
-    pprof = folder / "leaks.pb.gz"
-    acre("leaks", "--pprof", pprof, path)
-    profile = Profile(pprof)
     checks.that((profile.sum("leaked_objects"), profile.sum("held_objects")) == (1, 2), "and pprof's file", profile.samples)
     for rule, left in (("fill", "48 bytes in 1 block leaked"), ("make_holder", "no leaks")):
-        known = folder / "known"
+        known = path.parent / "known"
         known.write_text(f"function:{rule}\n")
         said = acre("leaks", "--suppressions", known, path).stdout
         checks.that(left in said, f"a rule for {rule} leaves: {left}", said)
@@ -222,17 +225,10 @@ def check_held(checks, work):
 
 def check_truncated(checks, work):
     """A stack that is too high to be kept as a whole is marked in each report."""
-    program = Program(HERE / "programs/deep.c", work)
-    folder = Path(tempfile.mkdtemp(dir=work))
-    run_program(program, "normal", folder)
-    path = next(folder.glob("*.json"))
-    text = acre("leaks", path).stdout
+    _, text, site, profile = forms_of("deep.c", work)
     checks.that("more, and perhaps others\n" in text, "a truncated stack is marked in the text", text)
-    site, = json.loads(acre("leaks", "--json", path).stdout)["sites"]
     checks.that(site["truncated"] is True and len(site["frames"]) == 128, "and in JSON", site)
-    pprof = folder / "leaks.pb.gz"
-    acre("leaks", "--pprof", pprof, path)
-    checks.that([said.get("stack") for _, _, said in Profile(pprof).samples] == ["truncated"], "and in pprof's file")
+    checks.that([said.get("stack") for _, _, said in profile.samples] == ["truncated"], "and in pprof's file")
 
 
 def check_live(checks, work):
