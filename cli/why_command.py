@@ -96,8 +96,8 @@ def call_sites(pid):
         profile = symbols.named(profile, tool, lambda file: file, lambda text: None)
     at = profile.index("held_space")
     found = collections.Counter()
-    for (stack, _), values in profile.samples.items():
-        names = [name for name in views.frames(stack) if not name.startswith("acre")]
+    for (stack, labels), values in profile.samples.items():
+        names = [name for name in views.frames(stack, labels) if not name.startswith("acre")]
         found[tuple(names) or tuple(f"{place.address:#x}" for place in stack)] += values[at]
     return [{"bytes": held, "stack": list(stack)} for stack, held in found.most_common(SHOWN) if held]
 
