@@ -41,14 +41,14 @@ void close(WatchedRun* run) ACRE_REQUIRES(g_lock) {
 uint32_t block_at(const WatchedRun* run, const void* p) {
   const Address base = relaxed_load(run->base);
   const size_t offset = address_of(p) - base;
-  if (base == 0 || offset >= size_t{run->capacity} * run->block_bytes || offset % run->block_bytes != 0) {
-    return run->capacity;
-  }
-  return static_cast<uint32_t>(offset / run->block_bytes);
+  if (base == 0 || offset >= size_t{run->capacity} * run->block_bytes) return run->capacity;
+  const auto near = static_cast<uint32_t>(offset);  // quicker to divide
+  return near % run->block_bytes == 0 ? near / run->block_bytes : run->capacity;
 }
 
+// Changed under the lock. Whoever has a live block may read its own without.
 bool is_free(const WatchedRun* run, uint32_t index) {
-  return (run->free_bits[index / kWordBits] >> index % kWordBits & 1) != 0;
+  return (relaxed_load(run->free_bits[index / kWordBits]) >> index % kWordBits & 1) != 0;
 }
 
 // The lowest free block.
@@ -56,8 +56,8 @@ void* take_block(WatchedRun* run) ACRE_REQUIRES(g_lock) {
   uint32_t word = 0;
   while (run->free_bits[word] == 0) ++word;
   const uint32_t index = word * kWordBits + lowest_bit(run->free_bits[word]);
-  run->free_bits[word] &= run->free_bits[word] - 1;
-  run->tickets[index] = kNoTicket;
+  relaxed_store(run->free_bits[word], run->free_bits[word] & (run->free_bits[word] - 1));
+  relaxed_store(run->tickets[index], kNoTicket);
   if (--run->free == 0) close(run);
   return pointer_to(run->base + size_t{index} * run->block_bytes);
 }
@@ -111,7 +111,7 @@ WatchedRun* make(Arena& arena, bool strict, SizeClass c) {
   }
   for (uint32_t i = 0; i < made->capacity; i += kWordBits) {
     const uint32_t rest = made->capacity - i;
-    made->free_bits[i / kWordBits] = rest >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << rest) - 1;
+    relaxed_store(made->free_bits[i / kWordBits], rest >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << rest) - 1);
   }
   made->free = made->capacity;
   made->run = run;
@@ -140,13 +140,12 @@ void* allocate(Arena& arena, bool strict, SizeClass c) {
 
 void set_ticket(const void* block, Ticket ticket) {
   WatchedRun* run = run_of(block);
-  run->tickets[block_at(run, block)] = ticket;
+  relaxed_store(run->tickets[block_at(run, block)], ticket);
 }
 
 Ticket ticket_of(const WatchedRun* run, const void* block) {
-  Lock lock(g_lock);
   const uint32_t index = block_at(run, block);
-  return index == run->capacity || is_free(run, index) ? kDead : run->tickets[index];
+  return index == run->capacity || is_free(run, index) ? kDead : relaxed_load(run->tickets[index]);
 }
 
 bool is_block_start(const WatchedRun* run, const void* p) { return block_at(run, p) != run->capacity; }
@@ -158,7 +157,8 @@ void free(WatchedRun* run, void* block) {
   {
     Lock lock(g_lock);
     const uint32_t index = block_at(run, block);
-    run->free_bits[index / kWordBits] |= uint64_t{1} << index % kWordBits;
+    uint64_t& bits = run->free_bits[index / kWordBits];
+    relaxed_store(bits, bits | uint64_t{1} << index % kWordBits);
     if (run->free++ == 0) open(run);
     if (run->free != run->capacity || (run->next == nullptr && run->prev == nullptr)) return;
     close(run);

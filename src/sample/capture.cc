@@ -14,13 +14,14 @@ namespace {
 using Step = TableWalk::Step;
 
 constexpr uint64_t kComparedAtFirst = 16;
-constexpr uint64_t kComparedOfLater = 64;  // one in so many
+constexpr uint64_t kComparedOfLater = 1024;  // one in so many
 
 constinit os::Unwinder g_unwinder;
 constinit os::CodeObject g_unwinders_code;  // empty where it is not told from the program's
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
 constinit std::atomic<uint64_t> g_captures{0};
 constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
+constinit KnownWalks g_known_walks;                // by tables
 
 bool add(Frames& frames, Address code) {
   if (frames.count == kMostFrames) {
@@ -109,29 +110,37 @@ bool go_on_by_tables(TableWalk& walk, Frames& frames) {
   }
 }
 
-bool take_by_tables(TableWalk& walk, Frames& frames) {
-  return leave_own(walk) && add(frames, walk.frame().code) && go_on_by_tables(walk, frames);
+bool take_as_before(const StackFrame& caller, Address stack_end, Frames& frames) {
+  KnownWalks::Codes known;
+  if (!g_known_walks.find(caller, stack_end, &known)) return false;
+  if (!os::is_own_code(caller.code)) add(frames, caller.code);
+  for (unsigned i = 0; i < known.count; ++i) {
+    const bool is_own = frames.count == 0 && os::is_own_code(known.code[i]);
+    if (!is_own && known.code[i] != 0) add(frames, known.code[i]);
+  }
+  return true;
 }
 
-// What they do not lead to, the C library's own frames below main and whatever made something else of the register, is
-// left to the tables.
-bool take_by_frame_pointers(TableWalk& walk, Address stack_end, Frames& frames) {
-  if (!kRecordsEndFrames || !leave_own(walk)) return false;
-  StackFrame frame = walk.frame();
-  add(frames, frame.code);
-  follow(frame, stack_end, frames);
-  TableWalk rest(frame, stack_end);
-  return frames.truncated || go_on_by_tables(rest, frames);
-}
-
-// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's.
+// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's. What frame
+// pointers do not lead to, the C library's own frames below main and whatever made something else of the register, is left
+// to the tables.
 bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
   clear(frames);
   const Address stack_end = os::stack_end(caller.stack_pointer);
   if (stack_end == 0) return false;
+  if (take_as_before(caller, stack_end, frames)) return true;
   TableWalk walk(caller, stack_end);
-  if (way == Way::kTables) return take_by_tables(walk, frames);
-  return take_by_frame_pointers(walk, stack_end, frames);
+  if (!leave_own(walk)) return false;
+  StackFrame frame = walk.frame();
+  add(frames, frame.code);
+  if (way == Way::kFramePointers && kRecordsEndFrames) follow(frame, stack_end, frames);
+  if (frames.count > 1) {
+    TableWalk rest(frame, stack_end);
+    return frames.truncated || go_on_by_tables(rest, frames);
+  }
+  if (!go_on_by_tables(walk, frames)) return false;
+  g_known_walks.keep(caller, stack_end, walk.trail());
+  return true;
 }
 
 bool begin_alike(const Frames& few, const Frames& all) {
@@ -177,7 +186,7 @@ Address unwinder_that_calls(const StackFrame& caller) {
 // Where nobody knows whether there is more, the stack is marked.
 void take_without_unwinder(const StackFrame& caller, Frames& frames) {
   TableWalk walk = walk_from(caller);
-  if (take_by_tables(walk, frames)) return;
+  if (leave_own(walk) && add(frames, walk.frame().code) && go_on_by_tables(walk, frames)) return;
   StackFrame frame = walk.frame();
   follow(frame, os::stack_end(caller.stack_pointer), frames);
   if (frame.frame_pointer != 0) frames.truncated = true;

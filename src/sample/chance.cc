@@ -63,7 +63,7 @@ double one_minus_exp(double x) {
   if (x > 40) return 1;
   if (x <= 0.5) {
     double sum = 0;
-    for (int n = 16; n >= 1; --n) sum = (1 - sum) * x / n;
+    for (int n = 16; n >= 1; --n) sum = (1 - sum) * (x / n);  // so that no division waits for another
     return sum;
   }
   const int halvings = static_cast<int>(x / kLn2);

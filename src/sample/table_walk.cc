@@ -9,20 +9,24 @@ namespace {
 
 constinit frame_rows::KnownRows g_known_rows;
 
-// A sanitizer may take for out of bounds what lies in others' frames.
-__attribute__((no_sanitize("address", "thread"))) Address word_at(Address a) {
-  return *static_cast<const Address*>(pointer_to(a));
-}
-
 }  // namespace
 
 // What is counted from the stack pointer is the frame's own, and there. A frame pointer may be anything if the tables
 // err.
-bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Address* word) {
-  if (at < frame_.stack_pointer || at >= end || !is_aligned(at, sizeof *word)) return false;
+bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Trail::Mark* mark) {
+  if (at < frame_.stack_pointer || at >= end || !is_aligned(at, sizeof mark->word)) return false;
   if (row.is_by_frame_pointer && !pages_.reads(at)) return false;
-  *word = word_at(at);
+  *mark = {(at - begin_) | (row.is_by_frame_pointer ? Trail::kIsUncertain : 0), stack_word(at)};
   return true;
+}
+
+// The register's first value is no word of the stack.
+void TableWalk::note_frame_pointer() {
+  if (is_frame_pointer_read_) {
+    trail_.add(frame_pointer_);
+  } else {
+    trail_.lose();
+  }
 }
 
 bool TableWalk::find(Address code, frame_rows::Row* row) {
@@ -45,13 +49,17 @@ TableWalk::Step TableWalk::step() {
   const Address base = row.is_by_frame_pointer ? frame_.frame_pointer : frame_.stack_pointer;
   const Address end = base + static_cast<Address>(row.end);
   if (end <= frame_.stack_pointer || end > stack_end_ || !is_aligned(end, sizeof(Address))) return Step::kUnknown;
-  StackFrame caller{0, end, frame_.frame_pointer};
-  if (!read(end + static_cast<Address>(row.return_address), row, end, &caller.code)) return Step::kUnknown;
-  if (row.saves_frame_pointer &&
-      !read(end + static_cast<Address>(row.frame_pointer), row, end, &caller.frame_pointer)) {
-    return Step::kUnknown;
+  if (row.is_by_frame_pointer) note_frame_pointer();
+  Trail::Mark code;
+  if (!read(end + static_cast<Address>(row.return_address), row, end, &code)) return Step::kUnknown;
+  code.place |= Trail::kIsCode;
+  trail_.add(code);
+  StackFrame caller{code.word & kCodeBits, end, frame_.frame_pointer};
+  if (row.saves_frame_pointer) {
+    if (!read(end + static_cast<Address>(row.frame_pointer), row, end, &frame_pointer_)) return Step::kUnknown;
+    is_frame_pointer_read_ = true;
+    caller.frame_pointer = frame_pointer_.word;
   }
-  caller.code &= kCodeBits;
   frame_ = caller;
   return caller.code == 0 ? Step::kAtEnd : Step::kToCaller;
 }

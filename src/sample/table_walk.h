@@ -4,14 +4,9 @@
 #include "base/units.h"
 #include "os/unwind.h"
 #include "sample/frame_rows.h"
+#include "sample/known_walks.h"
 
 namespace acre {
-
-struct StackFrame {
-  Address code = 0;           // where it goes on, after a call
-  Address stack_pointer = 0;  // there
-  Address frame_pointer = 0;
-};
 
 // Allocates nothing, takes no lock. No word of the stack is read but between a frame's stack pointer and its end, which
 // is above the former and not beyond the stack's; there the next frame begins.
@@ -19,19 +14,26 @@ class TableWalk {
  public:
   enum class Step : uint8_t { kToCaller, kAtEnd, kUnknown };
 
-  TableWalk(const StackFrame& innermost, Address stack_end) : frame_(innermost), stack_end_(stack_end) {}
+  TableWalk(const StackFrame& innermost, Address stack_end)
+      : frame_(innermost), begin_(innermost.stack_pointer), stack_end_(stack_end) {}
 
   const StackFrame& frame() const { return frame_; }
+  const Trail& trail() const { return trail_; }
   Step step();
 
  private:
   bool find(Address code, frame_rows::Row* row);
-  bool read(Address at, const frame_rows::Row& row, Address end, Address* word);
+  bool read(Address at, const frame_rows::Row& row, Address end, Trail::Mark* mark);
+  void note_frame_pointer();
 
   StackFrame frame_;
+  Address begin_;
   Address stack_end_;
   frame_rows::Tables tables_;  // of the object that the last frame's code was in
   os::ReadablePages pages_;
+  Trail trail_;
+  Trail::Mark frame_pointer_;          // where it was read last
+  bool is_frame_pointer_read_ = false;
 };
 
 }  // namespace acre

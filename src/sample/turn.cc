@@ -10,21 +10,26 @@ namespace {
 
 constexpr int kPlaces = 64;  // who finds none free waits for one
 constinit std::atomic<ThreadToken> g_at_work[kPlaces];
+constinit std::atomic<int> g_ever_taken{0};  // no place from here on was
 
 bool is_at_work(ThreadToken thread) {
-  for (const auto& place : g_at_work) {
-    if (place.load(std::memory_order_relaxed) == thread) return true;
+  for (int i = 0; i < g_ever_taken.load(std::memory_order_relaxed); ++i) {
+    if (g_at_work[i].load(std::memory_order_relaxed) == thread) return true;
   }
   return false;
 }
 
+void note_about_to_take(int place) {
+  int ever = g_ever_taken.load(std::memory_order_relaxed);
+  while (place >= ever && !g_ever_taken.compare_exchange_weak(ever, place + 1, std::memory_order_relaxed)) {}
+}
+
 int take_place(ThreadToken thread) {
   for (int i = 0; i < kPlaces; ++i) {
+    if (g_at_work[i].load(std::memory_order_relaxed) != kNoThread) continue;
+    note_about_to_take(i);
     ThreadToken nobody = kNoThread;
-    if (g_at_work[i].load(std::memory_order_relaxed) == kNoThread &&
-        g_at_work[i].compare_exchange_strong(nobody, thread, std::memory_order_relaxed)) {
-      return i;
-    }
+    if (g_at_work[i].compare_exchange_strong(nobody, thread, std::memory_order_relaxed)) return i;
   }
   return -1;
 }

@@ -61,13 +61,13 @@ __attribute__((noinline)) void take_both_ways(Taken& to) {
   if (!is_right) ++to.wrong;
 }
 
-// With a frame pointer in each frame; 70 captures, of which the first 16 and another one are compared.
+// With a frame pointer in each frame; 1050 captures, of which the first 16 and another one are compared.
 __attribute__((noinline)) void take_from(unsigned depth) {
   TEST_FRAME_POINTER;
   if (depth != 0) {
     take_from(depth - 1);
   } else {
-    for (int i = 0; i < 70; ++i) take_both_ways(t_taken);
+    for (int i = 0; i < 1050; ++i) take_both_ways(t_taken);
   }
   asm volatile("" : : : "memory");
 }
@@ -326,7 +326,7 @@ TEST_F(Captures, AreGivenUpForGoodWhenTheUnwinderSaysOtherwise) {
     EXPECT_EQ(capture::way(), capture::Way::kTables);
     {
       const Lie lie;
-      liar(64);
+      liar(1024);
     }
     EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
     liar(200);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -34,10 +35,22 @@ struct Walks {
   unsigned walks = 0;
   unsigned through_signals = 0;  // of them
   unsigned whole = 0;            // by tables alone
+  unsigned known = 0;            // from an earlier one
   unsigned wrong = 0;
   unsigned signals = 0;          // that this thread is in
 };
 thread_local Walks* t_walks;
+
+KnownWalks& known_walks() {
+  static const auto walks = std::make_unique<KnownWalks>();
+  return *walks;
+}
+
+// The last of them may say that there are no more.
+bool are_codes_from(const Address* at, const Address* end, const KnownWalks::Codes& codes) {
+  const unsigned count = codes.count - (codes.count != 0 && codes.code[codes.count - 1] == 0);
+  return static_cast<size_t>(end - at) == count && std::equal(at, end, codes.code);
+}
 
 // Up to where it knows no further.
 __attribute__((noinline)) void walk_both_ways(Walks& walks) {
@@ -47,10 +60,17 @@ __attribute__((noinline)) void walk_both_ways(Walks& walks) {
   unwinder().walk(note, &reference);
   const Address* end = reference.address + reference.count;
   const auto* at = std::find(std::cbegin(reference.address), end, caller.code);
-  TableWalk walk(caller, os::stack_end(caller.stack_pointer));
+  const Address stack_end = os::stack_end(caller.stack_pointer);
+  TableWalk walk(caller, stack_end);
   Step step = Step::kToCaller;
-  for (; step == Step::kToCaller && at != end && walk.frame().code == *at; ++at) step = walk.step();
   ++walks.walks;
+  KnownWalks::Codes codes;
+  if (at != end && known_walks().find(caller, stack_end, &codes)) {
+    ++walks.known;
+    if (!are_codes_from(at + 1, end, codes)) ++walks.wrong;
+  }
+  for (; step == Step::kToCaller && at != end && walk.frame().code == *at; ++at) step = walk.step();
+  if (step == Step::kAtEnd) known_walks().keep(caller, stack_end, walk.trail());
   if (walks.signals != 0) ++walks.through_signals;
   if (step == Step::kToCaller || (step == Step::kAtEnd && at != end)) ++walks.wrong;
   if (step == Step::kAtEnd) ++walks.whole;
@@ -148,22 +168,26 @@ TEST_F(TableWalks, GoTheUnwindersWayAndAllOfIt) {
   EXPECT_EQ(walks.wrong, 0u);
   EXPECT_GT(walks.through_signals, 100u);
   EXPECT_EQ(walks.whole, walks.walks - walks.through_signals);
+  EXPECT_GT(walks.known, 500u);
+  EXPECT_LT(walks.known, walks.whole);
 }
 
 TEST_F(TableWalks, InSeveralThreads) {
   std::vector<std::thread> threads;
-  std::atomic<unsigned> wrong{0}, lost{0};
+  std::atomic<unsigned> wrong{0}, lost{0}, known{0};
   for (unsigned i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
       Walks walks(i);
       walk_at_random(walks, 1000);
       wrong += walks.wrong;
       lost += walks.walks - walks.through_signals - walks.whole;
+      known += walks.known;
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0u);
   EXPECT_EQ(lost.load(), 0u);
+  EXPECT_GT(known.load(), 100u);
 }
 
 }  // namespace
