@@ -64,9 +64,11 @@ class KnownWalks {
   // Where the frames after the first go on. Reads the stack in the order of the walk, and so nothing that the walk would
   // not read.
   bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
-    const Walk* const set = walks_[set_of(first)];
+    const uint64_t hash = hash_of(first);
+    const Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
     for (unsigned i = 0; i < kWays; ++i) {
-      if (set[i].goes(first, stack_end, codes)) return true;
+      const bool may_be = set.hash[i].load(std::memory_order_relaxed) == hash;
+      if (may_be && set.walk[i].goes(first, stack_end, codes)) return true;
     }
     return false;
   }
@@ -74,12 +76,15 @@ class KnownWalks {
   // A walk that came to the stack's end. The oldest of the set makes room.
   void keep(const StackFrame& first, Address stack_end, const Trail& trail) {
     if (!trail.is_whole()) return;
-    const unsigned turn = turn_.fetch_add(1, std::memory_order_relaxed);
-    walks_[set_of(first)][turn % kWays].become(first, stack_end, trail);
+    const uint64_t hash = hash_of(first);
+    Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
+    const unsigned way = turn_.fetch_add(1, std::memory_order_relaxed) % kWays;
+    set.walk[way].become(first, stack_end, trail);
+    set.hash[way].store(hash, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr unsigned kBitsOfSet = 6;
+  static constexpr unsigned kBitsOfWord = 64, kBitsOfSet = 6;
   static constexpr unsigned kWays = 4;
 
   class Walk {
@@ -133,12 +138,14 @@ class KnownWalks {
     Trail::Mark marks_[Trail::kMost] = {};
   };
 
-  static size_t set_of(const StackFrame& first) {
-    constexpr unsigned kBitsOfWord = 64;
-    return (first.code ^ first.stack_pointer) * kHashFactor >> (kBitsOfWord - kBitsOfSet);
-  }
+  struct alignas(64) Set {
+    std::atomic<uint64_t> hash[kWays];  // in one cache line: most stacks are known or not by that
+    Walk walk[kWays];
+  };
 
-  Walk walks_[size_t{1} << kBitsOfSet][kWays];
+  static uint64_t hash_of(const StackFrame& first) { return (first.code ^ first.stack_pointer) * kHashFactor; }
+
+  Set sets_[size_t{1} << kBitsOfSet];
   std::atomic<unsigned> turn_{0};
 };
 
