@@ -1,6 +1,6 @@
 // Walks up stacks that were done before. Where a walk leads depends on where it begins and on the words of the stack that
-// it goes by: the addresses to return to, and those frame pointers that frames' ends are counted from. While these are the
-// same, so is the walk, and to look at them takes a tenth of the time.
+// it goes by: the addresses to return to, and those frame pointers that frames' ends are counted from, the first of which
+// may be the register's. While these are the same, so is the walk, and to look at them takes a tenth of the time.
 #pragma once
 
 #include <atomic>
@@ -40,15 +40,16 @@ class Trail {
     if (count_ < kMost) marks_[count_] = mark;
     count_ = smaller(count_ + 1, kMost + 1);
   }
-  // It went by something else as well.
-  void lose() { count_ = kMost + 1; }
-  bool is_whole() const { return count_ <= kMost; }
+  void go_by_register() { is_by_register_ = true; }  // the first frame's frame pointer
 
+  bool is_by_register() const { return is_by_register_; }
+  bool is_whole() const { return count_ <= kMost; }
   unsigned count() const { return count_; }
   const Mark& operator[](unsigned i) const { return marks_[i]; }
 
  private:
   unsigned count_ = 0;
+  bool is_by_register_ = false;
   Mark marks_[kMost];
 };
 
@@ -92,7 +93,8 @@ class KnownWalks {
     bool goes(const StackFrame& first, Address stack_end, Codes* codes) const {
       const uint32_t version = version_.load(std::memory_order_acquire);
       if (version % 2 != 0 || relaxed_load(code_) != first.code || relaxed_load(stack_pointer_) != first.stack_pointer ||
-          relaxed_load(stack_end_) != stack_end) {
+          relaxed_load(stack_end_) != stack_end ||
+          (relaxed_load(is_by_register_) && relaxed_load(frame_pointer_) != first.frame_pointer)) {
         return false;
       }
       if (!leads(first.stack_pointer, stack_end - first.stack_pointer, codes)) return false;
@@ -107,6 +109,8 @@ class KnownWalks {
       std::atomic_thread_fence(std::memory_order_release);
       relaxed_store(code_, first.code);
       relaxed_store(stack_pointer_, first.stack_pointer);
+      relaxed_store(frame_pointer_, first.frame_pointer);
+      relaxed_store(is_by_register_, trail.is_by_register());
       relaxed_store(stack_end_, stack_end);
       relaxed_store(count_, trail.count());
       for (unsigned i = 0; i < trail.count(); ++i) {
@@ -134,7 +138,8 @@ class KnownWalks {
 
     std::atomic<uint32_t> version_{0};  // odd: it is being written
     unsigned count_ = 0;
-    Address code_ = 0, stack_pointer_ = 0, stack_end_ = 0;  // code 0: none
+    bool is_by_register_ = false;
+    Address code_ = 0, stack_pointer_ = 0, frame_pointer_ = 0, stack_end_ = 0;  // code 0: none
     Trail::Mark marks_[Trail::kMost] = {};
   };
 

@@ -20,12 +20,11 @@ bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Trail:
   return true;
 }
 
-// The register's first value is no word of the stack.
 void TableWalk::note_frame_pointer() {
   if (is_frame_pointer_read_) {
     trail_.add(frame_pointer_);
   } else {
-    trail_.lose();
+    trail_.go_by_register();
   }
 }
 
