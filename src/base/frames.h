@@ -11,6 +11,13 @@ struct FrameRecord {
   Address return_address;
 };
 
+// Where the code of a frame goes on, and the registers there.
+struct StackFrame {
+  Address code = 0;  // after a call
+  Address stack_pointer = 0;
+  Address frame_pointer = 0;
+};
+
 // Registers' numbers in unwinding tables, whether those have an instruction that says from where on a return address is
 // signed, and the bits of a return address that are one.
 #if defined(__x86_64__)

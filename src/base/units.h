@@ -25,6 +25,11 @@ constexpr size_t pages_for(size_t bytes) { return (bytes + kPageBytes - 1) >> kP
 inline Address address_of(const void* p) { return reinterpret_cast<Address>(p); }
 inline void* pointer_to(Address a) { return reinterpret_cast<void*>(a); }
 
+// Of stacks and other memory that is not the caller's, which threads may write to meanwhile: sanitizers look away.
+__attribute__((no_sanitize("address", "thread"))) inline Address word_at(Address a) {
+  return *static_cast<const volatile Address*>(pointer_to(a));
+}
+
 template <class T>
 constexpr T smaller(T a, T b) { return a < b ? a : b; }
 template <class T>

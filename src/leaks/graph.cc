@@ -9,11 +9,6 @@ namespace {
 
 constexpr size_t kWord = sizeof(Address);
 
-// Stacks that stopped or running threads write to are read here as plain words.
-__attribute__((no_sanitize("address", "thread"))) Address word_at(Address a) {
-  return *static_cast<const volatile Address*>(pointer_to(a));
-}
-
 }  // namespace
 
 bool Graph::prepare(Room& room) {

@@ -32,6 +32,12 @@ bool add(Frames& frames, Address code) {
   return true;
 }
 
+// Unless it is acre's own, as the innermost frames are. False: no more fit.
+bool add_programs(Frames& frames, Address code) {
+  const bool is_own = frames.count == 0 && os::is_own_code(code);
+  return is_own || add(frames, code);
+}
+
 void clear(Frames& frames) {
   frames.count = 0;
   frames.truncated = false;
@@ -55,8 +61,7 @@ int visit(os::UnwindContext* context, void* argument) {
   }
   walk.has_begun = walk.has_begun || code == walk.caller;
   if (!walk.has_begun) return 0;
-  if (walk.frames.count == 0 && os::is_own_code(code)) return 0;
-  return add(walk.frames, code) ? 0 : 1;
+  return add_programs(walk.frames, code) ? 0 : 1;
 }
 
 // libgcc shows the stack's end as a frame without code, and just ends where code has no tables. Another unwinder may not
@@ -85,8 +90,7 @@ void follow(StackFrame& frame, Address stack_end, Frames& frames) {
     if (!is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) return;
     const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
     const Address code = record->return_address & kCodeBits;
-    const bool is_own = frames.count == 0 && os::is_own_code(code);
-    if (code < kPageBytes || (!is_own && !add(frames, code))) return;
+    if (code < kPageBytes || !add_programs(frames, code)) return;
     frame = {code, at + sizeof(FrameRecord), record->caller};
   }
 }
@@ -113,10 +117,9 @@ bool go_on_by_tables(TableWalk& walk, Frames& frames) {
 bool take_as_before(const StackFrame& caller, Address stack_end, Frames& frames) {
   KnownWalks::Codes known;
   if (!g_known_walks.find(caller, stack_end, &known)) return false;
-  if (!os::is_own_code(caller.code)) add(frames, caller.code);
+  add_programs(frames, caller.code);
   for (unsigned i = 0; i < known.count; ++i) {
-    const bool is_own = frames.count == 0 && os::is_own_code(known.code[i]);
-    if (!is_own && known.code[i] != 0) add(frames, known.code[i]);
+    if (known.code[i] != 0) add_programs(frames, known.code[i]);
   }
   return true;
 }

@@ -12,18 +12,6 @@
 
 namespace acre {
 
-// Where the code of a frame goes on, and the registers there.
-struct StackFrame {
-  Address code = 0;  // after a call
-  Address stack_pointer = 0;
-  Address frame_pointer = 0;
-};
-
-// A sanitizer may take for out of bounds what lies in others' frames.
-__attribute__((no_sanitize("address", "thread"))) inline Address stack_word(Address a) {
-  return *static_cast<const Address*>(pointer_to(a));
-}
-
 // The words that a walk went by, in its order.
 class Trail {
  public:
@@ -129,7 +117,7 @@ class KnownWalks {
         const Address place = relaxed_load(marks_[i].place);
         const Address offset = place & ~Trail::kFlags, at = stack_pointer + offset;
         if (offset >= stack_bytes || ((place & Trail::kIsUncertain) != 0 && !pages.reads(at))) return false;
-        const Address word = stack_word(at);
+        const Address word = word_at(at);
         if (word != relaxed_load(marks_[i].word)) return false;
         if ((place & Trail::kIsCode) != 0) codes->code[codes->count++] = word & kCodeBits;
       }

@@ -16,7 +16,7 @@ constinit frame_rows::KnownRows g_known_rows;
 bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Trail::Mark* mark) {
   if (at < frame_.stack_pointer || at >= end || !is_aligned(at, sizeof mark->word)) return false;
   if (row.is_by_frame_pointer && !pages_.reads(at)) return false;
-  *mark = {(at - begin_) | (row.is_by_frame_pointer ? Trail::kIsUncertain : 0), stack_word(at)};
+  *mark = {(at - begin_) | (row.is_by_frame_pointer ? Trail::kIsUncertain : 0), word_at(at)};
   return true;
 }
 
