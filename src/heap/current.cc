@@ -4,14 +4,10 @@
 
 namespace acre::current {
 
-ACRE_COLD void open_watched(Heap& heap, SizeClass c, Slab* slab) {
-  const uint32_t frees = smaller(kFreesUnseen, watch::may_pass(heap, c));
-  frees != 0 ? slab::open(slab, &heap.slots[c].head, frees) : slab::close(slab);
-}
-
-void open_again(Heap& heap, SizeClass c) {
+void open_again(Heap& heap, SizeClass c, uint32_t may_pass) {
   Slab* slab = heap.shelves[c].current;
-  if (slab != nullptr && is_end(slab->deferred)) open(heap, c, slab);
+  if (slab == nullptr || !is_end(slab->deferred)) return;
+  may_pass != 0 ? slab::open(slab, &heap.slots[c].head, smaller(kFreesUnseen, may_pass)) : slab::close(slab);
 }
 
 void settle_some(Heap& heap, SizeClass c) {
@@ -29,7 +25,7 @@ void close(Heap& heap, SizeClass c) {
 
 void on_countdown(Heap& heap, SizeClass c) {
   close(heap, c);
-  open_again(heap, c);
+  open_again(heap, c, watch::is_on() ? watch::may_pass(heap, c) : UINT32_MAX);
   hooks::tick_after_free(heap);
 }
 

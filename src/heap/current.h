@@ -13,18 +13,18 @@ namespace acre::current {
 
 inline constexpr uint32_t kFreesUnseen = 256;
 
-// The longer halves of open() and settle().
-void open_watched(Heap& heap, SizeClass c, Slab* slab);
-void settle_some(Heap& heap, SizeClass c);
-
-// Opens the class's current run, whose deferred list is empty, as far as the watcher allows, and closes it otherwise.
+// After the class was refilled: opens its current run, whose deferred list is empty. While blocks are watched, it is closed,
+// and opened again when it is known how many of them may pass (watch.cc).
 inline void open(Heap& heap, SizeClass c, Slab* slab) {
-  if (ACRE_UNLIKELY(watch::is_on())) return open_watched(heap, c, slab);
+  if (ACRE_UNLIKELY(watch::is_on())) return slab::close(slab);
   slab::open(slab, &heap.slots[c].head, kFreesUnseen);
 }
 
-// The same if there is one, and its deferred list is empty.
-void open_again(Heap& heap, SizeClass c);
+// Opens the current run, if there is one and its deferred list is empty, as far as so many blocks may pass the watcher.
+void open_again(Heap& heap, SizeClass c, uint32_t may_pass);
+
+// The longer half of settle().
+void settle_some(Heap& heap, SizeClass c);
 
 // Counts what was freed onto the private list since it was last counted.
 inline void settle(Heap& heap, SizeClass c) {

@@ -29,22 +29,27 @@ constexpr uint32_t kMostDrawn = uint32_t{1} << 30;
 constexpr uint32_t kThenDrawAgain = uint32_t{1} << 31;
 static_assert(kNotDrawn != (kMostDrawn | kThenDrawAgain));
 
-uint32_t draw(SizeClass c) {
-  const uint64_t gap = g_watcher.gap(size_of_class(c));
-  return gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain;
-}
-
-// How many blocks pass, beyond the private list's, before one is to be seen.
-uint32_t unseen(Heap& heap, SizeClass c) {
+ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
   if (heap.watch_epoch != epoch) {
     heap.watch_epoch = epoch;
     for (Shelves& shelves : heap.shelves) shelves.unseen = kNotDrawn;
   }
   uint32_t& unseen = heap.shelves[c].unseen;
-  while (unseen == kNotDrawn || unseen == kThenDrawAgain) unseen = draw(c);
+  while (unseen == kNotDrawn || unseen == kThenDrawAgain) {
+    const uint64_t gap = g_watcher.gap(size_of_class(c));
+    unseen = gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain;
+  }
+}
+
+// How many blocks pass, beyond the private list's, before one is to be seen.
+ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
+  const uint32_t& unseen = heap.shelves[c].unseen;
+  if (ACRE_UNLIKELY(unseen >= kThenDrawAgain || heap.watch_epoch != g_epoch.load(std::memory_order_acquire))) draw(heap, c);
   return unseen & ~kThenDrawAgain;
 }
+
+bool is_watched(const Heap& heap) { return !heap.unwatched && g_watching.load(std::memory_order_acquire); }
 
 // Where the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
@@ -61,25 +66,24 @@ void* allocate_watched(Heap& heap, SizeClass c) {
   return block;
 }
 
-// The list was just filled from one run: its current one, or one that is shared.
-void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
-  if (Slab* current = heap.shelves[c].current) {
-    const uint32_t returned = slab::return_list(current, rest);
-    heap.blocks.listed[c] -= returned;
-    heap.blocks.freed[c] -= returned;  // they are deferred now, and were not freed
-    return;
-  }
-  Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
-  const ListEnd end = walk_list(shared, rest);
-  heap.blocks.listed[c] -= end.count;
-  slab::give_back(shared, rest, end.last, end.count);
-}
-
-// Cuts the private list after `most` blocks, at least 1; how many it has then.
-uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
+// The list of `listed` blocks was just filled from one run, its current one, which has no deferred blocks then, or one
+// that is shared. Cuts it after `most`, at least 1; how many it has then. What is cut off is not looked at where that can
+// be helped: it may be a whole run's, and its blocks have left the processor's caches.
+uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t listed, uint32_t most) {
   const Slot& slot = heap.slots[c];
   const CutOff cut = cut_off(slot.high, slot.head, most);
-  if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
+  if (is_end(cut.rest)) return cut.count;
+  if (Slab* current = heap.shelves[c].current) {
+    const uint32_t rest = listed - cut.count;
+    slab::defer(current, cut.rest, rest);
+    heap.blocks.listed[c] -= rest;
+    heap.blocks.freed[c] -= rest;  // they are deferred now, and were not freed
+    return cut.count;
+  }
+  Slab* shared = find_block(pointer_to(slot.high | cut.rest)).slab;
+  const ListEnd end = walk_list(shared, cut.rest);
+  heap.blocks.listed[c] -= end.count;
+  slab::give_back(shared, cut.rest, end.last, end.count);
   return cut.count;
 }
 
@@ -114,7 +118,11 @@ void* allocate(Heap& heap, SizeClass c) {
     hooks::put_heap_aside(heap);
     return allocate_without_heap(c, size_of_class(c));
   }
-  if (heap.unwatched || !g_watching.load(std::memory_order_acquire)) return refill(heap, c) ? pop(heap.slots[c]) : out_of_memory(kSmallMax);
+  if (!is_watched(heap)) {
+    if (!refill(heap, c)) return out_of_memory(kSmallMax);
+    current::open_again(heap, c, UINT32_MAX);
+    return pop(heap.slots[c]);
+  }
   current::settle(heap, c);
   if (unseen(heap, c) == 0) {
     heap.shelves[c].unseen = kNotDrawn;
@@ -122,17 +130,16 @@ void* allocate(Heap& heap, SizeClass c) {
   }
   const uint64_t before = heap.blocks.put_on_list(c);
   if (!refill(heap, c)) return out_of_memory(kSmallMax);
-  current::close(heap, c);
   uint32_t listed = static_cast<uint32_t>(heap.blocks.put_on_list(c) - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
-  if (listed > left) listed = shorten_list(heap, c, left);
+  if (listed > left) listed = shorten_list(heap, c, listed, left);
   passed(heap, c, listed);
-  current::open_again(heap, c);
+  current::open_again(heap, c, unseen(heap, c));
   return pop(heap.slots[c]);
 }
 
 uint32_t may_pass(Heap& heap, SizeClass c) {
-  return heap.unwatched || !g_watching.load(std::memory_order_acquire) ? UINT32_MAX : unseen(heap, c);
+  return is_watched(heap) ? unseen(heap, c) : UINT32_MAX;
 }
 
 void passed(Heap& heap, SizeClass c, uint32_t blocks) {
@@ -145,7 +152,7 @@ bool may_keep(Heap& heap, SizeClass c) {
   current::close(heap, c);
   const bool may = may_pass(heap, c) != 0;
   if (may) passed(heap, c, 1);
-  current::open_again(heap, c);
+  current::open_again(heap, c, may_pass(heap, c));
   return may;
 }
 
