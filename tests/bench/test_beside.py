@@ -14,6 +14,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__f
 
 from lab import beside, plan, runner  # noqa: E402
 from lab.__main__ import planned  # noqa: E402
+from lab.catalog import programs  # noqa: E402
 from lab.workload import NORMAL, STRESS, Case, Failed, Sample, Workload  # noqa: E402
 
 OURS, OTHER, THIRD = (SimpleNamespace(name=name) for name in ("acre", "other", "third"))
@@ -81,6 +82,20 @@ class Beside(unittest.TestCase):
 
         with self.assertRaisesRegex(Failed, "crashed"):
             beside.run(fails, (OURS, OTHER), False)
+
+    def test_both_may_make_the_same_input(self):
+        both = threading.Barrier(2, timeout=20)
+
+        def write(scratch):
+            scratch.write_text("whole")
+            both.wait()  # neither has moved its own into place yet
+
+        with tempfile.TemporaryDirectory() as folder:
+            lab = SimpleNamespace(inputs=Path(folder))
+            generator = SimpleNamespace(__file__=__file__)
+            paths = beside.run(lambda _: programs.made(lab, "input", generator, write), (OURS, OTHER), False)
+            self.assertEqual([path.read_text() for path in paths], ["whole", "whole"])
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["input"])
 
     def test_a_failure_names_whose_it_is(self):
         class Crashes(Made):

@@ -1,9 +1,9 @@
 """Real programs: other people's, on inputs and scripts of ours, and the three that jemalloc's paper of 2006 ran
 which are written anew here (cca, cfrac, smlng)."""
 
-import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 from inputs import headers, markup, postscript, problems, statements
@@ -21,7 +21,8 @@ def made(lab, name, generator, write):
     if path.exists() and path.stat().st_mtime_ns > Path(generator.__file__).stat().st_mtime_ns:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f"{name}.{os.getpid()}.part")  # another may make it at the same time
+    # Another process may make it at the same time, or another thread of this one (beside.py).
+    scratch = path.with_name(f"{name}.{threading.get_native_id()}.part")
     write(scratch)
     scratch.rename(path)
     return path
