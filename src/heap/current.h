@@ -13,9 +13,9 @@ namespace acre::current {
 
 inline constexpr uint32_t kFreesUnseen = 256;
 
-// After the class was refilled: opens its current run, whose deferred list is empty. While blocks are watched, it is closed,
+// The class was refilled from its current run, whose deferred list is empty: opens it. While blocks are watched, it is closed,
 // and opened again when it is known how many of them may pass (watch.cc).
-inline void open(Heap& heap, SizeClass c, Slab* slab) {
+inline void after_refill(Heap& heap, SizeClass c, Slab* slab) {
   if (ACRE_UNLIKELY(watch::is_on())) return slab::close(slab);
   slab::open(slab, &heap.slots[c].head, kFreesUnseen);
 }

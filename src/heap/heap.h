@@ -190,6 +190,9 @@ Slab* take_available(Heap& heap, SizeClass c);
 // The same for an adopted one, if others have freed so much in it meanwhile that it is worth it.
 Slab* take_adopted(Heap& heap, SizeClass c);
 
+// Puts a list of blocks of the class's current run, taken off the private list, back: deferred again.
+void put_back(Heap& heap, Slab* current, LowAddress list);
+
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
 

@@ -197,7 +197,7 @@ bool refill(Heap& heap, SizeClass c) {
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
     if (slab != nullptr && fill_from_current(heap, c, slab)) {
-      current::open(heap, c, slab);
+      current::after_refill(heap, c, slab);
       return true;
     }
     if (ACRE_LIKELY(change_run(heap, c))) {

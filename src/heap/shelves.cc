@@ -234,6 +234,12 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
   }
 }
 
+void put_back(Heap& heap, Slab* current, LowAddress list) {
+  const uint32_t blocks = slab::return_list(current, list);
+  heap.blocks.listed[current->size_class] -= blocks;
+  heap.blocks.freed[current->size_class] -= blocks;  // they are deferred now, and were not freed
+}
+
 void retire_current(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   Shelves& shelves = heap.shelves[c];
@@ -248,9 +254,7 @@ void retire_current(Heap& heap, SizeClass c) {
     shelves.kept_blocks = 0;
     return_mixed_list(heap, c, slab, head);
   } else if (!is_end(head)) {
-    const uint32_t returned = slab::return_list(slab, head);
-    heap.blocks.listed[c] -= returned;
-    heap.blocks.freed[c] -= returned;  // they are deferred now, and were not freed
+    put_back(heap, slab, head);
   }
   if (slab == nullptr) return;
   count_freed(heap, slab);

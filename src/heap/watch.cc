@@ -29,6 +29,7 @@ constexpr uint32_t kMostDrawn = uint32_t{1} << 30;
 constexpr uint32_t kThenDrawAgain = uint32_t{1} << 31;
 static_assert(kNotDrawn != (kMostDrawn | kThenDrawAgain));
 
+// If nothing is drawn, or what was drawn does not count any more.
 ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
   if (heap.watch_epoch != epoch) {
@@ -66,24 +67,20 @@ void* allocate_watched(Heap& heap, SizeClass c) {
   return block;
 }
 
-// The list of `listed` blocks was just filled from one run, its current one, which has no deferred blocks then, or one
-// that is shared. Cuts it after `most`, at least 1; how many it has then. What is cut off is not looked at where that can
-// be helped: it may be a whole run's, and its blocks have left the processor's caches.
-uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t listed, uint32_t most) {
+// The list was just filled from one run: its current one, or one that is shared.
+void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
+  if (Slab* current = heap.shelves[c].current) return put_back(heap, current, rest);
+  Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
+  const ListEnd end = walk_list(shared, rest);
+  heap.blocks.listed[c] -= end.count;
+  slab::give_back(shared, rest, end.last, end.count);
+}
+
+// Cuts the private list after `most` blocks, at least 1; how many it has then.
+uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
   const Slot& slot = heap.slots[c];
   const CutOff cut = cut_off(slot.high, slot.head, most);
-  if (is_end(cut.rest)) return cut.count;
-  if (Slab* current = heap.shelves[c].current) {
-    const uint32_t rest = listed - cut.count;
-    slab::defer(current, cut.rest, rest);
-    heap.blocks.listed[c] -= rest;
-    heap.blocks.freed[c] -= rest;  // they are deferred now, and were not freed
-    return cut.count;
-  }
-  Slab* shared = find_block(pointer_to(slot.high | cut.rest)).slab;
-  const ListEnd end = walk_list(shared, cut.rest);
-  heap.blocks.listed[c] -= end.count;
-  slab::give_back(shared, cut.rest, end.last, end.count);
+  if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
   return cut.count;
 }
 
@@ -132,7 +129,7 @@ void* allocate(Heap& heap, SizeClass c) {
   if (!refill(heap, c)) return out_of_memory(kSmallMax);
   uint32_t listed = static_cast<uint32_t>(heap.blocks.put_on_list(c) - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
-  if (listed > left) listed = shorten_list(heap, c, listed, left);
+  if (listed > left) listed = shorten_list(heap, c, left);
   passed(heap, c, listed);
   current::open_again(heap, c, unseen(heap, c));
   return pop(heap.slots[c]);

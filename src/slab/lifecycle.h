@@ -90,12 +90,6 @@ LowAddress collect_remote(Slab* slab, uint64_t* sum);
 // used. They count as used from now on, and their number is added to *sum.
 LowAddress take_some(Slab* slab, uint32_t count, uint64_t* sum);
 
-// Puts a list of `count` blocks that was taken back, where nothing is deferred: deferred again.
-inline void defer(Slab* slab, LowAddress head, uint32_t count) {
-  slab->deferred = head;
-  slab->countdown -= static_cast<int32_t>(count);
-}
-
 // Puts a list that was taken, and has blocks, back: deferred again. Returns their number.
 uint32_t return_list(Slab* slab, LowAddress head);
 

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -83,17 +84,23 @@ class Beside(unittest.TestCase):
         with self.assertRaisesRegex(Failed, "crashed"):
             beside.run(fails, (OURS, OTHER), False)
 
-    def test_both_may_make_the_same_input(self):
-        both = threading.Barrier(2, timeout=20)
+    def test_both_may_need_the_same_input(self):
+        both, made = threading.Barrier(2, timeout=20), []
 
         def write(scratch):
+            made.append(scratch)
             scratch.write_text("whole")
-            both.wait()  # neither has moved its own into place yet
+            time.sleep(0.1)  # meanwhile the other one comes, and finds it missing
+
+        def run_one(_):
+            both.wait()
+            return programs.made(lab, "input", generator, write)
 
         with tempfile.TemporaryDirectory() as folder:
             lab = SimpleNamespace(inputs=Path(folder))
             generator = SimpleNamespace(__file__=__file__)
-            paths = beside.run(lambda _: programs.made(lab, "input", generator, write), (OURS, OTHER), False)
+            paths = beside.run(run_one, (OURS, OTHER), False)
+            self.assertEqual(len(made), 1)
             self.assertEqual([path.read_text() for path in paths], ["whole", "whole"])
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["input"])
 

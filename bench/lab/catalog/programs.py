@@ -1,6 +1,7 @@
 """Real programs: other people's, on inputs and scripts of ours, and the three that jemalloc's paper of 2006 ran
 which are written anew here (cca, cfrac, smlng)."""
 
+import os
 import re
 import shutil
 import threading
@@ -13,19 +14,20 @@ from ..native import Native
 from ..workload import FULL, PROGRAMS, QUICK, Case, Failed, Missing, Workload
 
 ONE = (Case(extent=QUICK),)
+MAKING = threading.Lock()  # of two runs at once (beside.py) one makes what both need
 
 
 def made(lab, name, generator, write):
     """The path of an input; write(path) makes it unless it lies there, newer than its generator."""
     path = lab.inputs / name
-    if path.exists() and path.stat().st_mtime_ns > Path(generator.__file__).stat().st_mtime_ns:
+    with MAKING:
+        if path.exists() and path.stat().st_mtime_ns > Path(generator.__file__).stat().st_mtime_ns:
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_name(f"{name}.{os.getpid()}.part")  # another process may make it at the same time
+        write(scratch)
+        scratch.rename(path)
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Another process may make it at the same time, or another thread of this one (beside.py).
-    scratch = path.with_name(f"{name}.{threading.get_native_id()}.part")
-    write(scratch)
-    scratch.rename(path)
-    return path
 
 
 def write_text(pair, path, answers_path):
