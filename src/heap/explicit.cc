@@ -191,7 +191,7 @@ ExplicitArena* take_spare() {
 
 void forget_lists(Heap& heap) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    heap.slots[c].head = kEndOfList;
+    heap.slots[c] = {};
     heap.shelves[c] = {};
   }
 }

@@ -87,35 +87,47 @@ ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
   keep_block(heap, slab, p) ? tick(heap) : adopt_and_release(heap, slab, p);
 }
 
-// As keep_block, but whoever has allocated the block, and as long as the list is short.
-bool keep_common(Heap& heap, Slab* slab, void* p) {
+ACRE_NOINLINE void give_back_common(Heap& heap, Slab* slab, void* p) {
+  ++heap.blocks.freed[slab->size_class];
+  slab::give_back(slab, p);
+  hooks::tick_after_free(heap);
+}
+
+// As keep_block, but whoever has allocated the block, and as long as the list is short. No event: one in a run of the
+// thread's own is none.
+ACRE_ALWAYS_INLINE void release_common(Heap& heap, Slab* slab, void* p) {
   const SizeClass c = slab->size_class;
   Slot& slot = heap.slots[c];
-  if (!common::has_room(slot, slab)) return false;
-  if (ACRE_UNLIKELY(watch::is_on()) && !watch::may_keep(heap, c)) return false;
+  if (!common::has_room(slot, slab)) return give_back_common(heap, slab, p);
   ++heap.blocks.recycled[c];
   heap.shelves[c].busy = true;
   link_of(p)->mark = mark_of(slab);
   common::push(slot, p);
-  return true;
 }
 
-void release_common(Heap& heap, Slab* slab, void* p) {
-  if (!keep_common(heap, slab, p)) {
-    ++heap.blocks.freed[slab->size_class];
-    slab::give_back(slab, p);
-  }
+ACRE_COLD void release_common_while_watched(Heap& heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
+  const bool may_be_kept = common::has_room(heap.slots[c], slab) && watch::may_keep(heap, c);
+  if (!may_be_kept) return give_back_common(heap, slab, p);
+  release_common(heap, slab, p);
   hooks::tick_after_free(heap);
 }
 
-// Not for the outbox, or by a thread that has no heap. One that has never allocated gets a heap now: it may be there to
-// free what others allocate, and without an outbox each block costs an atomic operation.
+// By a thread that has no heap. One that has never allocated gets a heap now: it may be there to free what others
+// allocate, and without an outbox each block costs an atomic operation.
+ACRE_NOINLINE void release_before_birth(Slab* slab, void* p) {
+  if (t_heap == &kUnbornHeap && registry::birth() != nullptr) return release_elsewhere(slab, p);
+  release_without_heap(slab, p);
+}
+
+// Not for the outbox, or by a thread that has no heap. Common classes are the last, for they are no call.
 ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
-  if (slab->is_explicit) return release_explicit(slab, p);
-  Heap* heap = heap_if_any();
-  if (heap == nullptr && t_heap == &kUnbornHeap) heap = registry::birth();
-  if (ACRE_UNLIKELY(heap == nullptr)) return release_without_heap(slab, p);
-  slab->by_outbox ? hand_over(*heap, slab, p) : release_common(*heap, slab, p);
+  if (ACRE_UNLIKELY(slab->is_explicit)) return release_explicit(slab, p);
+  HotHeap* hot = t_heap;
+  if (ACRE_UNLIKELY(!hot->is_heap)) return release_before_birth(slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (ACRE_UNLIKELY(watch::is_on())) return release_common_while_watched(heap, slab, p);
+  release_common(heap, slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p) {
@@ -140,12 +152,19 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (!done) hand_over(heap, slab, p);
 }
 
+ACRE_NOINLINE static void release_by_search(void* p) {
+  const Found found = find_block(p);
+  if (found.slab != nullptr) return release_in_slab(found.slab, p);
+  if (found.run == nullptr) misuse::not_a_block("free", p);
+  is_watched(found) ? watch::release(found.run->watched, p) : large::free(found.run);
+}
+
+// The most frequent first: blocks of a run of several units, past its first one.
 ACRE_NOINLINE void release_slow(void* p) {
   if (p == nullptr) return;
-  Found found = find_block(p);
-  if (found.slab != nullptr) return release_in_slab(found.slab, p);
-  if (found.run != nullptr) return is_watched(found) ? watch::release(found.run->watched, p) : large::free(found.run);
-  misuse::not_a_block("free", p);
+  const Run* run = g_page_map.find(p);
+  const bool is_of_slab = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
+  is_of_slab ? release_in_slab(run->slab, p) : release_by_search(p);
 }
 
 }  // namespace acre

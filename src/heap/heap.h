@@ -22,34 +22,43 @@ namespace acre {
 
 struct ThreadTags;  // tags.cc
 
-// The private list of one class: blocks of its current run.
-struct Slot {
+// The private list of one class: blocks of its current run. Aligned, so that it lies in one cache line.
+struct alignas(16) Slot {
   Address high = 0;               // the blocks' high 32 address bits
   LowAddress head = kEndOfList;
+  uint32_t length = 0;            // of a common class: how many blocks (common.h)
 };
 
 // The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are
 // all empty and which own no run: so the hot paths need no null check.
 struct HotHeap {
-  uint16_t slot_at[kTableEntries] = {};  // offset in this struct of the slot for n bytes
+  uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: steps from the first one on
   Slot slots[kSmallClasses] = {};
+  Slot none;             // always empty: what slot_at leads to while the heap is not plain
   bool is_heap = false;  // the two constant ones are none
   bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
-  Slot none;             // always empty: what slot_at leads to while they do not
 
-  constexpr explicit HotHeap(bool whole) : is_heap(whole), is_plain(whole) {
-    for (size_t i = 0; i < kTableEntries; ++i) {
-      slot_at[i] = static_cast<uint16_t>(kSlotsAt + class_of_size(i) * sizeof(Slot));
-    }
+  constexpr HotHeap() {
+    for (size_t n = 0; n < kTableEntries; ++n) slot_at[n] = static_cast<uint8_t>(class_of_size(n) * kStepsPerSlot);
   }
-  static constexpr size_t kSlotsAt = align_up(kTableEntries * sizeof(uint16_t), alignof(Slot));
+  static constexpr size_t kSlotsAt = align_up(kTableEntries, alignof(Slot));
+  static constexpr size_t kStep = 8;  // by no more do processors multiply in an address
+  static constexpr size_t kStepsPerSlot = sizeof(Slot) / kStep;
 
   // As class_of_size, by the table where it reaches. Of a heap that is plain, or one of the constant ones.
   SizeClass class_for(size_t n) const {
     if (n > kTableMax) return class_of_size(n);
-    return static_cast<SizeClass>((slot_at[n] - kSlotsAt) / sizeof(Slot));
+    return static_cast<SizeClass>(slot_at[n] / kStepsPerSlot);
   }
 };
+static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
+static_assert(offsetof(HotHeap, none) == offsetof(HotHeap, slots) + kSmallClasses * sizeof(Slot));
+
+extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
+extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down, or that has none (fill.h)
+
+// One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
+extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // A list of runs through node.next and node.prev, newest first.
 class RunList {
@@ -115,7 +124,7 @@ struct ThreadBytes {
 enum class Visit : uint32_t { kNone, kAnnounced, kAtWork };
 
 struct Heap : HotHeap {
-  Heap() : HotHeap(true) {}
+  Heap() : HotHeap(kUnbornHeap) { is_heap = is_plain = true; }
 
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
@@ -145,14 +154,6 @@ struct Heap : HotHeap {
   const void* reallocating = nullptr;  // trace.h: what realloc was called for, while the option utrace is set
   bool realloc_allocates = false;      // and whether the next allocation may be realloc's
 };
-
-static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
-
-extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
-extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down, or that has none (fill.h)
-
-// One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
-extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // The calling thread's heap, or null if it has none.
 inline Heap* heap_if_any() {

@@ -14,7 +14,7 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n) {
   char* heap = reinterpret_cast<char*>(t_heap);
   // The slot's address is worked out first, for an instruction: processors hand on what was just stored there, here or by
   // free(), several cycles sooner if it is loaded by a plain register.
-  Slot* slot = reinterpret_cast<Slot*>(heap + t_heap->slot_at[n]);
+  Slot* slot = reinterpret_cast<Slot*>(heap + HotHeap::kSlotsAt + t_heap->slot_at[n] * HotHeap::kStep);
   asm("" : "+r"(slot));
   const LowAddress head = slot->head;
   if (ACRE_UNLIKELY(is_end(head))) return allocate_slow(n);
@@ -32,9 +32,12 @@ void* take_block(Heap& heap, SizeClass c);
 // the program (xmalloc).
 void* out_of_memory(size_t n);
 
-// Takes the first block off a private list that is not empty.
+// Takes the first block off a private list that is not empty. All blocks of common classes are taken here, so that their
+// lists have a length; other lists do without.
+static_assert(kTableMax <= kOwnedMax);
 inline void* pop(Slot& slot) {
   Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
+  --slot.length;
   slot.head = block->next;
   block->mark = 0;
   return block;

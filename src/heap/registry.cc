@@ -28,9 +28,9 @@
 
 namespace acre {
 
-constinit const HotHeap kUnbornHeap{false};
+constinit const HotHeap kUnbornHeap;
 // A start does not look at it (cmake/seldom.ld).
-__attribute__((section(".rodata.gone_heap"))) constinit const HotHeap kGoneHeap{false};
+__attribute__((section(".rodata.gone_heap"))) constinit const HotHeap kGoneHeap;
 constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {

@@ -245,8 +245,9 @@ void retire_current(Heap& heap, SizeClass c) {
   Shelves& shelves = heap.shelves[c];
   current::close(heap, c);
   Slab* slab = shelves.current;
-  LowAddress head = slot.head;
+  const LowAddress head = slot.head;
   slot.head = kEndOfList;
+  slot.length = 0;
   shelves.times_few = 0;
   shelves.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
   shelves.current = nullptr;

@@ -70,7 +70,7 @@ void set_plain(Heap& heap, bool plain) {
   if (plain) {
     memcpy(heap.slot_at, kUnbornHeap.slot_at, sizeof heap.slot_at);
   } else {
-    for (uint16_t& at : heap.slot_at) at = static_cast<uint16_t>(offsetof(HotHeap, none));
+    memset(heap.slot_at, kSmallClasses * HotHeap::kStepsPerSlot, sizeof heap.slot_at);
   }
 }
 

@@ -44,7 +44,8 @@ bool lists_are_whole(Heap& heap) {
   const BusyAtShelves busy(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     current::settle(heap, c);
-    if (private_list_length(heap, c) == kBroken) return false;
+    const uint32_t length = private_list_length(heap, c);
+    if (length == kBroken || (is_common(c) && length != heap.slots[c].length)) return false;
   }
   bool whole = true;
   g_page_map.for_each_run([&](const Run* run) {

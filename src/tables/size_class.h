@@ -31,8 +31,8 @@ inline constexpr size_t kSharesFrom = 2048;             // classes are shares of
 inline constexpr size_t kSharesTo = 8192;               // … up to here
 inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
-inline constexpr size_t kOwnedMax = size_t{8} << 10;    // larger classes are common: no thread owns runs of theirs
-inline constexpr size_t kTableMax = 1024;               // sizes whose class the hot path looks up in a table
+inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are common: no thread owns runs of theirs
+inline constexpr size_t kTableMax = 4096;               // sizes whose class the hot path looks up in a table
 
 // Derived constants.
 inline constexpr unsigned kSteps = 1u << kStepsLog2;
@@ -93,8 +93,9 @@ inline constexpr size_t kLeastBlocks = 4;
 inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units may stay unused
 inline constexpr size_t kLeastToStay = 4;
 inline constexpr size_t kFewEnough = 2;           // a run of which so few free blocks are enough has few blocks
-inline constexpr size_t kMostKeptBlocks = 4;
-inline constexpr size_t kMostKeptBytes = 64 << 10;
+inline constexpr size_t kMostKeptBlocks = 4;      // of other runs, on a private list …
+inline constexpr size_t kMostKeptCommon = 6;      // … and on one of a common class
+inline constexpr size_t kMostKeptBytes = 96 << 10;
 
 // The part of so many units, in thousandths, that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
@@ -116,7 +117,8 @@ constexpr RunShape make_run_shape(SizeClass c) {
   size_t units = units_for(size);
   size_t capacity = units * kUnitPayload / size;
   size_t enough = larger<size_t>(1, capacity / 8);
-  size_t most_kept = enough <= kFewEnough ? smaller(kMostKeptBlocks, kMostKeptBytes / size) : 0;
+  size_t most_kept = is_common(c) ? smaller(kMostKeptCommon, kMostKeptBytes / size)
+                     : enough <= kFewEnough ? kMostKeptBlocks : 0;
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(units * kRunUnitPages),
           static_cast<uint16_t>(capacity),

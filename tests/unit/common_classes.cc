@@ -40,9 +40,9 @@ void release_all(std::vector<void*>& blocks) {
   blocks.clear();
 }
 
-TEST(CommonClasses, AreThoseAbove8KiB) {
-  for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_common(c), size_of_class(c) > 8192) << size_of_class(c);
-  std::vector<void*> blocks{acre_malloc(8192), acre_malloc(8193)};
+TEST(CommonClasses, AreThoseAbove4KiB) {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_common(c), size_of_class(c) > 4096) << size_of_class(c);
+  std::vector<void*> blocks{acre_malloc(4096), acre_malloc(4097)};
   EXPECT_EQ(slab_of(blocks[0])->owner, this_thread());
   EXPECT_TRUE(slab_of(blocks[0])->by_outbox);
   EXPECT_EQ(slab_of(blocks[1])->owner, kNoThread);
@@ -196,14 +196,14 @@ TEST(CommonClasses, AFewFreedBlocksAreKept) {
   std::vector<void*> blocks = allocate(10 * kShape.capacity);
   const Slot& slot = my_heap().slots[kClass];
   const size_t most = kShape.most_kept;
-  ASSERT_EQ(most, 3u);  // 64 KiB
-  EXPECT_EQ(common::list_length(slot), 0u);
+  ASSERT_EQ(most, 4u);  // 96 KiB
+  EXPECT_EQ(slot.length, 0u);
   for (size_t i = 0; i < 2 * most; ++i) {
     acre_free(blocks[i]);
-    EXPECT_EQ(common::list_length(slot), smaller(i + 1, most));
+    EXPECT_EQ(slot.length, smaller(i + 1, most));
   }
   for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
-  EXPECT_EQ(common::list_length(slot), 0u);
+  EXPECT_EQ(slot.length, 0u);
   for (size_t i = most; i < 2 * most; ++i) blocks[i] = acre_malloc(kSize);
   release_all(blocks);
 }
@@ -224,7 +224,7 @@ TEST(CommonClasses, KeptBlocksGoBackByCollection) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(kShape.capacity);
   release_all(blocks);
-  EXPECT_NE(common::list_length(my_heap().slots[kClass]), 0u);
+  EXPECT_NE(my_heap().slots[kClass].length, 0u);
   for (int step = 0; step < 200; ++step) collect_step(my_heap());
   EXPECT_TRUE(is_end(my_heap().slots[kClass].head));
 }

@@ -227,7 +227,7 @@ TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
 }
 
 TEST_F(ShelvesTest, WhatWasFreedLastIsHandedOutFirst) {
-  for (size_t size : {16, 100, 1000, 8192}) {
+  for (size_t size : {16, 100, 1000, 4096}) {
     std::vector<void*> blocks = allocate(4, size);
     for (void* block : blocks) acre_free(block);
     for (size_t i = blocks.size(); i != 0; --i) EXPECT_EQ(acre_malloc(size), blocks[i - 1]) << size;
@@ -276,7 +276,7 @@ TEST_F(ShelvesTest, ARunThatIsUsedInPlaceIsNotCollected) {
 
 // Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
 TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
-  constexpr size_t kSize = 8192;
+  constexpr size_t kSize = 4096;
   const size_t most = run_shape(class_of_size(kSize)).most_kept;
   ASSERT_GE(most, 2u);
   std::vector<void*> blocks = allocate(10 * run_shape(class_of_size(kSize)).capacity, kSize);
@@ -291,8 +291,8 @@ TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
 
 // Given up, each goes back to its own run.
 TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
-  const SizeClass c = class_of_size(8192);
-  std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 8192);
+  const SizeClass c = class_of_size(4096);
+  std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 4096);
   for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
   EXPECT_NE(heap().shelves[c].kept_blocks, 0u);
   for (int step = 0; step < 200; ++step) collect_step(heap());
