@@ -90,7 +90,7 @@ size_t thread_cache_bytes() {
   const BusyAtShelves busy(*heap);
   size_t bytes = free_bytes(heap->adopted);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    const Shelves& shelves = heap->shelves[c];
+    const Shelves& shelves = heap->use(c).shelves;
     const uint32_t length = private_list_length(*heap, c);
     if (length != kBroken) bytes += length * size_of_class(c);
     bytes += free_bytes(shelves.available);

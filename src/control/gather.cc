@@ -166,7 +166,7 @@ void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
 }
 
 void add_outbox(const Gathering& to, const Heap& heap) {
-  heap.outbox.for_each_waiting([&to](const Slab* slab, uint32_t blocks) {
+  heap.outbox().for_each_waiting([&to](const Slab* slab, uint32_t blocks) {
     const Run* run = racy_load(slab->run);
     const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
     const SizeClass c = racy_load(slab->size_class);
@@ -186,7 +186,7 @@ void add_heap(Heap& heap, void* argument) {
   const auto& to = *static_cast<Gathering*>(argument);
   ArenaReport& own = to.of(*heap.arena);
   own.arena.threads += !heap.arena->is_explicit;  // no thread is bound to those
-  own.arena.internal += sizeof(Heap);
+  own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     add_private_list(to, heap, c);

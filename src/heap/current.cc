@@ -5,22 +5,22 @@
 namespace acre::current {
 
 void open_again(Heap& heap, SizeClass c, uint32_t may_pass) {
-  Slab* slab = heap.shelves[c].current;
+  Slab* slab = heap.use(c).shelves.current;
   if (slab == nullptr || !is_end(slab->deferred)) return;
   may_pass != 0 ? slab::open(slab, &heap.slots[c].head, smaller(kFreesUnseen, may_pass)) : slab::close(slab);
 }
 
 void settle_some(Heap& heap, SizeClass c) {
-  Shelves& shelves = heap.shelves[c];
+  Shelves& shelves = heap.use(c).shelves;
   const uint32_t blocks = slab::settle(shelves.current);
-  heap.blocks.recycled[c] += blocks;
+  heap.use(c).blocks.recycled += blocks;
   shelves.busy = true;
   if (ACRE_UNLIKELY(watch::is_on())) watch::passed(heap, c, blocks);
 }
 
 void close(Heap& heap, SizeClass c) {
   settle(heap, c);
-  if (Slab* slab = heap.shelves[c].current) slab::close(slab);
+  if (Slab* slab = heap.use(c).shelves.current) slab::close(slab);
 }
 
 void on_countdown(Heap& heap, SizeClass c) {

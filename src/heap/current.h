@@ -28,7 +28,7 @@ void settle_some(Heap& heap, SizeClass c);
 
 // Counts what was freed onto the private list since it was last counted.
 inline void settle(Heap& heap, SizeClass c) {
-  const Slab* slab = heap.shelves[c].current;
+  const Slab* slab = heap.use(c).shelves.current;
   if (slab != nullptr && slab::is_open(slab) && slab::deferred_count(slab) != 0) settle_some(heap, c);
 }
 

@@ -35,9 +35,9 @@ constinit std::atomic<unsigned> g_numbers{0};  // of which so many were ever giv
 
 // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
 Heap* make_heap(ExplicitArena& arena) {
-  void* memory = metadata::allocate(sizeof(Heap));
-  if (memory == nullptr) return nullptr;
-  Heap* heap = new (memory) Heap;
+  Heap* heap = Heap::make();
+  if (heap == nullptr) return nullptr;
+  heap->begin();
   heap->token = address_of(heap);
   heap->arena = &arena.arena;
   heap->bound = true;
@@ -192,7 +192,7 @@ ExplicitArena* take_spare() {
 void forget_lists(Heap& heap) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     heap.slots[c] = {};
-    heap.shelves[c] = {};
+    heap.use(c).shelves = {};
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 template <class Allowed>
 ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
   const SizeClass c = slab->size_class;
-  Shelves& shelves = heap.shelves[c];
+  Shelves& shelves = heap.use(c).shelves;
   if (shelves.kept_blocks >= run_shape(c).most_kept) return false;
   Slot& slot = heap.slots[c];
   if (high_part(slab->base) != slot.high) {
@@ -30,7 +30,7 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   }
   if (!allowed(c)) return false;
   ++shelves.kept_blocks;
-  ++heap.blocks.recycled[c];
+  ++heap.use(c).blocks.recycled;
   shelves.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
@@ -67,7 +67,7 @@ ACRE_COLD void release_explicit(Slab* slab, void* p) {
 
 ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
   const BusyAtShelves busy(heap);
-  return heap.outbox.add(slab, p);
+  return heap.outbox().add(slab, p);
 }
 
 ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
@@ -88,7 +88,7 @@ ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
 }
 
 ACRE_NOINLINE void give_back_common(Heap& heap, Slab* slab, void* p) {
-  ++heap.blocks.freed[slab->size_class];
+  ++heap.use(slab->size_class).blocks.freed;
   slab::give_back(slab, p);
   hooks::tick_after_free(heap);
 }
@@ -99,8 +99,8 @@ ACRE_ALWAYS_INLINE void release_common(Heap& heap, Slab* slab, void* p) {
   const SizeClass c = slab->size_class;
   Slot& slot = heap.slots[c];
   if (!common::has_room(slot, slab)) return give_back_common(heap, slab, p);
-  ++heap.blocks.recycled[c];
-  heap.shelves[c].busy = true;
+  ++heap.use(c).blocks.recycled;
+  heap.use(c).shelves.busy = true;
   link_of(p)->mark = mark_of(slab);
   common::push(slot, p);
 }
@@ -147,7 +147,7 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (relaxed_load(slab->last_owner) == heap.token) {
     return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
   }
-  const bool done = BusyAtShelves::enter_quickly(heap) && heap.outbox.add_quickly(slab, p);
+  const bool done = BusyAtShelves::enter_quickly(heap) && heap.outbox().add_quickly(slab, p);
   BusyAtShelves::leave(heap);
   if (!done) hand_over(heap, slab, p);
 }

@@ -29,37 +29,6 @@ struct alignas(16) Slot {
   uint32_t length = 0;            // of a common class: how many blocks (common.h)
 };
 
-// The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are
-// all empty and which own no run: so the hot paths need no null check.
-struct HotHeap {
-  uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: steps from the first one on
-  Slot slots[kSmallClasses] = {};
-  Slot none;             // always empty: what slot_at leads to while the heap is not plain
-  bool is_heap = false;  // the two constant ones are none
-  bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
-
-  constexpr HotHeap() {
-    for (size_t n = 0; n < kTableEntries; ++n) slot_at[n] = static_cast<uint8_t>(class_of_size(n) * kStepsPerSlot);
-  }
-  static constexpr size_t kSlotsAt = align_up(kTableEntries, alignof(Slot));
-  static constexpr size_t kStep = 8;  // by no more do processors multiply in an address
-  static constexpr size_t kStepsPerSlot = sizeof(Slot) / kStep;
-
-  // As class_of_size, by the table where it reaches. Of a heap that is plain, or one of the constant ones.
-  SizeClass class_for(size_t n) const {
-    if (n > kTableMax) return class_of_size(n);
-    return static_cast<SizeClass>(slot_at[n] / kStepsPerSlot);
-  }
-};
-static_assert(offsetof(HotHeap, slots) == HotHeap::kSlotsAt);
-static_assert(offsetof(HotHeap, none) == offsetof(HotHeap, slots) + kSmallClasses * sizeof(Slot));
-
-extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
-extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down, or that has none (fill.h)
-
-// One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
-extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
 // A list of runs through node.next and node.prev, newest first.
 class RunList {
  public:
@@ -76,7 +45,7 @@ class RunList {
 
 inline constexpr uint8_t kMostRunsKept = 32;
 
-inline constexpr uint32_t kNotDrawn = UINT32_MAX;
+inline constexpr uint32_t kNotDrawn = 0;
 
 // What a class's runs do in this heap.
 struct Shelves {
@@ -85,28 +54,37 @@ struct Shelves {
   uint16_t available_count = 0;
   uint16_t low_water = 0;  // least available_count since the collection last passed
   uint16_t empties = 0;    // available runs whose blocks are all free
-  uint8_t keep = 1;        // how many of those to keep: grows when they are returned and asked for again
+  uint8_t keep_more = 0;   // how many of those to keep, less one: grows when they are returned and asked for again
   bool returned = false;   // one was returned to the page heap since a new one was made
   bool busy = false;       // refilled, or freed in place, since the collection last passed; beside the next, for refill
                            // sets both at once
   uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint8_t times_few = 0;   // how often a few blocks were taken of a run that was left to others (refill.cc)
-  uint32_t unseen = kNotDrawn; // blocks beyond the private list that pass before a watched one (watch.cc)
+  uint32_t unseen = kNotDrawn;  // blocks beyond the private list that pass before a watched one (watch.cc)
 };
 
-// Small blocks that the thread has allocated and freed, by class, as far as the slow door knows of them
+// Small blocks of a class that the thread has allocated and freed, as far as the slow door knows of them
 // (thread_bytes.h has the rest), and what it did. Each change costs an instruction or two there. Differences modulo 2^64.
 struct BlockCounts {
-  uint64_t recycled[kSmallClasses] = {};  // freed by the thread, and put on the private list since
-  uint64_t listed[kSmallClasses] = {};    // put on the private list otherwise, less those taken off it again
-  uint64_t freed[kSmallClasses] = {};     // freed by the thread in runs that it gave up
+  uint64_t recycled = 0;  // freed by the thread, and put on the private list since
+  uint64_t listed = 0;    // put on the private list otherwise, less those taken off it again
+  uint64_t freed = 0;     // freed by the thread in runs that it gave up
 
-  uint64_t refills[kSmallClasses] = {};   // these three for statistics: not blocks, but how often
-  uint64_t new_runs[kSmallClasses] = {};
-  uint64_t adoptions[kSmallClasses] = {};
+  uint64_t refills = 0;   // these three for statistics: not blocks, but how often
+  uint64_t new_runs = 0;
+  uint64_t adoptions = 0;
 
   // All that were put on the private list.
-  uint64_t put_on_list(SizeClass c) const { return recycled[c] + listed[c]; }
+  uint64_t put_on_list() const { return recycled + listed; }
+};
+
+// What the thread does with a class.
+struct ClassUse {
+  Shelves shelves;
+  BlockCounts blocks;
+
+  // False: no block of the class was allocated, nor one freed.
+  bool is_used() const { return (blocks.refills | blocks.recycled | blocks.freed) != 0; }
 };
 
 // thread_bytes.h: what the thread has allocated and freed. Of small blocks, as of the last look.
@@ -120,12 +98,13 @@ struct ThreadBytes {
   bool watched = false;          // somebody wants it to be kept up to date, and the peak
 };
 
+struct Heap;
+
 // A visit by another thread to a heap whose owner seems to be idle (idle.h).
 enum class Visit : uint32_t { kNone, kAnnounced, kAtWork };
 
-struct Heap : HotHeap {
-  Heap() : HotHeap(kUnbornHeap) { is_heap = is_plain = true; }
-
+// What a thread's slow door, and others, need to know of a heap. Of the constant ones (HotHeap) it says nothing.
+struct HeapState {
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
   bool bound = false;          // takes runs from its arena alone (registry::enter_late_heap)
@@ -136,23 +115,73 @@ struct Heap : HotHeap {
   uint32_t events = 0;         // slow-door events
   SizeClass next_to_collect = 0;
   uint32_t grown_by = 0;       // runs for which give_up_unused() was called
-  Outbox outbox;
   Heap* next = nullptr;        // registry's lists
   Heap* prev = nullptr;
   Heap* next_late = nullptr;
   std::atomic<uint32_t> inside{0};  // the owner is at its shelves or its outbox
   std::atomic<Visit> visit{Visit::kNone};
   uint32_t events_at_last_look = 0; // visitors', under the registry's lock
+  uint64_t still_since_ns = 0;      // the same; the first look that saw so many events
   uint32_t watch_epoch = 0;    // when the shelves' `unseen` were drawn
   uint32_t excused = 0;        // not 0: what the thread allocates is no leak (leaks/)
   bool unwatched = false;      // the watcher is not to see this thread's blocks
   bool hooked = false;         // put aside for the sake of hooks (hooks.h)
-  Shelves shelves[kSmallClasses];
-  BlockCounts blocks;
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
   const void* reallocating = nullptr;  // trace.h: what realloc was called for, while the option utrace is set
   bool realloc_allocates = false;      // and whether the next allocation may be realloc's
+};
+
+// The part that malloc reads. A thread without a heap points at one of two constant ones, whose lists are
+// all empty and which own no run: so the hot paths need no null check.
+struct alignas(kCacheLine) HotHeap : HeapState {
+  Slot none;              // always empty: where slot_at leads until a class is first used, and while the heap is not plain
+  Slot slots[kSmallClasses] = {};
+  bool is_heap = false;   // the two constant ones are none
+  bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
+  uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: steps from `none` on
+
+  static constexpr size_t kSlotsAt = align_up(sizeof(HeapState), alignof(Slot));
+  static constexpr size_t kStep = 8;  // by no more do processors multiply in an address
+  static constexpr size_t kStepsPerSlot = sizeof(Slot) / kStep;
+
+  // Leads malloc to the slot of a class that the table reaches, if the heap is plain.
+  void enter_in_table(SizeClass c);
+};
+
+extern const HotHeap kUnbornHeap ACRE_HIDDEN;  // a thread that has not allocated yet
+extern const HotHeap kGoneHeap ACRE_HIDDEN;    // a thread whose heap was taken down, or that has none (fill.h)
+
+// One pointer of initial-exec TLS is all that acre needs, so that it can also be dlopened.
+extern __thread HotHeap* t_heap __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// The part of a heap that begins as zeros, as its memory comes, and is not touched before it is needed: pages in which
+// nothing was ever written take no memory. Small classes, which all threads use, lie last, beside the part that malloc
+// reads, in whose table sizes of small classes lie first: a thread that needs no more has a page or two of the four.
+struct alignas(kCacheLine) ColdHeap {
+  Outbox outbox;
+  ClassUse uses[kSmallClasses];  // from the largest class down
+};
+
+struct Heap : HotHeap {
+  // A heap that is still to begin, in new metadata. Null when memory is refused.
+  static Heap* make();
+  // begin() comes first, and again after end(), which takes an empty heap.
+  void begin();
+  void end();
+  static constexpr size_t kBytes = sizeof(ColdHeap) + sizeof(HotHeap);
+
+  // It lies right before the rest.
+  ColdHeap& cold() { return reinterpret_cast<ColdHeap*>(this)[-1]; }
+  Outbox& outbox() { return cold().outbox; }
+  // Written so that the compiler takes one multiplication; by an index it takes four instructions.
+  ClassUse& use(SizeClass c) {
+    constexpr ptrdiff_t kFirst = sizeof(ColdHeap) - offsetof(ColdHeap, uses[kSmallClasses - 1]);
+    constexpr ptrdiff_t kNext = -static_cast<ptrdiff_t>(sizeof(ClassUse));
+    return *reinterpret_cast<ClassUse*>(reinterpret_cast<char*>(this) + c * kNext - kFirst);
+  }
+  const Outbox& outbox() const { return const_cast<Heap*>(this)->outbox(); }
+  const ClassUse& use(SizeClass c) const { return const_cast<Heap*>(this)->use(c); }
 };
 
 // The calling thread's heap, or null if it has none.
@@ -197,8 +226,8 @@ void put_back(Heap& heap, Slab* current, LowAddress list);
 // Gives up the current run of a class, its private list included.
 void retire_current(Heap& heap, SizeClass c);
 
-// The process is about to grow by a run. Each time that it has done so by a number of them, looks at idle heaps (idle.h),
-// and gives up the current runs in which nothing lives, and the empty ones that are kept. False: none were. Called by the
+// The process is about to grow by a run. Looks at idle heaps (idle.h); and each time that it has grown by a number of runs,
+// gives up the current ones in which nothing lives, and the empty ones that are kept. False: none were. Called by the
 // owner, busy at its shelves.
 bool give_up_unused(Heap& heap);
 
@@ -208,9 +237,9 @@ void collect_step(Heap& heap);
 // Gives up everything.
 void empty_heap(Heap& heap);
 
-// Gives up all runs but the current ones, or those of them of which at least half is free. For a visitor (idle.h): the
-// owner may at the same time free blocks of these runs.
-enum class Take : uint8_t { kAll, kMostlyFree };
+// Gives up those runs but the current ones of which so many quarters are free at least. For a visitor (idle.h): the owner
+// may at the same time free blocks of these runs.
+enum class Take : uint32_t { kAll = 0, kHalfFree = 2, kNearlyFree = 3 };
 void take_kept_runs(Heap& heap, Take take);
 
 // The owner, awake again, ends the sharing of the runs that visitors took from it.

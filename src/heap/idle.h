@@ -2,7 +2,7 @@
 //
 // A thread that sleeps cannot give up its runs, and others may free all that lives in them. So every quarter of
 // a second some thread, on a tick, or the background thread looks at all heaps; and while the process grows by slab runs,
-// those who make them, up to five hundred times a second. A heap in which nothing has happened since the last look is
+// those who make them, up to five thousand times a second. A heap in which nothing has happened since the last look is
 // *announced* a visit; if nothing has happened by the next look either, the visitor sends off its outbox and takes its
 // adopted and available runs: those whose blocks are all free go back to the page heap, the others become shared
 // (slab/sharing.h), so that anyone can have what is free in them. An owner that finds an announcement when it
@@ -10,7 +10,7 @@
 //
 // The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,
 // since its store "I am inside" is older than the visit by the wait between two looks, or younger than the announcement:
-//   owner:    inside = 1; reads visit           visitor: visit = announced; … two milliseconds at least …;
+//   owner:    inside = 1; reads visit           visitor: visit = announced; … 200 microseconds at least …;
 //                                                        visit = at work, by compare-and-swap; reads inside
 // A store is seen by others within microseconds, so either the visitor sees `inside` and leaves, or the owner sees
 // that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
@@ -37,7 +37,7 @@ Look look_around(const Heap* mine, uint64_t now_ms);
 
 // The same for a thread that is about to take clean pages for a run, whatever time it is: free blocks that an idle thread
 // has would serve as well. A thread in which nothing has happened for so short a time may only wait for a processor, and be
-// better off with what it has; so runs are taken of which at least half is free.
+// better off with what it has; so runs are taken of which three quarters are free, or, after some milliseconds, half.
 void look_while_growing(const Heap& mine);
 
 void after_fork_in_child();

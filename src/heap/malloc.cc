@@ -53,7 +53,7 @@ ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr)
 // The thread's first allocation.
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::birth();
-  const SizeClass c = kUnbornHeap.class_for(n);
+  const SizeClass c = class_of_size(n);
   if (heap != nullptr) return allocate_in(n, c, *heap);
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
@@ -62,7 +62,7 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
 ACRE_COLD void* allocate_seldom(size_t n) {
   if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(n);
   if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
-  return allocate_without_heap(kUnbornHeap.class_for(n), n);
+  return allocate_without_heap(class_of_size(n), n);
 }
 
 // Where malloc has no lists to take from.
@@ -119,7 +119,7 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
-  return allocate_in(n, heap->class_for(n), *static_cast<Heap*>(heap));
+  return allocate_in(n, class_of_size(n), *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {

@@ -11,14 +11,16 @@ namespace acre {
 
 namespace {
 
+bool seems_marked(const Slab* slab, const Link* link) { return racy_load(link->mark) == mark_of(slab); }
+
 // Other threads may be changing the list: each step is checked before the next is taken.
 bool list_holds(const Slab* slab, LowAddress head, const void* block) {
   LowAddress low = head;
   for (uint32_t i = 0; i < slab->capacity && !is_end(low); ++i) {
     Link* link = link_at(slab, low);
     if (link == block) return true;
-    if (!is_block_start(slab, link) || !is_marked(slab, link)) return false;
-    low = link->next;
+    if (!is_block_start(slab, link) || !seems_marked(slab, link)) return false;
+    low = racy_load(link->next);
   }
   return false;
 }
@@ -26,11 +28,12 @@ bool list_holds(const Slab* slab, LowAddress head, const void* block) {
 }  // namespace
 
 bool Outbox::holds(const Slab* slab, const void* block) const {
+  if (is_common(slab->size_class)) return false;
   for (uint32_t i = 0, count = smaller(racy_load(unsorted_count_), kMostUnsorted); i < count; ++i) {
     if (racy_load(unsorted_[i].block) == block) return true;
   }
   const Group& group = groups_[slab->size_class];
-  return group.slab == slab && list_holds(slab, group.head, block);
+  return racy_load(group.slab) == slab && list_holds(slab, racy_load(group.head), block);
 }
 
 namespace misuse {
@@ -46,13 +49,14 @@ struct Search {
 // As list_holds, for a list that may have blocks of several runs.
 bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
   const RunShape& shape = run_shape(c);
-  LowAddress low = heap.slots[c].head;
+  const Address high = racy_load(heap.slots[c].high);
+  LowAddress low = racy_load(heap.slots[c].head);
   for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
-    Link* link = reinterpret_cast<Link*>(heap.slots[c].high | low);
+    Link* link = reinterpret_cast<Link*>(high | low);
     if (link == block) return true;
     const Slab* slab = find_block(link).slab;
-    if (slab == nullptr || slab->size_class != c || !is_marked(slab, link)) return false;
-    low = link->next;
+    if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(slab, link)) return false;
+    low = racy_load(link->next);
   }
   return false;
 }
@@ -60,7 +64,7 @@ bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
 void search_heap(Heap& heap, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   SizeClass c = search.slab->size_class;
-  search.found |= private_list_holds(heap, c, search.block) || heap.outbox.holds(search.slab, search.block);
+  search.found |= private_list_holds(heap, c, search.block) || heap.outbox().holds(search.slab, search.block);
 }
 
 bool list_of_explicit_holds(const Slab* slab, const void* block) {
@@ -79,7 +83,7 @@ Text& begin(Text& text, const char* caller, const void* p) {
 }  // namespace
 
 bool is_free(Slab* slab, const void* block) {
-  if (list_holds(slab, slab->deferred, block)) return true;
+  if (list_holds(slab, racy_load(slab->deferred), block)) return true;
   if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
   if (slab->is_explicit) return list_of_explicit_holds(slab, block);
   Search search{slab, block, false};

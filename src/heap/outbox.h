@@ -34,7 +34,7 @@ class Outbox {
   }
 
   void flush() {
-    sort();
+    if (unsorted_count_ != 0) sort();
     send_all();
   }
 
@@ -51,13 +51,20 @@ class Outbox {
   }
 
   // For anyone: how many blocks of the class were sent off so far.
-  uint64_t sent(SizeClass c) const { return racy_load(sent_[c]); }
+  uint64_t sent(SizeClass c) const { return is_common(c) ? 0 : racy_load(sent_[c]); }
 
   // For its thread: bytes of all blocks that were ever put in.
   uint64_t total_bytes() const {
     uint64_t bytes = bytes_ + unsorted_bytes_;
-    for (SizeClass c = 0; c < kSmallClasses; ++c) bytes += sent_[c] * size_of_class(c);
+    for (SizeClass c = 0; c < kOwnedClasses; ++c) bytes += sent_[c] * size_of_class(c);
     return bytes;
+  }
+
+  // Of one that is empty: as if nothing had ever been put in. What was not written stays so.
+  void forget() {
+    for (uint64_t& sent : sent_) {
+      if (sent != 0) sent = 0;
+    }
   }
 
   // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
@@ -67,12 +74,12 @@ class Outbox {
   static constexpr uint32_t kMostBytes = 16384;  // in a group; unsorted
   static constexpr uint32_t kMostBytesInAll = 48 * 1024;  // in groups
   static constexpr uint32_t kMostUnsorted = 16;
-  static constexpr unsigned kWords = (kSmallClasses + 63) / 64;
+  static constexpr unsigned kWords = (kOwnedClasses + 63) / 64;
 
   struct Group {
     Slab* slab = nullptr;
     Link* last = nullptr;
-    LowAddress head = kEndOfList;
+    LowAddress head = 0;
     uint32_t count = 0;
   };
 
@@ -127,8 +134,8 @@ class Outbox {
     Slab* slab;
     Link* block;
   } unsorted_[kMostUnsorted] = {};
-  Group groups_[kSmallClasses];
-  uint64_t sent_[kSmallClasses] = {};  // blocks, so far
+  Group groups_[kOwnedClasses];
+  uint64_t sent_[kOwnedClasses] = {};  // blocks, so far
 };
 
 }  // namespace acre

@@ -24,21 +24,20 @@ uint32_t batch_for(const Slab* slab) {
   return larger<uint32_t>(run_shape(slab->size_class).first_batch, slab->carved / 4u);
 }
 
-LowAddress recycle(Heap& heap, SizeClass c, Slab* slab) {
-  heap.blocks.recycled[c] += slab::deferred_count(slab);
+LowAddress recycle(BlockCounts& blocks, Slab* slab) {
+  blocks.recycled += slab::deferred_count(slab);
   return slab::take_deferred(slab);
 }
 
-bool fill_from_current(Heap& heap, SizeClass c, Slab* slab) {
-  Slot& slot = heap.slots[c];
+bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab) {
   if (!is_end(slab->deferred)) {
-    slot.head = recycle(heap, c, slab);
+    slot.head = recycle(blocks, slab);
   } else if (load_remote(slab).free >= run_shape(c).enough_to_stay) {
-    slot.head = slab::collect_remote(slab, &heap.blocks.listed[c]);
+    slot.head = slab::collect_remote(slab, &blocks.listed);
   } else if (const uint32_t uncarved = slab->capacity - slab->carved; uncarved != 0) {
     const uint32_t fresh = smaller(batch_for(slab), uncarved);
     slot.head = slab::carve(slab, fresh, kEndOfList);
-    heap.blocks.listed[c] += fresh;
+    blocks.listed += fresh;
   } else {
     return false;
   }
@@ -85,20 +84,22 @@ Slab* new_run(Heap& heap, SizeClass c) {
     run->home->free(run, false);
     return nullptr;
   }
-  Shelves& shelves = heap.shelves[c];
-  relaxed_add(heap.blocks.new_runs[c], uint64_t{1});
-  if (shelves.returned && shelves.keep < kMostRunsKept) shelves.keep = static_cast<uint8_t>(shelves.keep * 2);
+  auto& [shelves, blocks] = heap.use(c);
+  relaxed_add(blocks.new_runs, uint64_t{1});
+  if (shelves.returned && shelves.keep_more < kMostRunsKept - 1) {
+    shelves.keep_more = static_cast<uint8_t>(2 * shelves.keep_more + 1);
+  }
   shelves.returned = false;
   return slab;
 }
 
 // One that the heap does not have. Apart, so that a refill that does not need it keeps its values in registers.
 ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
-  heap.outbox.flush();
+  heap.outbox().flush();
   if (heap.shared != nullptr) unshare_runs(heap);
   if (Slab* slab = from_bins(heap, c, [&heap](Bin& bin) { return bin.take(heap.token); })) {
     // What lies on its deferred list was freed by others.
-    if (!slab::is_shared(slab)) heap.blocks.freed[c] -= slab::deferred_count(slab);
+    if (!slab::is_shared(slab)) heap.use(c).blocks.freed -= slab::deferred_count(slab);
     return slab;
   }
   if (Slab* slab = take_adopted(heap, c)) return slab;
@@ -107,22 +108,22 @@ ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
 
 ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
   Slot& slot = heap.slots[c];
-  heap.shelves[c].kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
-  slot.head = slab::harvest(shared, batch_for(shared), &heap.blocks.listed[c]);
+  heap.use(c).shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  slot.head = slab::harvest(shared, batch_for(shared), &heap.use(c).blocks.listed);
 }
 
 // Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the
 // others: of thousands of threads most need no more, and a run for each class of each would be many times what lives.
 bool begins_with_few(const Heap& heap, SizeClass c) {
-  return relaxed_load(heap.arena->threads) > kCrowd && heap.shelves[c].times_few < kTimesFew;
+  return relaxed_load(heap.arena->threads) > kCrowd && heap.use(c).shelves.times_few < kTimesFew;
 }
 
 // slab: has just come from elsewhere.
 ACRE_NOINLINE void take_few(Heap& heap, SizeClass c, Slab* slab) {
-  Shelves& shelves = heap.shelves[c];
+  auto& [shelves, blocks] = heap.use(c);
   const uint32_t few = smaller<uint32_t>(1u << shelves.times_few++, run_shape(c).first_batch);
-  heap.blocks.freed[c] += slab::deferred_count(slab);  // goes with the run again
-  heap.slots[c].head = slab::take_some(slab, few, &heap.blocks.listed[c]);
+  blocks.freed += slab::deferred_count(slab);  // goes with the run again
+  heap.slots[c].head = slab::take_some(slab, few, &blocks.listed);
   shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run
   slab::release(slab);
 }
@@ -132,7 +133,8 @@ ACRE_NOINLINE void take_few(Heap& heap, SizeClass c, Slab* slab) {
 // Makes a run current that has enough to give, or fills the private list from one that is not the thread's own.
 static bool change_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
-  Shelves& shelves = heap.shelves[c];
+  if (ACRE_UNLIKELY(heap.slot_at[size_of_class(c)] == 0)) heap.enter_in_table(c);
+  Shelves& shelves = heap.use(c).shelves;
   if (Slab* used_up = shelves.current) {
     shelves.current = nullptr;
     slab::release(used_up);
@@ -159,7 +161,7 @@ static bool change_run(Heap& heap, SizeClass c) {
 // A block of a common class, of a new run that is left to others.
 static void* common_from_new_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
-  heap.outbox.flush();
+  heap.outbox().flush();
   Slab* slab = new_run(heap, c);
   if (slab == nullptr) return nullptr;
   const Address high = high_part(slab->base);
@@ -181,22 +183,22 @@ ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
     block = common_block(heap, c);
   }
   if (block == nullptr) return false;
-  ++heap.blocks.listed[c];
+  ++heap.use(c).blocks.listed;
   common::push(heap.slots[c], block);
   return true;
 }
 
 bool refill(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
-  Shelves& shelves = heap.shelves[c];
-  relaxed_add(heap.blocks.refills[c], uint64_t{1});
+  auto& [shelves, blocks] = heap.use(c);
+  relaxed_add(blocks.refills, uint64_t{1});
   shelves.busy = true;
   if (ACRE_UNLIKELY(is_common(c))) return refill_common(heap, c);
   shelves.kept_blocks = 0;
   current::settle(heap, c);
   for (bool tried_all = false;;) {
     Slab* slab = shelves.current;
-    if (slab != nullptr && fill_from_current(heap, c, slab)) {
+    if (slab != nullptr && fill_from_current(slot, blocks, c, slab)) {
       current::after_refill(heap, c, slab);
       return true;
     }

@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <new>
-
 #include "heap/background.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
@@ -27,11 +25,6 @@
 #include "tables/options.h"
 
 namespace acre {
-
-constinit const HotHeap kUnbornHeap;
-// A start does not look at it (cmake/seldom.ld).
-__attribute__((section(".rodata.gone_heap"))) constinit const HotHeap kGoneHeap;
-constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
 
 namespace registry {
 
@@ -136,10 +129,10 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
 
 // token: the thread's, or none for a heap that threads without their own share. bound_to: null, or its arena.
 Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
-  Heap* memory = take_spare();
-  if (memory == nullptr) memory = static_cast<Heap*>(metadata::allocate(sizeof(Heap)));
-  if (memory == nullptr) return nullptr;
-  Heap* heap = new (memory) Heap;
+  Heap* heap = take_spare();
+  if (heap == nullptr) heap = Heap::make();
+  if (heap == nullptr) return nullptr;
+  heap->begin();
   heap->token = token;
   heap->unwatched = !watch::new_threads();
   heap->arena = bound_to == nullptr ? join_arena() : bound_to;
@@ -194,6 +187,7 @@ void take_down(void* argument) {
   {
     Lock lock(g_lock);
     keep_events_of(*heap);
+    heap->end();
     arenas::count_threads(*heap->arena, -1);
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;
@@ -316,9 +310,8 @@ void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*
 }
 
 ClassEvents events_of(const Heap& heap, SizeClass c) {
-  const BlockCounts& counts = heap.blocks;
-  return {racy_load(counts.refills[c]), racy_load(counts.new_runs[c]), racy_load(counts.adoptions[c]),
-          heap.outbox.sent(c)};
+  const BlockCounts& counts = heap.use(c).blocks;
+  return {racy_load(counts.refills), racy_load(counts.new_runs), racy_load(counts.adoptions), heap.outbox().sent(c)};
 }
 
 ACRE_COLD LockCounts lock_counts() { return g_lock.counts(); }

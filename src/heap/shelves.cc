@@ -72,7 +72,7 @@ void trim_allowance(Heap& heap) {
 void put_available(Heap& heap, Slab* slab) {
   slab->shelf = Shelf::kAvailable;
   slab::watch(slab, slab::used(slab), 0);
-  Shelves& shelves = heap.shelves[slab->size_class];
+  Shelves& shelves = heap.use(slab->size_class).shelves;
   shelves.available.add(slab);
   ++shelves.available_count;
 }
@@ -86,7 +86,7 @@ ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, Shelves& shelves, Slab* s
 
 void take_off_shelf(Heap& heap, Slab* slab) {
   if (slab->shelf == Shelf::kAvailable) {
-    take_off_available(heap, heap.shelves[slab->size_class], slab);
+    take_off_available(heap, heap.use(slab->size_class).shelves, slab);
   } else {
     heap.adopted.remove(slab);
     heap.kept_pages -= slab->pages;
@@ -95,11 +95,11 @@ void take_off_shelf(Heap& heap, Slab* slab) {
 
 // A run that the heap gives up goes with the blocks that the thread has freed in it.
 void count_freed(Heap& heap, const Slab* slab) {
-  heap.blocks.freed[slab->size_class] += slab::deferred_count(slab);
+  heap.use(slab->size_class).blocks.freed += slab::deferred_count(slab);
 }
 
 void take_off(Heap& heap, Slab* slab) {
-  if (slab->shelf == Shelf::kAvailable && slab::used(slab) == 0) --heap.shelves[slab->size_class].empties;
+  if (slab->shelf == Shelf::kAvailable && slab::used(slab) == 0) --heap.use(slab->size_class).shelves.empties;
   take_off_shelf(heap, slab);
   slab->shelf = Shelf::kNone;
 }
@@ -114,7 +114,7 @@ void give_up(Heap& heap, Slab* slab) {
 void keep_within_allowance(Heap& heap, SizeClass c) {
   while (heap.kept_pages > heap.allowed_pages && !extend_allowance(heap)) {
     Slab* victim = heap.adopted.oldest();
-    if (victim == nullptr) victim = heap.shelves[c].available.oldest();
+    if (victim == nullptr) victim = heap.use(c).shelves.available.oldest();
     if (victim == nullptr) return;  // other classes' runs: collection sees to them
     give_up(heap, victim);
   }
@@ -123,8 +123,8 @@ void keep_within_allowance(Heap& heap, SizeClass c) {
 // All blocks of an available run have come back. A few such runs are kept, so that a program that frees and
 // allocates at the edge of a run does not make and destroy it each time.
 ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
-  Shelves& shelves = heap.shelves[slab->size_class];
-  if (shelves.empties++ < shelves.keep) return;
+  Shelves& shelves = heap.use(slab->size_class).shelves;
+  if (shelves.empties++ <= shelves.keep_more) return;
   take_off(heap, slab);
   count_freed(heap, slab);
   slab::free_pages(slab);
@@ -142,7 +142,7 @@ ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
 }
 
 void collect_class(Heap& heap, SizeClass c) {
-  Shelves& shelves = heap.shelves[c];
+  Shelves& shelves = heap.use(c).shelves;
   current::settle(heap, c);
   if (shelves.busy) {
     shelves.busy = false;
@@ -151,9 +151,10 @@ void collect_class(Heap& heap, SizeClass c) {
     shelves.low_water = shelves.available_count;
     return;
   }
+  if (!heap.use(c).is_used()) return;
   retire_current(heap, c);
   while (!shelves.available.empty()) give_up(heap, shelves.available.oldest());
-  shelves.keep = 1;
+  shelves.keep_more = 0;
 }
 
 }  // namespace
@@ -171,11 +172,11 @@ void RunList::remove(Slab* slab) {
 }
 
 void shelve_adopted(Heap& heap, Slab* slab) {
-  const SizeClass c = slab->size_class;
-  relaxed_add(heap.blocks.adoptions[c], uint64_t{1});
+  BlockCounts& blocks = heap.use(slab->size_class).blocks;
+  relaxed_add(blocks.adoptions, uint64_t{1});
   const uint32_t used = slab::used(slab);
   // All but the block that the thread has freed just now were freed before it owned the run.
-  heap.blocks.freed[c] -= slab->carved - used - 1;
+  blocks.freed -= slab->carved - used - 1;
   heap.kept_pages += slab->pages;
   slab->shelf = Shelf::kAdopted;
   heap.adopted.add(slab);
@@ -197,7 +198,7 @@ ACRE_NOINLINE void release_event(Slab* slab) {
 }
 
 Slab* take_available(Heap& heap, SizeClass c) {
-  Shelves& shelves = heap.shelves[c];
+  Shelves& shelves = heap.use(c).shelves;
   Slab* slab = shelves.available.newest();
   if (slab == nullptr) return nullptr;
   if (slab::used(slab) == 0) --shelves.empties;
@@ -224,9 +225,9 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
     Slab* slab = find_block(link).slab;
     if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
     next = link->next;
-    --heap.blocks.listed[c];
+    --heap.use(c).blocks.listed;
     if (slab == current) {
-      --heap.blocks.freed[c];  // it is, already
+      --heap.use(c).blocks.freed;  // it is, already
       slab::defer(slab, link);
     } else {
       slab::give_back(slab, link);
@@ -236,13 +237,13 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
 
 void put_back(Heap& heap, Slab* current, LowAddress list) {
   const uint32_t blocks = slab::return_list(current, list);
-  heap.blocks.listed[current->size_class] -= blocks;
-  heap.blocks.freed[current->size_class] -= blocks;  // they are deferred now, and were not freed
+  heap.use(current->size_class).blocks.listed -= blocks;
+  heap.use(current->size_class).blocks.freed -= blocks;  // they are deferred now, and were not freed
 }
 
 void retire_current(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
-  Shelves& shelves = heap.shelves[c];
+  Shelves& shelves = heap.use(c).shelves;
   current::close(heap, c);
   Slab* slab = shelves.current;
   const LowAddress head = slot.head;
@@ -265,9 +266,9 @@ void retire_current(Heap& heap, SizeClass c) {
 // Does nothing live in this current run? Where many of its blocks are out, some live as a rule, and it is not looked at.
 static bool is_unused(Heap& heap, SizeClass c) {
   current::settle(heap, c);
-  const Slab* slab = heap.shelves[c].current;
+  const Slab* slab = heap.use(c).shelves.current;
   const uint32_t out = slab::used(slab);
-  if (out > kMostLookedAt || heap.shelves[c].kept_blocks != 0) return false;
+  if (out > kMostLookedAt || heap.use(c).shelves.kept_blocks != 0) return false;
   uint32_t listed = 0;
   for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
   return listed + load_remote(slab).free == out;
@@ -277,11 +278,11 @@ static bool is_unused(Heap& heap, SizeClass c) {
 static bool is_alone(const Heap& heap) { return racy_load(heap.next) == nullptr && racy_load(heap.prev) == nullptr; }
 
 bool give_up_unused(Heap& heap) {
-  if (++heap.grown_by % kRunsPerSearch != 0) return false;
   if (!is_alone(heap)) idle::look_while_growing(heap);
+  if (++heap.grown_by % kRunsPerSearch != 0) return false;
   bool some = false;
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    Shelves& shelves = heap.shelves[c];
+    Shelves& shelves = heap.use(c).shelves;
     if (shelves.current != nullptr && is_unused(heap, c)) {
       retire_current(heap, c);
       some = true;
@@ -298,7 +299,7 @@ bool give_up_unused(Heap& heap) {
 
 void collect_step(Heap& heap) {
   const BusyAtShelves busy(heap);
-  heap.outbox.flush();
+  heap.outbox().flush();
   unshare_runs(heap);
   for (unsigned i = 0; i < kClassesPerStep; ++i) {
     collect_class(heap, heap.next_to_collect);
@@ -318,10 +319,11 @@ void collect_step(Heap& heap) {
 
 void empty_heap(Heap& heap) {
   const BusyAtShelves busy(heap);
-  heap.outbox.flush();
+  heap.outbox().flush();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    if (!heap.use(c).is_used()) continue;
     retire_current(heap, c);
-    while (!heap.shelves[c].available.empty()) give_up(heap, heap.shelves[c].available.oldest());
+    while (!heap.use(c).shelves.available.empty()) give_up(heap, heap.use(c).shelves.available.oldest());
   }
   while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
   unshare_runs(heap);
@@ -330,27 +332,28 @@ void empty_heap(Heap& heap) {
 }
 
 static void unshare(Heap& heap, Slab* slab) {
-  uint64_t& freed = heap.blocks.freed[slab->size_class];  // read now: afterwards the run may be gone
+  uint64_t& freed = heap.use(slab->size_class).blocks.freed;  // read now: afterwards the run may be gone
   freed += slab::unshare(slab);
 }
 
 // More or less, while the owner and others free in it.
-static bool is_mostly_free(const Slab* slab) {
+static bool is_to_be_taken(const Slab* slab, Take take) {
   const auto used = static_cast<uint32_t>(acquire_load(slab->countdown) + slab->floor);
-  return 2 * (slab->capacity - used + load_remote(slab).free) >= slab->capacity;
+  const uint32_t free = slab->capacity - used + load_remote(slab).free;
+  return 4 * free >= static_cast<uint32_t>(take) * slab->capacity;
 }
 
 static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
   for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
     next = slab->node.next;
-    if (take == Take::kMostlyFree && !is_mostly_free(slab)) continue;
+    if (!is_to_be_taken(slab, take)) continue;
     if (slab::is_all_free(slab)) {
       take_off_shelf(heap, slab);
       count_freed(heap, slab);
       slab::free_pages(slab);
     } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
       take_off_shelf(heap, slab);
-      heap.blocks.freed[slab->size_class] += slab::share(slab, hostage);
+      heap.use(slab->size_class).blocks.freed += slab::share(slab, hostage);
       slab->next = heap.shared;
       heap.shared = slab;
     }
@@ -360,9 +363,9 @@ static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
 void take_kept_runs(Heap& heap, Take take) {
   if (heap.kept_pages != 0) {
     take_kept_runs_of(heap, heap.adopted, take);
-    for (Shelves& shelves : heap.shelves) {
-      take_kept_runs_of(heap, shelves.available, take);
-      shelves.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
+    for (ClassUse& use : heap.cold().uses) {
+      take_kept_runs_of(heap, use.shelves.available, take);
+      if (use.shelves.empties != 0) use.shelves.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
     }
     trim_allowance(heap);
   }

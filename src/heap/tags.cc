@@ -67,10 +67,12 @@ ThreadTags* tags_of(Heap& heap) {
 void set_plain(Heap& heap, bool plain) {
   if (heap.is_plain == plain) return;
   heap.is_plain = plain;
-  if (plain) {
-    memcpy(heap.slot_at, kUnbornHeap.slot_at, sizeof heap.slot_at);
-  } else {
-    memset(heap.slot_at, kSmallClasses * HotHeap::kStepsPerSlot, sizeof heap.slot_at);
+  if (!plain) {
+    memset(heap.slot_at, 0, sizeof heap.slot_at);
+    return;
+  }
+  for (SizeClass c = 0; c < kOwnedClasses; ++c) {
+    if (heap.use(c).is_used()) heap.enter_in_table(c);
   }
 }
 

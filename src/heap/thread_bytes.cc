@@ -25,13 +25,13 @@ void look(Heap& heap) {
   const BusyAtShelves busy(heap);
   unshare_runs(heap);
   uint64_t allocated = 0;
-  uint64_t freed = heap.outbox.total_bytes();
+  uint64_t freed = heap.outbox().total_bytes();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     current::settle(heap, c);
-    const Shelves& shelves = heap.shelves[c];
-    const uint64_t recycled = heap.blocks.recycled[c];
-    const uint64_t taken = recycled + heap.blocks.listed[c] - list_length(heap.slots[c]);
-    uint64_t returned = recycled + heap.blocks.freed[c] + deferred_blocks(shelves.available);
+    const Shelves& shelves = heap.use(c).shelves;
+    const uint64_t recycled = heap.use(c).blocks.recycled;
+    const uint64_t taken = recycled + heap.use(c).blocks.listed - list_length(heap.slots[c]);
+    uint64_t returned = recycled + heap.use(c).blocks.freed + deferred_blocks(shelves.available);
     if (shelves.current != nullptr) returned += slab::deferred_count(shelves.current);
     allocated += taken * size_of_class(c);
     freed += returned * size_of_class(c);

@@ -23,38 +23,42 @@ constinit std::atomic<bool> g_hooked{false};
 void set_on() { release_store(g_on, g_watching.load() || g_hooked.load()); }
 
 constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
-// Shelves::unseen has 31 bits for blocks, and one that says: it was the first part of a longer gap, and the rest, by
-// the watcher's leave, is drawn anew (an exponential gap has no memory).
-constexpr uint32_t kMostDrawn = uint32_t{1} << 30;
-constexpr uint32_t kThenDrawAgain = uint32_t{1} << 31;
-static_assert(kNotDrawn != (kMostDrawn | kThenDrawAgain));
+// Shelves::unseen is kNotDrawn until a number of blocks is drawn. Then it has this bit, and the other one if they are the first
+// part of a longer gap, whose rest, by the watcher's leave, is drawn anew (an exponential gap has no memory).
+constexpr uint32_t kDrawn = uint32_t{1} << 31;
+constexpr uint32_t kThenDrawAgain = uint32_t{1} << 30;
+constexpr uint32_t kMostDrawn = kThenDrawAgain - 1;
+constexpr uint32_t blocks_in(uint32_t unseen) { return unseen & kMostDrawn; }
 
 // If nothing is drawn, or what was drawn does not count any more.
 ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
   if (heap.watch_epoch != epoch) {
     heap.watch_epoch = epoch;
-    for (Shelves& shelves : heap.shelves) shelves.unseen = kNotDrawn;
+    for (ClassUse& use : heap.cold().uses) {
+      if (use.shelves.unseen != kNotDrawn) use.shelves.unseen = kNotDrawn;
+    }
   }
-  uint32_t& unseen = heap.shelves[c].unseen;
-  while (unseen == kNotDrawn || unseen == kThenDrawAgain) {
+  uint32_t& unseen = heap.use(c).shelves.unseen;
+  while (unseen == kNotDrawn || unseen == (kDrawn | kThenDrawAgain)) {
     const uint64_t gap = g_watcher.gap(size_of_class(c));
-    unseen = gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain;
+    unseen = kDrawn | (gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain);
   }
 }
 
 // How many blocks pass, beyond the private list's, before one is to be seen.
 ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
-  const uint32_t& unseen = heap.shelves[c].unseen;
-  if (ACRE_UNLIKELY(unseen >= kThenDrawAgain || heap.watch_epoch != g_epoch.load(std::memory_order_acquire))) draw(heap, c);
-  return unseen & ~kThenDrawAgain;
+  const uint32_t& unseen = heap.use(c).shelves.unseen;
+  const bool may_be_due = (unseen & (kDrawn | kThenDrawAgain)) != kDrawn;
+  if (ACRE_UNLIKELY(may_be_due || heap.watch_epoch != g_epoch.load(std::memory_order_acquire))) draw(heap, c);
+  return blocks_in(unseen);
 }
 
 bool is_watched(const Heap& heap) { return !heap.unwatched && g_watching.load(std::memory_order_acquire); }
 
 // Where the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
-  const Slab* current = heap.shelves[c].current;
+  const Slab* current = heap.use(c).shelves.current;
   return current != nullptr ? current->base : heap.arena->bins[c].lowest();
 }
 
@@ -69,10 +73,10 @@ void* allocate_watched(Heap& heap, SizeClass c) {
 
 // The list was just filled from one run: its current one, or one that is shared.
 void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
-  if (Slab* current = heap.shelves[c].current) return put_back(heap, current, rest);
+  if (Slab* current = heap.use(c).shelves.current) return put_back(heap, current, rest);
   Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
   const ListEnd end = walk_list(shared, rest);
-  heap.blocks.listed[c] -= end.count;
+  heap.use(c).blocks.listed -= end.count;
   slab::give_back(shared, rest, end.last, end.count);
 }
 
@@ -122,12 +126,13 @@ void* allocate(Heap& heap, SizeClass c) {
   }
   current::settle(heap, c);
   if (unseen(heap, c) == 0) {
-    heap.shelves[c].unseen = kNotDrawn;
+    heap.use(c).shelves.unseen = kNotDrawn;
     if (void* block = allocate_watched(heap, c)) return block;
   }
-  const uint64_t before = heap.blocks.put_on_list(c);
+  const BlockCounts& counts = heap.use(c).blocks;
+  const uint64_t before = counts.put_on_list();
   if (!refill(heap, c)) return out_of_memory(kSmallMax);
-  uint32_t listed = static_cast<uint32_t>(heap.blocks.put_on_list(c) - before);
+  uint32_t listed = static_cast<uint32_t>(counts.put_on_list() - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
   if (listed > left) listed = shorten_list(heap, c, left);
   passed(heap, c, listed);
@@ -140,8 +145,8 @@ uint32_t may_pass(Heap& heap, SizeClass c) {
 }
 
 void passed(Heap& heap, SizeClass c, uint32_t blocks) {
-  uint32_t& unseen = heap.shelves[c].unseen;
-  if (unseen != kNotDrawn) unseen -= smaller(unseen & ~kThenDrawAgain, blocks);
+  uint32_t& unseen = heap.use(c).shelves.unseen;
+  unseen -= smaller(blocks_in(unseen), blocks);
 }
 
 // What may be freed onto the list is one less from now on.

@@ -19,20 +19,23 @@ constinit Mutex g_lock{Rank::kMetadata};
 constinit char* g_next ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit char* g_end ACRE_GUARDED_BY(g_lock) = nullptr;
 
-// At the start of each region, which has its first cache line for it.
+// In the first cache line of each region but the first, of which a small program is to touch no more than it needs.
 struct Region {
   Region* older;
+  char* start;
   size_t bytes;
 };
 static_assert(sizeof(Region) <= kCacheLine);
+constinit Region g_first{nullptr, nullptr, 0};
 constinit std::atomic<Region*> g_newest{nullptr};
 
-// A region's memory behind its header.
-char* enter(void* memory, size_t bytes) ACRE_REQUIRES(g_lock) {
-  auto* region = static_cast<Region*>(memory);
-  *region = {g_newest.load(std::memory_order_relaxed), bytes};
+// Where memory that can be allocated begins in a new region.
+char* enter(char* memory, size_t bytes) ACRE_REQUIRES(g_lock) {
+  Region* const newest = g_newest.load(std::memory_order_relaxed);
+  Region* const region = newest == nullptr ? &g_first : reinterpret_cast<Region*>(memory);
+  *region = {newest, memory, bytes};
   g_newest.store(region, std::memory_order_release);
-  return static_cast<char*>(memory) + kCacheLine;
+  return region == &g_first ? memory : memory + kCacheLine;
 }
 
 constinit size_t g_mapped ACRE_GUARDED_BY(g_lock) = 0;
@@ -62,19 +65,18 @@ void* allocate(size_t bytes) {
   if (memory == nullptr) return nullptr;
   Lock lock(g_lock);
   g_mapped += region;
-  char* const start = enter(memory, region);
-  // Else another thread was faster; keep the larger rest.
-  if (static_cast<size_t>(g_end - g_next) < region - kCacheLine) {
+  char* const end = static_cast<char*>(memory) + region;
+  char* const start = enter(static_cast<char*>(memory), region);
+  if (g_end - g_next < end - start) {  // else another thread was faster; keep the larger rest
     g_next = start;
-    g_end = start + (region - kCacheLine);
-    return cut(bytes);
+    g_end = end;
   }
   return cut(bytes);
 }
 
 void for_each_region(void (*visit)(Address start, size_t bytes, void* argument), void* argument) {
   for (const Region* region = g_newest.load(std::memory_order_acquire); region != nullptr; region = region->older) {
-    visit(address_of(region), region->bytes, argument);
+    visit(address_of(region->start), region->bytes, argument);
   }
 }
 

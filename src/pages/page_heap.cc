@@ -18,7 +18,8 @@ namespace {
 // Larger blocks might be touched here and there alone.
 constexpr size_t kMostFromHugePage = (size_t{256} << 10) / kPageBytes;
 
-constexpr unsigned kHeaderBatch = kPageBytes / sizeof(Run);
+// Headers are made at a time: as many as there are, so that a small program has few.
+constexpr size_t kFewestHeaders = 8, kMostHeaders = kPageBytes / sizeof(Run);
 
 // Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours
 // to coalesce with. The arena's doubles at first, then grows by an eighth. Where address space does cost
@@ -42,11 +43,12 @@ size_t growth(size_t had) {
 // any case.
 bool PageHeap::reserve_headers() {
   if (has_headers()) return true;
-  auto* batch = static_cast<Run*>(metadata::allocate(kHeaderBatch * sizeof(Run)));
+  const size_t more = larger(kFewestHeaders, smaller(kMostHeaders, headers_so_far()));
+  auto* batch = static_cast<Run*>(metadata::allocate(more * sizeof(Run)));
   if (batch == nullptr) return false;
   Lock lock(lock_);
-  counts_.headers += kHeaderBatch;
-  for (unsigned i = 0; i < kHeaderBatch; ++i) {
+  counts_.headers += more;
+  for (size_t i = 0; i < more; ++i) {
     Run* run = new (batch + i) Run;
     run->home = this;
     drop_header(run);

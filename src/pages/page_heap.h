@@ -156,6 +156,7 @@ class PageHeap {
 
  private:
   bool reserve_headers() ACRE_EXCLUDES(lock_);
+  size_t headers_so_far() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return racy_load(counts_.headers); }
   bool has_headers() const ACRE_NO_THREAD_SAFETY_ANALYSIS {
     return relaxed_load(header_count_) >= kHeadersPerOperation;
   }

@@ -2,6 +2,8 @@
 // thread may give blocks and runs back to any arena.
 #pragma once
 
+#include <new>
+
 #include "pages/page_heap.h"
 #include "slab/bin.h"
 #include "tables/size_class.h"
@@ -33,7 +35,10 @@ struct ClassEvents {
 
 struct Arena {
   PageHeap pages;  // first member: a run's home leads to its arena
-  Bin bins[kSmallClasses];
+  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
+  union {
+    Bin bins[kSmallClasses];
+  };
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
   uint64_t made_ms = 0;
@@ -46,6 +51,12 @@ struct Arena {
   bool is_explicit = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   Arena* next_explicit = nullptr;
+
+  // In metadata only.
+  Arena() {
+    if (!ACRE_DEBUG) return;  // else they have a rank
+    for (Bin& bin : bins) new (&bin) Bin;
+  }
 };
 
 inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }

@@ -72,8 +72,9 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
-// Runs of this class are owned by no thread, and blocks come from them one by one (heap/common.h).
-constexpr bool is_common(SizeClass c) { return c > class_of_size(kOwnedMax); }
+// Runs of the other classes are owned by no thread, and blocks come from them one by one (heap/common.h).
+inline constexpr SizeClass kOwnedClasses = class_of_size(kOwnedMax) + 1;
+constexpr bool is_common(SizeClass c) { return c >= kOwnedClasses; }
 
 // What a run of this class looks like.
 struct RunShape {

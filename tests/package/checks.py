@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from shlex import quote
 
 
@@ -77,7 +78,10 @@ def check_page(checks, page, library, least):
         script += f"{line}\n[ $? = {wanted} ] || failed=$failed'\n'{quote(line)}\n"
     script = script.replace("./acre run ", f"./acre run --lib '{library}' ").replace("$(./acre lib)", f"'{library}'")
     script += "kill $!\nrm -rf /tmp/heap.$$ /tmp/leaks.$$\necho failed: $failed\n"
-    ended = run(["sh", "-c", script], environment=clean_environment(CI="true", DEBUGINFOD_URLS=""), cwd=page.parents[1])
+    # python3 is Python itself: pyenv's is a script, which on a busy machine answered for a second before it was Python.
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    ended = run(["sh", "-c", script], environment=clean_environment(CI="true", DEBUGINFOD_URLS="", PATH=path),
+                cwd=page.parents[1])
     failed = ended.stdout.rpartition("failed:")[2].strip()
     checks.that(len(commands) >= least and failed == "" and ended.returncode == 0,
                 f"the commands of docs/{page.name} work as printed",

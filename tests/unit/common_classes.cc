@@ -47,7 +47,7 @@ TEST(CommonClasses, AreThoseAbove4KiB) {
   EXPECT_TRUE(slab_of(blocks[0])->by_outbox);
   EXPECT_EQ(slab_of(blocks[1])->owner, kNoThread);
   EXPECT_FALSE(slab_of(blocks[1])->by_outbox);
-  EXPECT_EQ(my_heap().shelves[class_of_size(8193)].current, nullptr);
+  EXPECT_EQ(my_heap().use(class_of_size(8193)).shelves.current, nullptr);
   release_all(blocks);
 }
 

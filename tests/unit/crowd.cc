@@ -25,7 +25,7 @@ constexpr size_t kSize = 80;
 const SizeClass kClass = class_of_size(kSize);
 constexpr int kMany = 100;
 
-const Shelves& shelves() { return my_heap().shelves[kClass]; }
+const Shelves& shelves() { return my_heap().use(kClass).shelves; }
 
 class Crowd : public testing::Test {
  protected:
@@ -92,7 +92,7 @@ TEST_F(Crowd, FreedBlocksAreUsedAgain) {
       acre_free(blocks_.back());
       blocks_.pop_back();
     }
-    my_heap().outbox.flush();
+    my_heap().outbox().flush();
   });
   while (blocks_.size() < 7) {
     ASSERT_EQ(slab_of(allocate()), run);

@@ -51,6 +51,26 @@ TEST(Metadata, ThreadsGetMemoryOfTheirOwn) {
   EXPECT_GE(metadata::mapped_bytes(), metadata::allocated_bytes());
 }
 
+// The leak checker leaves these out: not one page of what was allocated may lie elsewhere.
+TEST(Metadata, AllOfItLiesInARegion) {
+  std::vector<Piece> pieces;
+  for (size_t bytes : {size_t{1}, size_t{3} << 20, size_t{100}, size_t{9} << 20, size_t{1}}) {
+    pieces.push_back({address_of(metadata::allocate(bytes)), bytes});
+  }
+  struct Sums {
+    const std::vector<Piece>& pieces;
+    size_t inside = 0;
+    size_t bytes = 0;
+  } sums{pieces};
+  metadata::for_each_region([](Address start, size_t bytes, void* argument) {
+    auto& to = *static_cast<Sums*>(argument);
+    to.bytes += bytes;
+    for (const Piece& piece : to.pieces) to.inside += piece.start >= start && piece.start + piece.bytes <= start + bytes;
+  }, &sums);
+  EXPECT_EQ(sums.inside, pieces.size());
+  EXPECT_EQ(sums.bytes, metadata::mapped_bytes());
+}
+
 TEST(Metadata, Refused) {
   const size_t mapped = metadata::mapped_bytes();
   const size_t large = mapped + (size_t{8} << 20);

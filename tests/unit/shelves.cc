@@ -8,6 +8,7 @@
 
 #include "acre/acre.h"
 #include "heap/current.h"
+#include "heap/idle.h"
 #include "heap/registry.h"
 #include "support.h"
 #include "tables/options.h"
@@ -21,13 +22,15 @@ void set_bound(size_t bytes) {
   read_options(environment);
 }
 
-// Walks a heap's shelves; the calling thread's own heap.
+// Walks a heap's shelves; the calling thread's own heap. It is busy at them meanwhile: to others a thread that only reads
+// looks idle, and may be visited.
 struct Walk {
   size_t kept_pages = 0;
   size_t adopted = 0;
   size_t available = 0;
 
-  explicit Walk(const Heap& heap) {
+  explicit Walk(Heap& heap) {
+    const BusyAtShelves busy(heap);
     for (const Slab* slab = heap.adopted.newest(); slab != nullptr; slab = slab->node.next) {
       EXPECT_EQ(slab->shelf, Shelf::kAdopted);
       visit(heap, slab);
@@ -40,7 +43,7 @@ struct Walk {
 
  private:
   void walk_class(const Heap& heap, SizeClass c) {
-    const Shelves& shelves = heap.shelves[c];
+    const Shelves& shelves = heap.use(c).shelves;
     unsigned empties = 0;
     for (const Slab* slab = shelves.available.newest(); slab != nullptr; slab = slab->node.next) {
       EXPECT_EQ(slab->shelf, Shelf::kAvailable);
@@ -50,8 +53,8 @@ struct Walk {
       ++available;
     }
     EXPECT_EQ(shelves.empties, empties);
-    EXPECT_LE(shelves.empties, shelves.keep);
-    EXPECT_LE(shelves.keep, kMostRunsKept);
+    EXPECT_LE(shelves.empties, shelves.keep_more + 1u);
+    EXPECT_LT(shelves.keep_more, kMostRunsKept);
     if (shelves.current != nullptr) {
       EXPECT_EQ(shelves.current->shelf, Shelf::kCurrent);
       EXPECT_EQ(shelves.current->owner, heap.token);
@@ -176,7 +179,7 @@ TEST_F(ShelvesTest, WhatOthersHaveFreedServesBeforeANewRun) {
   acre_free(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
   const auto use_up = [&] {
-    while (heap().shelves[c].current->carved != shape.capacity || !is_end(heap().slots[c].head)) {
+    while (heap().use(c).shelves.current->carved != shape.capacity || !is_end(heap().slots[c].head)) {
       blocks.push_back(acre_malloc(1024));
     }
   };
@@ -198,7 +201,7 @@ TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
   const SizeClass c = class_of_size(48);
   const RunShape& shape = run_shape(c);
   ASSERT_LT(shape.enough_to_stay, shape.enough);
-  const Shelves& shelves = heap().shelves[c];
+  const Shelves& shelves = heap().use(c).shelves;
   std::vector<void*> blocks;
   const auto use_up = [&] {
     do {
@@ -239,16 +242,16 @@ TEST_F(ShelvesTest, WhatWasFreedLastIsHandedOutFirst) {
 TEST_F(ShelvesTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
   const SizeClass c = class_of_size(64);
   void* lasting = acre_malloc(64);
-  const uint64_t recycled = heap().blocks.recycled[c];
+  const uint64_t recycled = heap().use(c).blocks.recycled;
   const uint32_t events = heap().events;
   const uint64_t refills = registry::events_of(heap(), c).refills;
   for (uint32_t i = 0; i < 10 * current::kFreesUnseen; ++i) acre_free(acre_malloc(64));
   EXPECT_EQ(registry::events_of(heap(), c).refills, refills);
   EXPECT_EQ(heap().events - events, 10u);
-  EXPECT_EQ(heap().blocks.recycled[c] - recycled, 10 * current::kFreesUnseen);
+  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, 10 * current::kFreesUnseen);
   acre_free(acre_malloc(64));
   current::settle(heap(), c);
-  EXPECT_EQ(heap().blocks.recycled[c] - recycled, 10 * current::kFreesUnseen + 1u);
+  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, 10 * current::kFreesUnseen + 1u);
   collect_step(heap());
   acre_free(lasting);
 }
@@ -262,14 +265,14 @@ TEST_F(ShelvesTest, ARunThatIsUsedInPlaceIsNotCollected) {
   acre_free(acre_malloc(64));
   collect_all();
   collect_all();
-  EXPECT_EQ(heap().shelves[c].current, nullptr) << "it was idle";
+  EXPECT_EQ(heap().use(c).shelves.current, nullptr) << "it was idle";
   acre_free(acre_malloc(64));
-  const Slab* run = heap().shelves[c].current;
+  const Slab* run = heap().use(c).shelves.current;
   for (int i = 0; i < 10; ++i) {
     collect_step(heap());
     acre_free(acre_malloc(64));
     for (int k = 0; k < 36; ++k) collect_step(heap());
-    EXPECT_EQ(heap().shelves[c].current, run);
+    EXPECT_EQ(heap().use(c).shelves.current, run);
     acre_free(acre_malloc(64));
   }
 }
@@ -294,9 +297,9 @@ TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
   const SizeClass c = class_of_size(4096);
   std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 4096);
   for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
-  EXPECT_NE(heap().shelves[c].kept_blocks, 0u);
+  EXPECT_NE(heap().use(c).shelves.kept_blocks, 0u);
   for (int step = 0; step < 200; ++step) collect_step(heap());
-  EXPECT_EQ(heap().shelves[c].kept_blocks, 0u);
+  EXPECT_EQ(heap().use(c).shelves.kept_blocks, 0u);
   EXPECT_TRUE(is_end(heap().slots[c].head));
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);
@@ -305,7 +308,7 @@ TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
 
 // Before the process grows much the runs in which nothing lives serve other classes; those with a live block stay.
 TEST_F(ShelvesTest, UnusedRunsServeOtherClasses) {
-  const auto current = [](size_t size) { return heap().shelves[class_of_size(size)].current; };
+  const auto current = [](size_t size) { return heap().use(class_of_size(size)).shelves.current; };
   heap().grown_by = 0;
   for (size_t size : {600, 700, 900}) acre_free(acre_malloc(size));
   void* live = acre_malloc(800);
@@ -340,9 +343,9 @@ TEST_F(ShelvesTest, ClassesInTurnKeepTheirRuns) {
 // What a thread no longer uses goes back by collection, without a call that asks for it.
 TEST_F(ShelvesTest, CollectionRetiresWhatIsIdle) {
   free_shuffled(allocate(3000, 700), 3);
-  EXPECT_NE(heap().shelves[class_of_size(700)].current, nullptr);
+  EXPECT_NE(heap().use(class_of_size(700)).shelves.current, nullptr);
   for (int step = 0; step < 200; ++step) collect_step(heap());
-  for (const Shelves& shelves : heap().shelves) EXPECT_EQ(shelves.current, nullptr);
+  for (const ClassUse& use : heap().cold().uses) EXPECT_EQ(use.shelves.current, nullptr);
   EXPECT_EQ(heap().kept_pages, 0u);
 }
 

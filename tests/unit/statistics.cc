@@ -234,7 +234,7 @@ TEST_F(StatisticsTest, BlocksBetweenThreads) {
   theirs.free_every(7);
   EXPECT_GT(gather_process().outboxes, 0u);
   expect_identity({&theirs});
-  heap_if_any()->outbox.flush();
+  heap_if_any()->outbox().flush();
   EXPECT_EQ(gather_process().outboxes, 0u);
   EXPECT_GT(gather_process().remote_lists, 0u);
   expect_identity({&theirs});

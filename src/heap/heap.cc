@@ -1,0 +1,43 @@
+#include "heap/heap.h"
+
+#include <string.h>
+
+#include <new>
+
+#include "pages/metadata.h"
+
+namespace acre {
+
+constinit const HotHeap kUnbornHeap;
+// A start does not look at it (cmake/seldom.ld).
+__attribute__((section(".rodata.gone_heap"))) constinit const HotHeap kGoneHeap;
+constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUnbornHeap);
+
+void HotHeap::enter_in_table(SizeClass c) {
+  if (!is_plain) return;
+  const size_t from = c == 0 ? 0 : size_of_class(c - 1) + 1;
+  memset(slot_at + from, static_cast<int>((c + 1) * kStepsPerSlot), size_of_class(c) + 1 - from);
+}
+
+Heap* Heap::make() {
+  void* memory = metadata::allocate(kBytes);
+  return memory == nullptr ? nullptr : reinterpret_cast<Heap*>(static_cast<char*>(memory) + sizeof(ColdHeap));
+}
+
+// What is not written here is zero.
+void Heap::begin() {
+  new (static_cast<HeapState*>(this)) HeapState;
+  none = {};
+  for (Slot& slot : slots) slot = {};
+  is_heap = is_plain = true;
+}
+
+// Makes zero what is not, and writes nowhere else. The table stays as it is: another thread's would be the same.
+void Heap::end() {
+  for (ClassUse& use : cold().uses) {
+    if (use.is_used()) use = {};
+  }
+  outbox().forget();
+}
+
+}  // namespace acre
