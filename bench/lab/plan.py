@@ -1,5 +1,6 @@
 """What a run of the lab does, in which order."""
 
+import random
 from dataclasses import dataclass
 
 from .workload import FULL, GROUPS, NORMAL, QUICK
@@ -52,9 +53,10 @@ def cases_of(workload, extent, threads):
     return [case for case in workload.cases if case.extent <= extent]
 
 
-def rotated(items, by):
-    at = by % len(items)
-    return items[at:] + items[:at]
+def shuffled(allocators, place, number):
+    """In an order of this case and round, the same in each run: none has its place or its neighbours as a rule, and so
+    none has what these do to it, such as memory that the machine has just taken back, or a processor that is warm."""
+    return random.Random(f"{place} {number}").sample(allocators, len(allocators))
 
 
 def pairs(workloads, base, others, extent, rounds, threads=()):
@@ -73,12 +75,12 @@ def pairs(workloads, base, others, extent, rounds, threads=()):
 
 
 def steps(workloads, allocators, extent, rounds, threads=()):
-    """Round by round, case by case, all allocators next to each other; who is first rotates."""
+    """Round by round, case by case, all allocators next to each other."""
     plan = []
     for number in range(WARM_UP, rounds + 1):
         for workload in workloads:
-            for index, case in enumerate(cases_of(workload, extent, threads)):
-                order = rotated(allocators, number + index)
+            for case in cases_of(workload, extent, threads):
+                order = shuffled(allocators, (workload.name, case.variant, case.threads), number)
                 plan += [Step(workload, case, allocator, number) for allocator in order]
                 if workload.latency and number > WARM_UP and case.extent == QUICK:
                     plan += [Step(workload, case, allocator, number, timed=True) for allocator in order]
