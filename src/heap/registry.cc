@@ -163,7 +163,7 @@ bool is_token_of_lost_heap(ThreadToken token) {
 ACRE_COLD void disown_runs_of(ThreadToken token) {
   g_page_map.for_each_run([token](Run* run) {
     if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
-    relaxed_store(run->slab->owner, kNoThread);
+    slab::disown(run->slab);
   });
 }
 
