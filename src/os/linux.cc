@@ -92,15 +92,14 @@ bool commit(void* start, size_t bytes) {
   return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
-// Where a hole would be one mapping too many, the addresses are lost, but not the memory.
 void unmap(void* start, size_t bytes) {
   if (counted(kMunmap, as_long(start), static_cast<long>(bytes)) != 0) {
     counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
   }
 }
 
-bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
-  if (new_bytes > old_bytes && !granted()) return false;
+bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {
+  if (!granted()) return false;
   return !failed(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                              static_cast<long>(new_bytes), 0));
 }

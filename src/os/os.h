@@ -28,12 +28,12 @@ void* reserve(size_t bytes);
 // Makes part of a reservation readable and writable (zeroed). Idempotent. False when refused.
 bool commit(void* start, size_t bytes);
 
-// Gives address space back. The range may be any part of earlier maps.
+// Gives address space back. The range may be any part of earlier maps. Where the kernel refuses, because it would have to
+// split a mapping and the process has as many as it may have, only the physical memory goes back.
 void unmap(void* start, size_t bytes);
 
-// Grows or shrinks a mapping of its own where it is. False when refused or when something is in the way; to
-// shrink never fails.
-bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes);
+// Grows a mapping of its own where it is. False when refused or when something is in the way.
+bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes);
 
 // What became of a move. Kernels may have unmapped the destination before they find that they can't.
 enum class Move {
