@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <linux/mman.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,8 +185,6 @@ size_t page_bytes() {
   }
   return bytes;
 }
-
-void yield() { raw_syscall(SYS_sched_yield); }
 
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors
