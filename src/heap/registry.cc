@@ -55,6 +55,7 @@ void start_once() {
   if (g_stage.load(std::memory_order_acquire) == kStarted) return;
   uint32_t stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
+    os::find_clock();
     read_options(environ);
     fill::start();
     release_rate::set(options().release_rate);

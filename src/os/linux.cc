@@ -13,8 +13,10 @@
 
 #include <atomic>
 
+#include "base/clock.h"
 #include "base/syscall.h"
 #include "base/text.h"
+#include "os/linux_library.h"
 #include "os/os.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -230,11 +232,13 @@ bool commits_strictly() {
 
 Refusals refusals() { return {g_refused_memory.load(), g_refused_purges.load(), g_purge_error.load()}; }
 
-// It cannot fail for the clocks below. For the monotonic ones the vDSO answers as a rule.
-static uint64_t nanoseconds_of(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+void find_clock() {
+#if defined(__aarch64__)
+  constexpr char kName[] = "__kernel_clock_gettime";
+#else
+  constexpr char kName[] = "__vdso_clock_gettime";
+#endif
+  g_clock_function.store(reinterpret_cast<ClockFunction>(find_in_kernel_library(kName)), std::memory_order_relaxed);
 }
 
 uint64_t now_ms() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000; }

@@ -86,10 +86,6 @@ bool has_huge_pages();               // whether the system makes transparent one
 size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
 size_t data_limit();                 // RLIMIT_DATA likewise
 bool commits_strictly();             // vm.overcommit_memory is 2
-uint64_t now_ms();                   // monotonic, coarse: may stand still for 10 ms, then go on at once
-uint64_t now_ns();                   // monotonic, fine
-uint64_t thread_ns();                // processor time of the calling thread
-uint64_t wall_clock_ns();            // since 1970
 size_t resident_bytes();             // of this process, 0 if unknown
 
 // What the system has refused so far.
@@ -105,6 +101,17 @@ struct Faults {
   uint64_t major = 0;
 };
 Faults faults();
+
+// --- Clocks -----------------------------------------------------------------------------------------------
+
+// Not the C library's: see base/clock.h. 0 where the system refuses to tell.
+uint64_t now_ms();         // monotonic, coarse: may stand still for 10 ms, then go on at once
+uint64_t now_ns();         // monotonic, fine
+uint64_t thread_ns();      // processor time of the calling thread
+uint64_t wall_clock_ns();  // since 1970
+
+// Once, at start: from then on most of these need no system call.
+void find_clock();
 
 // --- Files ------------------------------------------------------------------------------------------------
 
