@@ -182,15 +182,22 @@ bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offse
 // The pages of a private mapping become the process's own, as if each had been written to, as far as there is memory.
 void make_own(void* start, size_t bytes);
 
-// How the parent of a fork waits for what its child does first: both close the end that is not theirs, and the parent's
-// wait ends when the child has closed its own, or has ended, or when there is no child; or after so many milliseconds.
-struct ForkWait {
-  int parent_end = -1;
-  int child_end = -1;
+// How the parent of a fork hands memory over to its child, without waiting for it: the parent copies the memory into a file
+// without a name, and then says so through a pipe. The child can tell, too, that the parent has ended before that.
+struct Handover {
+  OpenFile file;  // descriptor -1: there is no handover
+  int read_end = -1;
+  int write_end = -1;
 };
-ForkWait begin_fork_wait();  // before the fork; -1: descriptors are refused
-void wait_for_child(const ForkWait& ends, uint64_t most_ms);
-void end_fork_wait_in_child(const ForkWait& ends);
+Handover begin_handover(size_t bytes);  // before the fork; descriptor -1: refused
+// For the parent: appends to the file. False when refused, as where memory is short.
+bool hand_over(const Handover& handover, const void* start, size_t bytes);
+// All that was to be handed over is in the file. Not said: nothing is handed over.
+void say_handed_over(const Handover& handover);
+// For the child: whether the parent has said so. Waits until it has, or has ended, at most so many milliseconds.
+bool wait_for_handover(Handover& handover, uint64_t most_ms);
+// For both, at the end: the file stays as long as it is mapped.
+void end_handover(Handover& handover);
 
 // --- Threads ------------------------------------------------------------------------------------------------
 
