@@ -152,14 +152,13 @@ int main(int count, char **arguments) {
         const pid_t child = fork();
         if (child == 0) {
             change(SIGHUP);
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // which a change of ids would undo
             allocate_a_little();
             idle();
             return 0;
         }
         tell("ready");
         idle();
-        kill(child, SIGTERM);
-        waitpid(child, NULL, 0);
     } else if (strcmp(what, "forks") == 0) {
         start_work(1);
         tell("ready");
