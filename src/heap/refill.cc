@@ -161,18 +161,19 @@ static BlockList common_from_new_run(Heap& heap, SizeClass c) {
   return blocks_from_new_run(heap, c, 1);
 }
 
-static BlockList common_block(Heap& heap, SizeClass c) {
-  const BlockList block = from_bins(heap, c, [](Bin& bin) { return bin.take_blocks(1); });
-  return block ? block : common_from_new_run(heap, c);
+ACRE_NOINLINE static BlockList common_from_elsewhere(Heap& heap, SizeClass c) {
+  for (bool tried_all = false;; tried_all = true) {
+    BlockList block = from_bins(heap, c, [](Bin& bin) { return bin.take_blocks(1); });
+    if (!block) block = common_from_new_run(heap, c);
+    if (block || tried_all) return block;
+    gather_memory();
+  }
 }
 
 // One block at a time: what lies on private lists, nobody else can have.
 ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
-  BlockList block = common_block(heap, c);
-  if (!block) {
-    gather_memory();
-    block = common_block(heap, c);
-  }
+  BlockList block = heap.arena->bins[c].take_blocks(1);
+  if (!block) block = common_from_elsewhere(heap, c);
   if (!block) return false;
   ++heap.use(c).blocks.listed;
   common::push(heap.slots[c], pointer_to(block.high | block.head));
