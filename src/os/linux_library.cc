@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "os/module.h"
 #include "os/unwind.h"
 
 namespace acre::os {
@@ -35,13 +36,8 @@ const T* at(const Library& library, Address place) {
   return static_cast<const T*>(pointer_to(place < library.base ? library.base + place : place));
 }
 
-bool read_dynamic_section(Library* library) {
-  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
-  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
-  const auto* end = segment + head->e_phnum;
-  while (segment != end && segment->p_type != PT_DYNAMIC) ++segment;
-  if (segment == end) return false;
-  for (const auto* entry = at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr); entry->d_tag != DT_NULL; ++entry) {
+bool read_dynamic_section(Library* library, const ElfW(Dyn)* entry) {
+  for (; entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB: library->symbols = at<ElfW(Sym)>(*library, entry->d_un.d_ptr); break;
       case DT_STRTAB: library->names = at<char>(*library, entry->d_un.d_ptr); break;
@@ -52,6 +48,14 @@ bool read_dynamic_section(Library* library) {
   return library->symbols != nullptr && library->names != nullptr && library->hash != nullptr;
 }
 
+bool read_headers(Library* library) {
+  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
+  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
+  const auto* end = segment + head->e_phnum;
+  while (segment != end && segment->p_type != PT_DYNAMIC) ++segment;
+  return segment != end && read_dynamic_section(library, at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr));
+}
+
 uint32_t hash_of(const char* name) {
   constexpr uint32_t kStart = 5381, kFactor = 33;
   uint32_t hash = kStart;
@@ -59,14 +63,9 @@ uint32_t hash_of(const char* name) {
   return hash;
 }
 
-}  // namespace
-
 // The table: the number of lists, that of the first symbol in them, the words of a filter, which is not needed here, and a
 // shift for it; the filter; for each list its first symbol; for each symbol its hash, with the last bit set at a list's end.
-void* find_in_library_of(const void* function, const char* name) {
-  Library library;
-  library.base = base_of(function);
-  if (library.base == 0 || !read_dynamic_section(&library)) return nullptr;
+void* find_symbol(const Library& library, const char* name) {
   constexpr size_t kHeadWords = 4;
   const uint32_t lists = library.hash[0], first = library.hash[1], filter_words = library.hash[2];
   const uint32_t* list = library.hash + kHeadWords + filter_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -82,6 +81,40 @@ void* find_in_library_of(const void* function, const char* name) {
     }
     if ((other & 1) != 0) return nullptr;
   }
+}
+
+}  // namespace
+
+void* find_in_library_of(const void* function, const char* name) {
+  Library library;
+  library.base = base_of(function);
+  return library.base == 0 || !read_headers(&library) ? nullptr : find_symbol(library, name);
+}
+
+bool find_module(Address code, Module* module) {
+  CodeObject object;
+  if (!find_object(code, &object) || object.link_map == nullptr) return false;
+  const auto* map = static_cast<const link_map*>(object.link_map);
+  *module = {map->l_name, map->l_addr, map->l_ld};
+  return true;
+}
+
+// What stands before acre was loaded with the program and stays.
+bool is_loaded_before_acre(Address code) {
+  CodeObject object, own;
+  const void* here = reinterpret_cast<void*>(&is_loaded_before_acre);
+  if (!find_object(code, &object) || !find_object(address_of(here), &own)) return true;
+  for (const auto* map = static_cast<const link_map*>(own.link_map); map != nullptr; map = map->l_prev) {
+    if (map == object.link_map) return true;
+  }
+  return false;
+}
+
+void* find_exported(const Module& module, const char* name) {
+  Library library;
+  library.base = module.base;
+  const auto* entry = static_cast<const ElfW(Dyn)*>(module.dynamic_section);
+  return entry == nullptr || !read_dynamic_section(&library, entry) ? nullptr : find_symbol(library, name);
 }
 
 }  // namespace acre::os
