@@ -48,7 +48,8 @@ uint64_t& runs_in(ClassStatistics& figures, RunState state) {
   switch (state) {
     case RunState::kFull: return figures.full;
     case RunState::kBinned: return figures.binned;
-    case RunState::kShared: return figures.shared;
+    case RunState::kSharedFull:
+    case RunState::kSharedBinned: return figures.shared;
     default: return figures.owned;
   }
 }

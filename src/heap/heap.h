@@ -16,7 +16,7 @@
 
 #include "base/thread_token.h"
 #include "heap/outbox.h"
-#include "slab/lifecycle.h"
+#include "slab/transitions.h"
 
 namespace acre {
 
@@ -109,7 +109,7 @@ struct HeapState {
   Arena* arena = nullptr;
   bool bound = false;          // takes runs from its arena alone (registry::enter_late_heap)
   RunList adopted;
-  Slab* shared = nullptr;      // runs that visitors took, through next (slab/sharing.h)
+  Slab* shared = nullptr;      // runs that visitors took, through next (slab/reclaim.h)
   size_t kept_pages = 0;       // of adopted and available runs
   size_t allowed_pages = 0;    // this heap's part of the shared bound
   uint32_t events = 0;         // slow-door events

@@ -269,7 +269,7 @@ static Run* resized(Run* run, size_t n, May may) {
   const bool was_huge = run->kind == RunKind::kHuge;
   if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
   if (change_in_place(run, n)) return run;
-  if (may == May::kStay) return nullptr;
+  if (may == May::kStay || pages < run->pages) return nullptr;
   return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
 }
 

@@ -44,18 +44,19 @@ constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 // Heaps for threads whose own are gone. As many are made as such threads ever allocated at the same time.
 constinit Heap* g_late_heaps ACRE_GUARDED_BY(g_lock) = nullptr;  // not in use now, through next_late
 
-// Start-up happens once, on the first allocation or in the library's constructor.
-enum Stage : int { kAsleep, kStarting, kStarted };
-constinit std::atomic<int> g_stage{kAsleep};
+// Start-up happens once, on the first allocation or in the library's constructor. Awaited: other threads sleep until it is
+// done.
+enum Stage : uint32_t { kAsleep, kStarting, kAwaited, kStarted };
+constinit std::atomic<uint32_t> g_stage{kAsleep};
 pthread_key_t g_key;
 
 void take_down(void* argument);
 
 void start_once() {
-  int stage = g_stage.load(std::memory_order_acquire);
-  if (stage == kStarted) return;
-  stage = kAsleep;
+  if (g_stage.load(std::memory_order_acquire) == kStarted) return;
+  uint32_t stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
+    os::find_clock();
     read_options(environ);
     fill::start();
     release_rate::set(options().release_rate);
@@ -66,11 +67,12 @@ void start_once() {
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     if (options().utrace != 0) trace::start();
-    g_stage.store(kStarted, std::memory_order_release);
+    if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
     return;
   }
-  while (g_stage.load(std::memory_order_acquire) != kStarted) {  // microseconds, once in a process
-  }
+  stage = kStarting;
+  g_stage.compare_exchange_strong(stage, kAwaited);
+  while (g_stage.load(std::memory_order_acquire) == kAwaited) os::wait_while(g_stage, kAwaited, UINT64_MAX);
 }
 
 // The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there may be
@@ -165,7 +167,7 @@ bool is_token_of_lost_heap(ThreadToken token) {
 ACRE_COLD void disown_runs_of(ThreadToken token) {
   g_page_map.for_each_run([token](Run* run) {
     if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
-    relaxed_store(run->slab->owner, kNoThread);
+    slab::disown(run->slab);
   });
 }
 
@@ -348,11 +350,13 @@ ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   labels::before_fork();
   tags::before_fork();
   hooks::before_fork();
+  pressure::before_fork();
   Mutex::begin_fork();
 }
 
 ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Mutex::end_fork();
+  pressure::after_fork_in_parent();
   hooks::after_fork_in_parent();
   tags::after_fork_in_parent();
   labels::after_fork_in_parent();

@@ -35,6 +35,10 @@ size_t growth(size_t had) {
   return smaller(larger(had / kGrowthShare, kDoublingUpTo), kMostGrowth);
 }
 
+static_assert(FreeRuns::bin_of(FreeRuns::kMostPages) == FreeRuns::kBins - 1);
+static_assert(window::kLinkReach >> kPageShift <= FreeRuns::kMostPages, "no run crosses a multiple of it");
+static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no chunk has room for more, aligned to more");
+
 }  // namespace
 
 // --- Headers ----------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 // Accounting (checked by the tests): pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
 #pragma once
 
+#include <atomic>
+
 #include "base/mutex.h"
 #include "pages/decay.h"
 #include "pages/free_runs.h"
@@ -134,7 +136,8 @@ class PageHeap {
   int64_t dirty_decay_ms();
   int64_t muzzy_decay_ms();
 
-  // Returns when all purges that other threads are at have ended: their pages are free again then.
+  // Returns when all purges that other threads are at have ended: their pages are free again then. A thread between the
+  // handlers of a fork does not wait: no purge can end before this thread leaves the locks.
   void wait_for_purge();
 
   // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
@@ -192,6 +195,7 @@ class PageHeap {
   Run* take_to_purge(Holds from, size_t keep, Breaking breaking) ACRE_REQUIRES(lock_);
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
+  void lock_between_purges() ACRE_ACQUIRE(lock_);
   size_t purge(Holds from, Holds to, size_t keep, Breaking breaking);
   size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);
@@ -204,6 +208,7 @@ class PageHeap {
   RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
   RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
+  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until there are none; changes under the lock
   bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
   size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next

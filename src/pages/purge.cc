@@ -142,23 +142,27 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
     }
     if (taken == nullptr) return purged;
     uint64_t calls = 0;
-    bool refused = false;
+    bool refused = false, is_awaited;
     for (Run* run = taken; run != nullptr; run = run->node.next) {
       calls += purge_run(run, to, source());
       refused |= run->holds == from;
     }
-    Lock lock(lock_);
-    PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
-    counts.calls += calls;
-    counts_.purges += calls;
-    const uint64_t pages = counts.pages;
-    purged += put_back(taken, from);
-    if (first && counts.pages != pages) {
-      ++counts.sweeps;
-      first = false;
+    {
+      Lock lock(lock_);
+      PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
+      counts.calls += calls;
+      counts_.purges += calls;
+      const uint64_t pages = counts.pages;
+      purged += put_back(taken, from);
+      if (first && counts.pages != pages) {
+        ++counts.sweeps;
+        first = false;
+      }
+      decay_[at(from)].settle(free_[at(from)].pages());
+      refused_ = refused;
+      is_awaited = purging_.oldest() == nullptr && purge_awaited_.exchange(0, std::memory_order_relaxed) != 0;
     }
-    decay_[at(from)].settle(free_[at(from)].pages());
-    refused_ = refused;
+    if (is_awaited) os::wake(purge_awaited_);
     if (refused) return purged;
   }
 }
@@ -178,11 +182,21 @@ ACRE_COLD size_t PageHeap::make_room(size_t pages) {
   return purged;
 }
 
-ACRE_COLD void PageHeap::wait_for_purge() {
-  for (;; os::yield()) {
-    Lock lock(lock_);
+// Takes the lock when no run is in the hands of a purge.
+ACRE_COLD void PageHeap::lock_between_purges() {
+  for (;;) {
+    lock_.lock();
     if (purging_.oldest() == nullptr) return;
+    purge_awaited_.store(1, std::memory_order_relaxed);
+    lock_.unlock();
+    os::wait_while(purge_awaited_, 1, UINT64_MAX);
   }
+}
+
+ACRE_COLD void PageHeap::wait_for_purge() {
+  if (Mutex::this_thread_forks()) return;
+  lock_between_purges();
+  lock_.unlock();
 }
 
 // Pages that decay leaves alone although their time is over.

@@ -29,6 +29,17 @@ TEST(Library, OthersAreNot) {
   }
 }
 
+TEST(Library, WithListsOfTheSystemVAbiAlone) {
+  void* library = dlopen(LIBRARY_OF_LISTS, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  void* first = dlsym(library, "first_function");
+  for (const char* name : {"first_function", "second_function"}) {
+    EXPECT_EQ(os::find_in_library_of(first, name), dlsym(library, name)) << name;
+  }
+  EXPECT_EQ(os::find_in_library_of(first, "third_function"), nullptr);
+  dlclose(library);
+}
+
 TEST(Library, WhatIsNoneHasNone) {
   constexpr size_t kPages = 3;
   void* pages = mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

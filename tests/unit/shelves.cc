@@ -32,7 +32,7 @@ struct Walk {
   explicit Walk(Heap& heap) {
     const BusyAtShelves busy(heap);
     for (const Slab* slab = heap.adopted.newest(); slab != nullptr; slab = slab->node.next) {
-      EXPECT_EQ(slab->shelf, Shelf::kAdopted);
+      EXPECT_EQ(slab->list, OwnersList::kAdopted);
       visit(heap, slab);
       ++adopted;
     }
@@ -46,7 +46,7 @@ struct Walk {
     const Shelves& shelves = heap.use(c).shelves;
     unsigned empties = 0;
     for (const Slab* slab = shelves.available.newest(); slab != nullptr; slab = slab->node.next) {
-      EXPECT_EQ(slab->shelf, Shelf::kAvailable);
+      EXPECT_EQ(slab->list, OwnersList::kAvailable);
       EXPECT_EQ(slab->size_class, c);
       visit(heap, slab);
       empties += slab::used(slab) == 0;
@@ -56,7 +56,7 @@ struct Walk {
     EXPECT_LE(shelves.empties, shelves.keep_more + 1u);
     EXPECT_LT(shelves.keep_more, kMostRunsKept);
     if (shelves.current != nullptr) {
-      EXPECT_EQ(shelves.current->shelf, Shelf::kCurrent);
+      EXPECT_EQ(shelves.current->list, OwnersList::kCurrent);
       EXPECT_EQ(shelves.current->owner, heap.token);
     }
   }
