@@ -19,25 +19,26 @@ using namespace acre::operators;
 using std::align_val_t;
 using std::nothrow_t;
 
-// Inlined, so that the return address is the operator's.
-#define ACRE_CALL(slow) \
-  [=](void* block) __attribute__((always_inline)) { slow(block, a..., __builtin_return_address(0)); }
+namespace {
 
-// A form that is built on none, and one that is built on another. a: the alignment, for forms that have one.
-template <auto slow, class... Alignment>
-ACRE_ALWAYS_INLINE static void release_base(void* p, Alignment... a) {
-  release_at(unit_table::at(p), p, ACRE_CALL(slow));
+// A form that is built on none, and one that is built on another.
+ACRE_ALWAYS_INLINE void release_base(void* p, Form form) {
+  release_at(unit_table::at(p), p, [=](void* block) { delete_slow(block, form, {}); });
 }
-template <auto slow, class... Alignment>
-ACRE_ALWAYS_INLINE static void release_other(void* p, Alignment... a) {
-  direct::release(p, ACRE_CALL(slow));
+ACRE_ALWAYS_INLINE void release_other(void* p, Form form, align_val_t a = {}) {
+  direct::release(p, [=](void* block) { delete_slow(block, form, a); });
 }
+
+// What is called less shares the code of its fast path.
+ACRE_NOINLINE void release_shared(void* p, Form form, align_val_t a) { release_other(p, form, a); }
 
 template <auto refused>
-ACRE_ALWAYS_INLINE static void* allocate_or_ask(void* (*allocate_aligned)(size_t, size_t), size_t n, align_val_t a) {
+ACRE_ALWAYS_INLINE void* allocate_or_ask(void* (*allocate_aligned)(size_t, size_t), size_t n, align_val_t a) {
   void* p = allocate_aligned(n, static_cast<size_t>(a));
   return ACRE_LIKELY(p != nullptr) ? p : refused(n, a);
 }
+
+}  // namespace
 
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 
@@ -61,26 +62,22 @@ ACRE_OPERATOR void* operator new[](size_t n, align_val_t a, const nothrow_t&) no
   return allocate_or_ask<new_array_aligned_nothrow_refused>(direct::g_allocate_aligned, n, a);
 }
 
-ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p) noexcept { release_base<delete_slow>(p); }
-ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p, size_t) noexcept { release_other<delete_other_slow>(p); }
-ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_other<delete_other_slow>(p); }
-ACRE_OPERATOR void operator delete[](void* p) noexcept { release_other<delete_array_slow>(p); }
-ACRE_OPERATOR void operator delete[](void* p, size_t) noexcept { release_other<delete_other_array_slow>(p); }
-ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_other<delete_other_array_slow>(p); }
+ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p) noexcept { release_base(p, kObject); }
+ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p, size_t) noexcept { release_other(p, kOtherObject); }
+ACRE_OPERATOR void operator delete[](void* p) noexcept { release_other(p, kArray); }
+ACRE_OPERATOR void operator delete[](void* p, size_t) noexcept { release_other(p, kOtherArray); }
 
-ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_base<delete_aligned_slow>(p, a); }
-ACRE_OPERATOR void operator delete(void* p, size_t, align_val_t a) noexcept {
-  release_other<delete_other_aligned_slow>(p, a);
-}
+ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_shared(p, kOtherObject, {}); }
+ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_shared(p, kOtherArray, {}); }
+ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_shared(p, kAlignedObject, a); }
+ACRE_OPERATOR void operator delete(void* p, size_t, align_val_t a) noexcept { release_shared(p, kOtherAlignedObject, a); }
 ACRE_OPERATOR void operator delete(void* p, align_val_t a, const nothrow_t&) noexcept {
-  release_other<delete_other_aligned_slow>(p, a);
+  release_shared(p, kOtherAlignedObject, a);
 }
-ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_other<delete_array_aligned_slow>(p, a); }
-ACRE_OPERATOR void operator delete[](void* p, size_t, align_val_t a) noexcept {
-  release_other<delete_other_array_aligned_slow>(p, a);
-}
+ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_shared(p, kAlignedArray, a); }
+ACRE_OPERATOR void operator delete[](void* p, size_t, align_val_t a) noexcept { release_shared(p, kOtherAlignedArray, a); }
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a, const nothrow_t&) noexcept {
-  release_other<delete_other_array_aligned_slow>(p, a);
+  release_shared(p, kOtherAlignedArray, a);
 }
 
 // Second names, which lead to acre's own in any case (os/linux_operators.cc).

@@ -1,7 +1,5 @@
 // What the operators new and delete do beyond their fast paths. Each knows the operator that it is built on ([new.delete]),
 // and calls that one unless the heap may be asked directly (heap/direct.h).
-//
-// caller: where the program goes on after its call.
 #pragma once
 
 #include <stddef.h>
@@ -21,20 +19,19 @@ void* new_array_aligned_refused(size_t n, std::align_val_t a);
 void* new_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
 void* new_array_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
 
-// operator delete(p), which is built on none.
-void delete_slow(void* p, const void* caller) noexcept;
-void delete_aligned_slow(void* p, std::align_val_t a, const void* caller) noexcept;
+// Of operator delete.
+enum Form : unsigned {
+  kObject,              // (p)
+  kOtherObject,         // with a size, or nothrow: built on operator delete(p)
+  kArray,               // the same for arrays: operator delete[](p), built on operator delete(p),
+  kOtherArray,          // and those that are built on operator delete[](p)
+  kAlignedObject,       // and all of these with an alignment
+  kOtherAlignedObject,
+  kAlignedArray,
+  kOtherAlignedArray,
+};
 
-// Other forms for one object: built on operator delete(p).
-void delete_other_slow(void* p, const void* caller) noexcept;
-void delete_other_aligned_slow(void* p, std::align_val_t a, const void* caller) noexcept;
-
-// operator delete[](p): built on operator delete(p).
-void delete_array_slow(void* p, const void* caller) noexcept;
-void delete_array_aligned_slow(void* p, std::align_val_t a, const void* caller) noexcept;
-
-// Other forms for arrays: built on operator delete[](p).
-void delete_other_array_slow(void* p, const void* caller) noexcept;
-void delete_other_array_aligned_slow(void* p, std::align_val_t a, const void* caller) noexcept;
+// a: for those with an alignment. To be reached by jumps from the operator on, so that the return address is the program's.
+void delete_slow(void* p, Form form, std::align_val_t a) noexcept;
 
 }  // namespace acre::operators

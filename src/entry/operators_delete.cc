@@ -7,6 +7,7 @@
 #if !ACRE_PREFIX_ONLY
 
 using namespace acre;
+using namespace acre::operators;
 using std::align_val_t;
 
 // Defined in operators.cc.
@@ -17,63 +18,64 @@ extern "C" ACRE_HIDDEN void acre_own_delete_array_aligned(void*, align_val_t) no
 
 namespace {
 
-// A library that has operators delete of its own, for blocks of a malloc of its own, may have got this one without calling
-// acre's operator new: some of its operators new are hidden, or inlined, and were not acre's to replace. So what would have
-// been called without acre is called: the library's own.
 template <class... Alignment>
-void give_back_to_caller(const char* name, void (*acres)(void*, Alignment...) noexcept, void* p, const void* caller,
-                         Alignment... a) {
+using Delete = void (*)(void*, Alignment...);
+
+// Calls the operator delete of this name that the module has; false: it has none but acre's.
+template <class... Alignment>
+bool call_of_module(const os::Module& module, const char* name, Delete<Alignment...> acres, void* p, Alignment... a) {
+  auto* own = reinterpret_cast<Delete<Alignment...>>(os::find_exported(module, name));
+  if (own == nullptr || own == acres) return false;
+  own(p, a...);
+  return true;
+}
+
+bool call_of_module(const os::Module& module, Form form, void* p, align_val_t a) {
+  switch (form) {
+    case kObject:
+    case kOtherObject: return call_of_module(module, "_ZdlPv", acre_own_delete, p);
+    case kArray:
+    case kOtherArray: return call_of_module(module, "_ZdaPv", acre_own_delete_array, p);
+    case kAlignedObject:
+    case kOtherAlignedObject:
+      return call_of_module(module, "_ZdlPvSt11align_val_t", acre_own_delete_aligned, p, a);
+    case kAlignedArray:
+    case kOtherAlignedArray:
+      return call_of_module(module, "_ZdaPvSt11align_val_t", acre_own_delete_array_aligned, p, a);
+  }
+  return false;
+}
+
+// A library that has operators delete of its own, for blocks of a malloc of its own, may have got this block without calling
+// acre's operator new: where some of its operators new are hidden, or inlined, they were not acre's to replace. So what would
+// have been called without acre is called: the library's own.
+ACRE_COLD void foreign(void* p, unsigned form, size_t alignment, const void* caller) {
   os::Module module;
-  if (os::find_module(address_of(caller), &module)) {
-    void* own = os::find_exported(module, name);
-    if (own != nullptr && own != reinterpret_cast<void*>(acres)) {
-      return reinterpret_cast<void (*)(void*, Alignment...)>(own)(p, a...);
-    }
+  if (os::find_module(address_of(caller), &module) &&
+      call_of_module(module, static_cast<Form>(form), p, align_val_t{alignment})) {
+    return;
   }
   misuse::not_a_block("free", p, caller);
 }
 
-void foreign(void* p, const void* caller, size_t) { give_back_to_caller("_ZdlPv", acre_own_delete, p, caller); }
-void foreign_array(void* p, const void* caller, size_t) {
-  give_back_to_caller("_ZdaPv", acre_own_delete_array, p, caller);
-}
-void foreign_aligned(void* p, const void* caller, size_t alignment) {
-  give_back_to_caller("_ZdlPvSt11align_val_t", acre_own_delete_aligned, p, caller, align_val_t{alignment});
-}
-void foreign_array_aligned(void* p, const void* caller, size_t alignment) {
-  give_back_to_caller("_ZdaPvSt11align_val_t", acre_own_delete_array_aligned, p, caller, align_val_t{alignment});
+// As the standard has it.
+ACRE_COLD void call_base(void* p, Form form, align_val_t a) {
+  switch (form) {
+    case kOtherObject:
+    case kArray: return ::operator delete(p);
+    case kOtherArray: return ::operator delete[](p);
+    case kOtherAlignedObject:
+    case kAlignedArray: return ::operator delete(p, a);
+    case kOtherAlignedArray: return ::operator delete[](p, a);
+    default: return release_slow_or(p, form, static_cast<size_t>(a), foreign);
+  }
 }
 
 }  // namespace
 
-namespace acre::operators {
-
-void delete_slow(void* p, const void* caller) noexcept { release_slow_or(p, caller, 0, foreign); }
-void delete_aligned_slow(void* p, align_val_t a, const void* caller) noexcept {
-  release_slow_or(p, caller, static_cast<size_t>(a), foreign_aligned);
+void acre::operators::delete_slow(void* p, Form form, align_val_t a) noexcept {
+  if (ACRE_UNLIKELY(!direct::is_on())) return call_base(p, form, a);
+  release_slow_or(p, form, static_cast<size_t>(a), foreign);
 }
-
-void delete_other_slow(void* p, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, 0, foreign) : ::operator delete(p);
-}
-void delete_other_aligned_slow(void* p, align_val_t a, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, static_cast<size_t>(a), foreign_aligned) : ::operator delete(p, a);
-}
-
-void delete_array_slow(void* p, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, 0, foreign_array) : ::operator delete(p);
-}
-void delete_array_aligned_slow(void* p, align_val_t a, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, static_cast<size_t>(a), foreign_array_aligned) : ::operator delete(p, a);
-}
-
-void delete_other_array_slow(void* p, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, 0, foreign_array) : ::operator delete[](p);
-}
-void delete_other_array_aligned_slow(void* p, align_val_t a, const void* caller) noexcept {
-  direct::is_on() ? release_slow_or(p, caller, static_cast<size_t>(a), foreign_array_aligned) : ::operator delete[](p, a);
-}
-
-}  // namespace acre::operators
 
 #endif

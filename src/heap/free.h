@@ -16,10 +16,10 @@ void release_elsewhere(Slab* slab, void* p);
 // The countdown of the owned run that a block was freed in has reached zero.
 void release_event(Slab* slab);
 
-// The same, but for a pointer into no run of acre's it calls foreign(p, caller, alignment) in place of ending the program.
-// caller: where the program goes on after its call.
-using Foreign = void(void* p, const void* caller, size_t alignment);
-void release_slow_or(void* p, const void* caller, size_t alignment, Foreign* foreign);
+// The same, but for a pointer into no run of acre's it calls foreign(p, form, alignment, caller) in place of ending the
+// program. caller: where the program goes on, if this was reached by jumps alone.
+using Foreign = void(void* p, unsigned form, size_t alignment, const void* caller);
+void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign);
 
 // slab: the header that belongs to p, or the header of no run. slow(p): as release_slow.
 template <class Slow>

@@ -186,13 +186,14 @@ ACRE_COLD static void release_rest(void* p) {
 
 ACRE_NOINLINE void release_slow(void* p) { release_slow_by(p, release_rest); }
 
-ACRE_COLD static void release_rest_or(void* p, const void* caller, size_t alignment, Foreign* foreign) {
+ACRE_COLD static void release_rest_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
   if (release_by_search(p)) return;
-  misuse::is_foreign(p) ? foreign(p, caller, alignment) : misuse::not_a_block("free", p);
+  if (!misuse::is_foreign(p)) misuse::not_a_block("free", p);
+  foreign(p, form, alignment, __builtin_return_address(0));
 }
 
-ACRE_NOINLINE void release_slow_or(void* p, const void* caller, size_t alignment, Foreign* foreign) {
-  release_slow_by(p, [=](void* block) { release_rest_or(block, caller, alignment, foreign); });
+ACRE_NOINLINE void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
+  release_slow_by(p, [=](void* block) { release_rest_or(block, form, alignment, foreign); });
 }
 
 }  // namespace acre

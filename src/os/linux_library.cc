@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 
 #include "base/units.h"
+#include "os/module.h"
 #include "os/unwind.h"
 
 namespace acre::os {

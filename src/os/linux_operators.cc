@@ -8,40 +8,43 @@
 bool acre::os::base_operators_are_replaced() { return true; }
 #else
 
-#define ACRE_PAIR(form, name)                                            \
-  extern "C" __attribute__((weak)) ACRE_HIDDEN void acre_own_##form();   \
-  extern "C" __attribute__((weak)) void bound_##form() __asm__(name);
-ACRE_PAIR(new, "_Znwm")
-ACRE_PAIR(new_array, "_Znam")
-ACRE_PAIR(new_aligned, "_ZnwmSt11align_val_t")
-ACRE_PAIR(new_array_aligned, "_ZnamSt11align_val_t")
-ACRE_PAIR(delete, "_ZdlPv")
-ACRE_PAIR(delete_array, "_ZdaPv")
-ACRE_PAIR(delete_aligned, "_ZdlPvSt11align_val_t")
-ACRE_PAIR(delete_array_aligned, "_ZdaPvSt11align_val_t")
-#undef ACRE_PAIR
+#define ACRE_OPERATOR(form, name)                                         \
+  extern "C" __attribute__((weak)) ACRE_HIDDEN void acre_own_##form();    \
+  extern "C" __attribute__((weak)) void acre_bound_##form() __asm__(name)
+ACRE_OPERATOR(new, "_Znwm");
+ACRE_OPERATOR(new_array, "_Znam");
+ACRE_OPERATOR(new_aligned, "_ZnwmSt11align_val_t");
+ACRE_OPERATOR(new_array_aligned, "_ZnamSt11align_val_t");
+ACRE_OPERATOR(delete, "_ZdlPv");
+ACRE_OPERATOR(delete_array, "_ZdaPv");
+ACRE_OPERATOR(delete_aligned, "_ZdlPvSt11align_val_t");
+ACRE_OPERATOR(delete_array_aligned, "_ZdaPvSt11align_val_t");
+#undef ACRE_OPERATOR
 
 namespace acre::os {
 
 namespace {
 
-using Function = void (*)();
-
-// Compilers may take it that two functions are at two addresses.
-bool differ(Function bound, Function own) {
-  asm("" : "+r"(bound), "+r"(own));
-  return bound != own;
-}
+struct Operator {
+  void (*bound)();
+  void (*own)();
+};
+#define ACRE_OPERATOR(form) {acre_bound_##form, acre_own_##form}
+const Operator kOperators[] = {
+    ACRE_OPERATOR(new),    ACRE_OPERATOR(new_array),    ACRE_OPERATOR(new_aligned),    ACRE_OPERATOR(new_array_aligned),
+    ACRE_OPERATOR(delete), ACRE_OPERATOR(delete_array), ACRE_OPERATOR(delete_aligned), ACRE_OPERATOR(delete_array_aligned),
+};
 
 }  // namespace
 
-#define ACRE_DIFFERS(form) differ(bound_##form, acre_own_##form)
 bool base_operators_are_replaced() {
-  return ACRE_DIFFERS(new) || ACRE_DIFFERS(new_array) || ACRE_DIFFERS(new_aligned) || ACRE_DIFFERS(new_array_aligned) ||
-         ACRE_DIFFERS(delete) || ACRE_DIFFERS(delete_array) || ACRE_DIFFERS(delete_aligned) ||
-         ACRE_DIFFERS(delete_array_aligned);
+  const Operator* operators = kOperators;
+  asm("" : "+r"(operators));  // compilers may take it that two functions are at two addresses
+  for (unsigned i = 0; i < sizeof kOperators / sizeof *kOperators; ++i) {
+    if (operators[i].bound != operators[i].own) return true;
+  }
+  return false;
 }
-#undef ACRE_DIFFERS
 
 }  // namespace acre::os
 
