@@ -1,9 +1,10 @@
 // dlsym, for RTLD_NEXT and the functions of malloc.
 //
-// A library that has a malloc of its own may hand what that has not allocated to the next free: dlsym(RTLD_NEXT, "free"). Of a
-// library that was opened by dlopen, "next" means its own dependencies: that finds the C library's free and leaves out
-// acre's, although what the C library allocates (realpath, getline …) comes from acre. So libraries get acre's functions from
-// here. Libraries before acre, such as others that were preloaded, find acre's anyway, or those of a library between.
+// A library that has a malloc of its own may hand what that has not allocated to the next free: dlsym(RTLD_NEXT,
+// "free"). Of a library that was opened by dlopen, "next" means its own dependencies: that finds the C library's free
+// and leaves out acre's, although what the C library allocates (realpath, getline …) comes from acre. So libraries
+// get acre's functions from here. Libraries before acre, such as others that were preloaded, find acre's anyway, or
+// those of a library between.
 //
 // All other calls go on by a jump, which leaves the return address: by it dlsym knows the caller.
 #include "base/compiler.h"

@@ -1,5 +1,5 @@
-// The replaceable C++ operators: their fast paths, which go on by jumps. (So they are compiled without exceptions, which would
-// take a frame; those of operators_slow.cc pass through.)
+// The replaceable C++ operators: their fast paths, which go on by jumps. (So they are compiled without exceptions,
+// which would take a frame; those of operators_slow.cc pass through.)
 #include "entry/operators.h"
 
 #include "entry/api.h"
@@ -70,12 +70,16 @@ ACRE_OPERATOR void operator delete[](void* p, size_t) noexcept { release_other(p
 ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_shared(p, kOtherObject, {}); }
 ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_shared(p, kOtherArray, {}); }
 ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_shared(p, kAlignedObject, a); }
-ACRE_OPERATOR void operator delete(void* p, size_t, align_val_t a) noexcept { release_shared(p, kOtherAlignedObject, a); }
+ACRE_OPERATOR void operator delete(void* p, size_t, align_val_t a) noexcept {
+  release_shared(p, kOtherAlignedObject, a);
+}
 ACRE_OPERATOR void operator delete(void* p, align_val_t a, const nothrow_t&) noexcept {
   release_shared(p, kOtherAlignedObject, a);
 }
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_shared(p, kAlignedArray, a); }
-ACRE_OPERATOR void operator delete[](void* p, size_t, align_val_t a) noexcept { release_shared(p, kOtherAlignedArray, a); }
+ACRE_OPERATOR void operator delete[](void* p, size_t, align_val_t a) noexcept {
+  release_shared(p, kOtherAlignedArray, a);
+}
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a, const nothrow_t&) noexcept {
   release_shared(p, kOtherAlignedArray, a);
 }

@@ -1,5 +1,5 @@
-// What the operators new and delete do beyond their fast paths. Each knows the operator that it is built on ([new.delete]),
-// and calls that one unless the heap may be asked directly (heap/direct.h).
+// What the operators new and delete do beyond their fast paths. Each knows the operator that it is built on
+// ([new.delete]), and calls that one unless the heap may be asked directly (heap/direct.h).
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +31,8 @@ enum Form : unsigned {
   kOtherAlignedArray,
 };
 
-// a: for those with an alignment. To be reached by jumps from the operator on, so that the return address is the program's.
+// a: for those with an alignment. To be reached by jumps from the operator on, so that the return address is the
+// program's.
 void delete_slow(void* p, Form form, std::align_val_t a) noexcept;
 
 }  // namespace acre::operators

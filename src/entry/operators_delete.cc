@@ -46,9 +46,9 @@ bool call_of_module(const os::Module& module, Form form, void* p, align_val_t a)
   return false;
 }
 
-// A library that has operators delete of its own, for blocks of a malloc of its own, may have got this block without calling
-// acre's operator new: where some of its operators new are hidden, or inlined, they were not acre's to replace. So what would
-// have been called without acre is called: the library's own.
+// A library that has operators delete of its own, for blocks of a malloc of its own, may have got this block without
+// calling acre's operator new: where some of its operators new are hidden, or inlined, they were not acre's to
+// replace. So what would have been called without acre is called: the library's own.
 ACRE_COLD void foreign(void* p, unsigned form, size_t alignment, const void* caller) {
   os::Module module;
   if (os::find_module(address_of(caller), &module) &&

@@ -1,9 +1,9 @@
-// What the operators do beyond their fast paths: calls of new_handler, bad_alloc, calls of the operators that they are built
-// on.
+// What the operators do beyond their fast paths: calls of new_handler, bad_alloc, calls of the operators that they
+// are built on.
 //
-// The shared library serves C programs too and must not need libstdc++: there, what is needed of it is looked
-// for by weak symbols. In the static archive this object is linked into C++ programs only, and refers to it
-// plainly, so that the linker brings it in.
+// The shared library serves C programs too and must not need libstdc++: there, what is needed of it is looked for by
+// weak symbols. In the static archive this object is linked into C++ programs only, and refers to it plainly, so that
+// the linker brings it in.
 #include "entry/operators.h"
 
 #include "entry/api.h"

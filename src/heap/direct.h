@@ -1,9 +1,9 @@
 // The operators that the standard builds on others ([new.delete]): operator new[](n) is operator new(n), operator
-// delete(p, n) is operator delete(p), and so on. They go to the heap directly, as malloc and free do, unless the program has
-// replaced one of those others: then they call it.
+// delete(p, n) is operator delete(p), and so on. They go to the heap directly, as malloc and free do, unless the
+// program has replaced one of those others: then they call it.
 //
-// Asking would cost each call two instructions. So they compare and look up by variables of their own, which make every
-// block one for the slow path until start() has found nothing replaced.
+// Asking would cost each call two instructions. So they compare and look up by variables of their own, which make
+// every block one for the slow path until start() has found nothing replaced.
 #pragma once
 
 #include "heap/free.h"

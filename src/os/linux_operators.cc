@@ -1,5 +1,5 @@
-// The name of an operator leads to what the linker or the loader has chosen (cmake/replaceable.list), acre's second name for
-// it to acre's own. In a static program both are null where nothing calls the operator.
+// The name of an operator leads to what the linker or the loader has chosen (cmake/replaceable.list), acre's second
+// name for it to acre's own. In a static program both are null where nothing calls the operator.
 #include "os/operators.h"
 
 #include "base/compiler.h"
@@ -31,8 +31,10 @@ struct Operator {
 };
 #define ACRE_OPERATOR(form) {acre_bound_##form, acre_own_##form}
 const Operator kOperators[] = {
-    ACRE_OPERATOR(new),    ACRE_OPERATOR(new_array),    ACRE_OPERATOR(new_aligned),    ACRE_OPERATOR(new_array_aligned),
-    ACRE_OPERATOR(delete), ACRE_OPERATOR(delete_array), ACRE_OPERATOR(delete_aligned), ACRE_OPERATOR(delete_array_aligned),
+    ACRE_OPERATOR(new),            ACRE_OPERATOR(new_array),
+    ACRE_OPERATOR(new_aligned),    ACRE_OPERATOR(new_array_aligned),
+    ACRE_OPERATOR(delete),         ACRE_OPERATOR(delete_array),
+    ACRE_OPERATOR(delete_aligned), ACRE_OPERATOR(delete_array_aligned),
 };
 
 }  // namespace

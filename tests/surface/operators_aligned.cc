@@ -1,5 +1,5 @@
-// A program that replaces operator new(size_t, align_val_t) and operator delete(void*, align_val_t) alone: the other forms
-// with an alignment call these two.
+// A program that replaces operator new(size_t, align_val_t) and operator delete(void*, align_val_t) alone: the other
+// forms with an alignment call these two.
 #include <initializer_list>
 #include <new>
 
@@ -55,7 +55,8 @@ int main() {
     goes_through(new_plain, [](void *p, size_t) { ::operator delete(p, a); });
     goes_through(new_plain, [](void *p, size_t n) { ::operator delete(p, n, a); });
     goes_through(new_plain, [](void *p, size_t) { ::operator delete(p, a, nothrow); });
-    goes_through([](size_t n) { return ::operator new(n, a, nothrow); }, [](void *p, size_t) { ::operator delete(p, a); });
+    goes_through([](size_t n) { return ::operator new(n, a, nothrow); },
+                 [](void *p, size_t) { ::operator delete(p, a); });
     auto new_array = [](size_t n) { return ::operator new[](n, a); };
     goes_through(new_array, [](void *p, size_t) { ::operator delete[](p, a); });
     goes_through(new_array, [](void *p, size_t n) { ::operator delete[](p, n, a); });

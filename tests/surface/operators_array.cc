@@ -1,5 +1,5 @@
-// A program that replaces operator new[](size_t) and operator delete[](void*) alone: the other array forms call these two,
-// those for one object do not.
+// A program that replaces operator new[](size_t) and operator delete[](void*) alone: the other array forms call these
+// two, those for one object do not.
 #include <new>
 
 #include "check.h"

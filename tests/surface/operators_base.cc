@@ -1,5 +1,5 @@
-// A program that replaces operator new(size_t) and operator delete(void*) alone: all other forms without an alignment call
-// these two ([new.delete]); so do those of the standard library's own code.
+// A program that replaces operator new(size_t) and operator delete(void*) alone: all other forms without an alignment
+// call these two ([new.delete]); so do those of the standard library's own code.
 #include <initializer_list>
 #include <new>
 #include <string>
@@ -59,7 +59,8 @@ void forms() {
     goes_through(new_array, [](void *p, size_t) { ::operator delete[](p); });
     goes_through(new_array, [](void *p, size_t n) { ::operator delete[](p, n); });
     goes_through(new_array, [](void *p, size_t) { ::operator delete[](p, nothrow); });
-    goes_through([](size_t n) { return ::operator new[](n, nothrow); }, [](void *p, size_t) { ::operator delete[](p); });
+    goes_through([](size_t n) { return ::operator new[](n, nothrow); },
+                 [](void *p, size_t) { ::operator delete[](p); });
 }
 
 // These have base forms of their own, which are acre's.
