@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "heap/background.h"
+#include "heap/direct.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/hooks.h"
@@ -61,6 +62,7 @@ void start_once() {
     release_rate::set(options().release_rate);
     pressure::set_limits();
     unit_table::initialise();
+    direct::start();
     Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

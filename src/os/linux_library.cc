@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 
 #include "base/units.h"
+#include "os/module.h"
 #include "os/unwind.h"
 
 namespace acre::os {
@@ -39,15 +40,8 @@ const T* at(const Library& library, Address place) {
   return static_cast<const T*>(pointer_to(place < library.base ? library.base + place : place));
 }
 
-bool read_dynamic_section(Library* library) {
-  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
-  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
-  const auto* end = segment + head->e_phnum;
-  for (; segment != end && segment->p_type != PT_DYNAMIC; ++segment) {
-    if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_vaddr != 0) return false;  // made for a place
-  }
-  if (segment == end) return false;
-  for (const auto* entry = at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr); entry->d_tag != DT_NULL; ++entry) {
+bool read_dynamic_section(Library* library, const ElfW(Dyn)* entry) {
+  for (; entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB: library->symbols = at<ElfW(Sym)>(*library, entry->d_un.d_ptr); break;
       case DT_STRTAB: library->names = at<char>(*library, entry->d_un.d_ptr); break;
@@ -57,6 +51,16 @@ bool read_dynamic_section(Library* library) {
     }
   }
   return library->symbols != nullptr && library->names != nullptr && (library->hash != nullptr || library->abi_hash != nullptr);
+}
+
+bool read_headers(Library* library) {
+  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
+  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
+  const auto* end = segment + head->e_phnum;
+  for (; segment != end && segment->p_type != PT_DYNAMIC; ++segment) {
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_vaddr != 0) return false;  // made for a place
+  }
+  return segment != end && read_dynamic_section(library, at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr));
 }
 
 uint32_t hash_of(const char* name) {
@@ -94,12 +98,15 @@ const ElfW(Sym)* find_among_all(const Library& library, const char* name) {
   return nullptr;
 }
 
+void* find_symbol(const Library& library, const char* name) {
+  const ElfW(Sym)* symbol = library.hash != nullptr ? find_in_list(library, name) : find_among_all(library, name);
+  return symbol == nullptr ? nullptr : pointer_to(library.base + symbol->st_value);
+}
+
 void* find(Address base, const char* name) {
   Library library;
   library.base = base;
-  if (base == 0 || !read_dynamic_section(&library)) return nullptr;
-  const ElfW(Sym)* symbol = library.hash != nullptr ? find_in_list(library, name) : find_among_all(library, name);
-  return symbol == nullptr ? nullptr : pointer_to(base + symbol->st_value);
+  return base == 0 || !read_headers(&library) ? nullptr : find_symbol(library, name);
 }
 
 }  // namespace
@@ -111,6 +118,32 @@ void* find_in_kernel_library(const char* name) {
   const Address base = getauxval(AT_SYSINFO_EHDR);
   errno = saved_errno;
   return find(base, name);
+}
+
+bool find_module(Address code, Module* module) {
+  CodeObject object;
+  if (!find_object(code, &object) || object.link_map == nullptr) return false;
+  const auto* map = static_cast<const link_map*>(object.link_map);
+  *module = {map->l_name, map->l_addr, map->l_ld};
+  return true;
+}
+
+void* find_exported(const Module& module, const char* name) {
+  Library library;
+  library.base = module.base;
+  const auto* entry = static_cast<const ElfW(Dyn)*>(module.dynamic_section);
+  return entry == nullptr || !read_dynamic_section(&library, entry) ? nullptr : find_symbol(library, name);
+}
+
+// What stands before acre was loaded with the program, and stays.
+bool is_loaded_before_acre(Address code) {
+  CodeObject object, own;
+  const void* here = reinterpret_cast<void*>(&is_loaded_before_acre);
+  if (!find_object(code, &object) || !find_object(address_of(here), &own)) return true;
+  for (const auto* map = static_cast<const link_map*>(own.link_map); map != nullptr; map = map->l_prev) {
+    if (map == object.link_map) return true;
+  }
+  return false;
 }
 
 }  // namespace acre::os
