@@ -2,6 +2,7 @@
 
 #include "control/ctl.h"
 #include "control/sums.h"
+#include "heap/binding.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/watched_run.h"
@@ -185,7 +186,9 @@ void add_events(ClassStatistics& to, const ClassEvents& events) {
 void add_heap(Heap& heap, void* argument) {
   const auto& to = *static_cast<Gathering*>(argument);
   ArenaReport& own = to.of(*heap.arena);
-  own.arena.threads += !heap.arena->is_explicit;  // no thread is bound to those
+  const ExplicitArena* manual = binding::seen_of(heap);
+  ArenaReport& bound_to = manual != nullptr ? to.of(manual->arena) : own;
+  bound_to.arena.threads += !heap.arena->is_explicit;  // heaps of manual arenas are no thread's
   own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
@@ -344,10 +347,13 @@ void gather(Report& report, const KernelFigures& kernel) {
   add_locks(report.locks);
 }
 
-size_t count_large(size_t arena, size_t pages) {
+size_t count_large(size_t arena, size_t bytes) {
   size_t blocks = 0;
   g_page_map.for_each_run([&](const Run* run) {
-    if (racy_load(run->kind) != RunKind::kLarge || racy_load(run->pages) != pages) return;
+    const RunKind kind = racy_load(run->kind);
+    if (racy_load(run->pages) != bytes >> kPageShift) return;
+    if (kind == RunKind::kHuge) blocks += arena == ctl::kAllArenas;
+    if (kind != RunKind::kLarge) return;
     const Arena* home = find_arena(racy_load(run->home), arenas::count());
     blocks += home != nullptr && (arena == ctl::kAllArenas || racy_load(home->index) == arena);
   });

@@ -61,8 +61,8 @@ inline TagStatistics statistics_of(const TagInfo& tag) {
   return {tag.live, tag.allocated, tag.peak, tag.limit, tag.refused};
 }
 
-// Live large runs of so many pages; index: an arena's, or that of all.
-size_t count_large(size_t arena, size_t pages);
+// Live large blocks of so many bytes; arena: an arena's number, or that of all, where huge blocks count, too.
+size_t count_large(size_t arena, size_t bytes);
 
 // A report of this moment in memory of its own. Null when memory is refused.
 Report* make_report();

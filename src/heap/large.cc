@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "heap/binding.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/hooks.h"
 #include "heap/malloc.h"
@@ -203,6 +205,7 @@ ACRE_COLD void* allocate_for(Tag& tag, size_t n, size_t alignment, bool zeroed) 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
   if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUnbornHeap) {
     if (Tag* tag = tags::in_force()) return allocate_for(*tag, n, alignment, zeroed);
+    if (ExplicitArena* manual = binding::of_caller()) return arenas::allocate_in(*manual, n, alignment, zeroed);
   }
   return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
 }

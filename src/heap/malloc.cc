@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "heap/binding.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/free.h"
@@ -58,7 +59,7 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
-// A thread with a tag in force, or one that goes without its heap.
+// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap.
 ACRE_COLD void* allocate_seldom(size_t n) {
   if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(n);
   if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
@@ -106,6 +107,7 @@ void* take_block(Heap& heap, SizeClass c) {
 
 ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
   if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
+  if (ExplicitArena* arena = binding::of_caller()) return arenas::allocate_small_in(*arena, c, asked, nullptr);
   return allocate_late(c, asked);
 }
 
