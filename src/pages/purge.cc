@@ -1,4 +1,5 @@
-// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once.
+// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once: when somebody asks for it, and, where the
+// decay time is 0, in the call that made them dirty.
 //
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
@@ -158,9 +159,21 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
       first = false;
     }
     decay_[at(from)].settle(free_[at(from)].pages());
-    refused_ = refused;
+    set_refused(refused);
     if (refused) return purged;
   }
+}
+
+// While purges are refused, each free would try in vain: decay() tries again.
+void PageHeap::set_refused(bool refused) {
+  refused_ = refused;
+  relaxed_store(at_once_, decay_[at(Holds::kDirty)].time() == 0 && !refused);
+}
+
+ACRE_COLD void PageHeap::purge_at_once() {
+  if (release_rate::get() != release_rate::kByDecay || dirty_pages() == 0) return;
+  const bool to_muzzy = muzzy_decay_ms() != 0;
+  purge(Holds::kDirty, to_muzzy ? Holds::kMuzzy : Holds::kClean, 0, Breaking::kAll);
 }
 
 size_t PageHeap::purge_to(size_t keep) {
@@ -246,6 +259,7 @@ void PageHeap::set_decay_ms(Holds of, int64_t ms) {
   {
     Lock lock(lock_);
     decay_[at(of)].set_time(ms);
+    set_refused(false);
     set_next_epoch();
   }
   doorbell::ring();
