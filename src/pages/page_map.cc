@@ -33,19 +33,42 @@ void PageMap::set_ends(Run* run, Run* value) {
   if (run->pages > 1) entry(run->end() - kPageBytes)->store(value, std::memory_order_release);
 }
 
+// Null: memory is refused.
+ACRE_COLD PageMap::Leaf* PageMap::make_leaf(size_t index) {
+  void* memory = os::map(kLeafBytes);
+  if (memory == nullptr) return nullptr;
+  Leaf* leaf = nullptr;
+  if (!leaves_[index].compare_exchange_strong(leaf, static_cast<Leaf*>(memory))) {
+    os::unmap(memory, kLeafBytes);  // another thread was faster
+    return leaf;
+  }
+  const size_t group = index / kLeavesPerGroup;
+  groups_[group / kWordBits].fetch_or(uint64_t{1} << group % kWordBits, std::memory_order_release);
+  g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
+  return static_cast<Leaf*>(memory);
+}
+
+// [start, end): within what the leaf covers.
+void PageMap::note_prepared(Leaf& leaf, Address start, Address end) {
+  const size_t first = start % kLeafReach / kHugePageBytes;
+  const size_t last = (end - 1) % kLeafReach / kHugePageBytes;
+  for (size_t word = first / kWordBits; word <= last / kWordBits; ++word) {
+    uint64_t bits = ~uint64_t{0};
+    if (word == first / kWordBits) bits &= ~uint64_t{0} << first % kWordBits;
+    if (word == last / kWordBits) bits &= ~uint64_t{0} >> (kWordBits - 1 - last % kWordBits);
+    leaf.prepared[word].fetch_or(bits, std::memory_order_relaxed);
+  }
+}
+
 bool PageMap::prepare(Address start, size_t bytes) {
-  constexpr size_t kLeafBytes = kLeafEntries * sizeof(Entry);
-  if ((start + bytes - 1) >> kAddressBits != 0) return false;
-  for (Address i = start >> kLeafShift; i <= (start + bytes - 1) >> kLeafShift; ++i) {
-    if (leaves_[i].load(std::memory_order_acquire) != nullptr) continue;
-    void* memory = os::map(kLeafBytes);
-    if (memory == nullptr) return false;
-    Entry* expected = nullptr;
-    if (!leaves_[i].compare_exchange_strong(expected, static_cast<Entry*>(memory))) {
-      os::unmap(memory, kLeafBytes);  // another thread was faster
-    } else {
-      g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
-    }
+  const Address end = start + bytes;
+  if ((end - 1) >> kAddressBits != 0) return false;
+  for (Address i = start >> kLeafShift; i <= (end - 1) >> kLeafShift; ++i) {
+    Leaf* leaf = leaves_[i].load(std::memory_order_acquire);
+    if (leaf == nullptr) leaf = make_leaf(i);
+    if (leaf == nullptr) return false;
+    const Address reach = i << kLeafShift;
+    note_prepared(*leaf, larger(start, reach), smaller(end, reach + kLeafReach));
   }
   return true;
 }
