@@ -59,6 +59,11 @@ bool set_thread_cache_max(size_t bytes) {
   return bytes <= kMostBytes && set_option("opt.thread_cache_max", static_cast<int64_t>(bytes));
 }
 
+size_t thread_cache_min() { return static_cast<size_t>(relaxed_load(options().thread_cache_min)); }
+bool set_thread_cache_min(size_t bytes) {
+  return bytes <= kMostBytes && set_option("opt.thread_cache_min", static_cast<int64_t>(bytes));
+}
+
 size_t heap_limit_mb() { return static_cast<size_t>(relaxed_load(options().hard_limit)) >> 20; }
 bool set_heap_limit_mb(size_t mb) {
   return mb <= kMostBytes >> 20 && set_option("opt.hard_limit", static_cast<int64_t>(mb << 20));
@@ -73,6 +78,7 @@ bool set_heap_limit_mb(size_t mb) {
   R("generic.heap_size", committed_bytes(p()) + p().clean)                                \
   R("generic.total_physical_bytes", p().resident)                                         \
   W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_thread_cache_max(to)) \
+  W("tcmalloc.min_per_thread_cache_bytes", thread_cache_min(), set_thread_cache_min(to))  \
   R("tcmalloc.current_total_thread_cache_bytes", at_threads(s()))                         \
   R("tcmalloc.thread_cache_free_bytes", at_threads(s()))                                  \
   R("tcmalloc.transfer_cache_free_bytes", on_their_way(s()))                              \

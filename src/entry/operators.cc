@@ -6,6 +6,7 @@
 #include <new>
 
 #include "entry/api.h"
+#include "heap/refusal.h"
 
 #if !ACRE_PREFIX_ONLY
 
@@ -50,10 +51,11 @@ namespace {
 
 using namespace acre;
 
+// Where malloc asks before it gives up (heap/refusal.h), all was done already.
 template <class Allocate>
 ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
   for (;;) {
-    std::new_handler handler = current_handler();
+    std::new_handler handler = refusal::has_handler() ? nullptr : current_handler();
     if (handler == nullptr) {
       if (!may_throw) return nullptr;
       if (auto* throw_bad_alloc = find_thrower()) throw_bad_alloc();

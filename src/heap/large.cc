@@ -8,6 +8,7 @@
 #include "heap/hooks.h"
 #include "heap/malloc.h"
 #include "heap/pressure.h"
+#include "heap/refusal.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
 #include "heap/tags.h"
@@ -207,7 +208,9 @@ void* allocate(size_t n, size_t alignment, bool zeroed) {
     if (Tag* tag = tags::in_force()) return allocate_for(*tag, n, alignment, zeroed);
     if (ExplicitArena* manual = binding::of_caller()) return arenas::allocate_in(*manual, n, alignment, zeroed);
   }
-  return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  if (ACRE_UNLIKELY(run == nullptr) && refusal::ask()) return allocate(n, alignment, zeroed);
+  return hand_out(run, n, zeroed);
 }
 
 ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {

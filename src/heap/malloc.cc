@@ -12,6 +12,7 @@
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
+#include "heap/refusal.h"
 #include "heap/registry.h"
 #include "heap/rounding.h"
 #include "heap/tags.h"
@@ -28,13 +29,29 @@ ACRE_NOINLINE void tick_for(Heap& heap, SizeClass c, size_t n) {
   tick_slow(heap);
 }
 
+// What an allocation of n bytes ends with when a heap has refused it. The first of these: as often as the program makes
+// room it is tried again.
+using Refused = void* (size_t n);
+ACRE_COLD void* refused(size_t n) { return refusal::ask() ? allocate(n) : out_of_memory(kSmallMax); }
+void* refused_for_now(size_t) { return nullptr; }
+
+ACRE_NOINLINE void* allocate_while_watched(size_t n, SizeClass c, Heap& heap, Refused* refused) {
+  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
+    hooks::put_heap_aside(heap);
+    return allocate_without_heap(c, n);
+  }
+  void* block = watch::allocate(heap, c);
+  return block != nullptr ? block : refused(n);
+}
+
 // In this order, so that nothing has to be moved to another register.
-void* allocate_in(size_t n, SizeClass c, Heap& heap) {
+template <Refused kRefused>
+ACRE_ALWAYS_INLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   Slot& slot = heap.slots[c];
   if (is_end(slot.head)) {
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
-    if (ACRE_UNLIKELY(watch::is_on())) return watch::allocate(heap, c);
-    if (!refill(heap, c)) return out_of_memory(kSmallMax);
+    if (ACRE_UNLIKELY(watch::is_on())) return allocate_while_watched(n, c, heap, kRefused);
+    if (!refill(heap, c)) return kRefused(n);
   }
   return pop(slot);
 }
@@ -44,10 +61,11 @@ void* allocate_in(size_t n, SizeClass c, Heap& heap) {
 ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
-  void* block = allocate_in(asked, c, *heap);
+  void* block = allocate_in<refused_for_now>(asked, c, *heap);
   registry::leave_late_heap(heap);
-  if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
-  if (block != nullptr) hooks::allocated(block, size_of_class(c), asked);
+  if (block == nullptr) return arena == nullptr ? refused(asked) : out_of_memory(kSmallMax);
+  if (fill::is_on()) fill::new_bytes(block, 0, size_of_class(c), false);
+  hooks::allocated(block, size_of_class(c), asked);
   return block;
 }
 
@@ -55,7 +73,7 @@ ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr)
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::birth();
   const SizeClass c = class_of_size(n);
-  if (heap != nullptr) return allocate_in(n, c, *heap);
+  if (heap != nullptr) return allocate_in<refused>(n, c, *heap);
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
@@ -121,7 +139,7 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
-  return allocate_in(n, class_of_size(n), *static_cast<Heap*>(heap));
+  return allocate_in<refused>(n, class_of_size(n), *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {

@@ -141,7 +141,7 @@ class PageHeap {
   // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
   // (retreat.cc)
   size_t unmap_clean(size_t pages);
-  bool may_unmap() const { return is_plain() && !keeps_chunks(); }
+  bool may_unmap() const { return is_plain() && !keeps_chunks() && !Source::has_program(); }
 
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
@@ -201,6 +201,7 @@ class PageHeap {
   void set_decay_ms(Holds of, int64_t ms);
   void set_next_epoch() ACRE_REQUIRES(lock_);
   void set_refused(bool refused) ACRE_REQUIRES(lock_);
+  void note_kept(Holds from, size_t keep);
   void purge_at_once();
   void release_at_rate(uint64_t now);
 

@@ -80,6 +80,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
     if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
     looked_at -= smaller(looked_at, run->pages);
+    if (Source::is_of_program(run->base, run->bytes())) continue;
     huge_pages::Range part = part_to_purge(run, breaking);
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);
@@ -141,7 +142,10 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
       Lock lock(lock_);
       taken = take_to_purge(from, keep, breaking);
     }
-    if (taken == nullptr) return purged;
+    if (taken == nullptr) {
+      if (Source::has_program()) note_kept(from, keep);
+      return purged;
+    }
     uint64_t calls = 0;
     bool refused = false;
     for (Run* run = taken; run != nullptr; run = run->node.next) {
@@ -168,6 +172,12 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
 void PageHeap::set_refused(bool refused) {
   refused_ = refused;
   relaxed_store(at_once_, decay_[at(Holds::kDirty)].time() == 0 && !refused);
+}
+
+// Pages that cannot be purged are left: decay() need not come again soon for them.
+ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
+  Lock lock(lock_);
+  refused_ = free_[at(from)].pages() > keep;
 }
 
 ACRE_COLD void PageHeap::purge_at_once() {

@@ -142,6 +142,14 @@ TEST_F(Properties, TheBoundOfThreadCachesIsTheOption) {
   EXPECT_EQ(options().thread_cache_max, 1234567);
 }
 
+TEST_F(Properties, WhatEachThreadMayKeepIsTheOption) {
+  EXPECT_EQ(get("tcmalloc.min_per_thread_cache_bytes"), 0u);
+  EXPECT_EQ(acre_set_property("tcmalloc.min_per_thread_cache_bytes", 512 << 10), 1);
+  EXPECT_EQ(options().thread_cache_min, 512 << 10);
+  EXPECT_EQ(get("tcmalloc.min_per_thread_cache_bytes"), size_t{512} << 10);
+  EXPECT_EQ(acre_set_property("tcmalloc.min_per_thread_cache_bytes", SIZE_MAX), 0);
+}
+
 TEST_F(Properties, TheHeapLimitIsTheHardLimit) {
   EXPECT_EQ(get("tcmalloc.heap_limit_mb"), 0u);
   EXPECT_EQ(acre_set_property("tcmalloc.heap_limit_mb", 4000), 1);
