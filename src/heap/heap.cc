@@ -32,7 +32,7 @@ void Heap::begin() {
   is_heap = is_plain = true;
 }
 
-void Heap::set_plain(bool plain) {
+ACRE_COLD void Heap::set_plain(bool plain) {
   if (is_plain == plain) return;
   is_plain = plain;
   if (!plain) {

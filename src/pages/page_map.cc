@@ -6,6 +6,9 @@ namespace acre {
 
 constinit PageMap g_page_map;
 
+// Not beside the map (cmake/seldom.ld).
+__attribute__((section(".bss.page_map_groups"))) constinit std::atomic<uint64_t> PageMap::groups_[kGroups / kWordBits] = {};
+
 static constinit std::atomic<size_t> g_leaf_bytes{0};
 
 size_t PageMap::mapped_bytes() { return g_leaf_bytes.load(std::memory_order_relaxed); }
@@ -33,19 +36,20 @@ void PageMap::set_ends(Run* run, Run* value) {
   if (run->pages > 1) entry(run->end() - kPageBytes)->store(value, std::memory_order_release);
 }
 
-// Null: memory is refused.
-ACRE_COLD PageMap::Leaf* PageMap::make_leaf(size_t index) {
+// Its entries; null: memory is refused.
+PageMap::Entry* PageMap::make_leaf(size_t index) {
   void* memory = os::map(kLeafBytes);
   if (memory == nullptr) return nullptr;
-  Leaf* leaf = nullptr;
-  if (!leaves_[index].compare_exchange_strong(leaf, static_cast<Leaf*>(memory))) {
+  Entry* made = static_cast<Leaf*>(memory)->entries;
+  Entry* entries = nullptr;
+  if (!leaves_[index].compare_exchange_strong(entries, made)) {
     os::unmap(memory, kLeafBytes);  // another thread was faster
-    return leaf;
+    return entries;
   }
   const size_t group = index / kLeavesPerGroup;
   groups_[group / kWordBits].fetch_or(uint64_t{1} << group % kWordBits, std::memory_order_release);
   g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
-  return static_cast<Leaf*>(memory);
+  return made;
 }
 
 // [start, end): within what the leaf covers.
@@ -64,11 +68,11 @@ bool PageMap::prepare(Address start, size_t bytes) {
   const Address end = start + bytes;
   if ((end - 1) >> kAddressBits != 0) return false;
   for (Address i = start >> kLeafShift; i <= (end - 1) >> kLeafShift; ++i) {
-    Leaf* leaf = leaves_[i].load(std::memory_order_acquire);
-    if (leaf == nullptr) leaf = make_leaf(i);
-    if (leaf == nullptr) return false;
+    Entry* entries = leaves_[i].load(std::memory_order_acquire);
+    if (entries == nullptr) entries = make_leaf(i);
+    if (entries == nullptr) return false;
     const Address reach = i << kLeafShift;
-    note_prepared(*leaf, larger(start, reach), smaller(end, reach + kLeafReach));
+    note_prepared(leaf_of(entries), larger(start, reach), smaller(end, reach + kLeafReach));
   }
   return true;
 }

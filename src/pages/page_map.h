@@ -68,10 +68,11 @@ class PageMap {
   static constexpr Address kLeafReach = Address{1} << kLeafShift;
   static constexpr size_t kLeafEntries = kLeafReach >> kPageShift;
   static constexpr size_t kWordBits = 64;
+  static constexpr size_t kWordsBefore = kLeafReach / kHugePageBytes / kWordBits;
 
   struct Leaf {
+    std::atomic<uint64_t> prepared[kWordsBefore];  // a bit a huge page; never taken back
     Entry entries[kLeafEntries];
-    std::atomic<uint64_t> prepared[kLeafReach / kHugePageBytes / kWordBits];  // a bit a huge page; never taken back
 
     // The first address from `a` on that was prepared; end: of what the leaf covers, if there is none.
     Address prepared_from(Address a, Address end) const {
@@ -86,11 +87,12 @@ class PageMap {
     }
   };
   static constexpr size_t kLeafBytes = align_up(sizeof(Leaf), kPageBytes);
+  static_assert(sizeof(Leaf) == (kWordsBefore + kLeafEntries) * sizeof(Entry));  // leaf_of() relies on it
 
   Entry* entry(Address a) const {
     if (ACRE_UNLIKELY(a >> kAddressBits != 0)) return nullptr;
-    Leaf* leaf = leaves_[a >> kLeafShift].load(std::memory_order_acquire);
-    return leaf == nullptr ? nullptr : leaf->entries + ((a >> kPageShift) & (kLeafEntries - 1));
+    Entry* leaf = leaves_[a >> kLeafShift].load(std::memory_order_acquire);
+    return leaf == nullptr ? nullptr : leaf + ((a >> kPageShift) & (kLeafEntries - 1));
   }
 
   // In the order of addresses. start: of what the leaf covers.
@@ -100,20 +102,22 @@ class PageMap {
       for (uint64_t bits = groups_[word].load(std::memory_order_acquire); bits != 0; bits &= bits - 1) {
         const size_t first = (word * kWordBits + static_cast<size_t>(__builtin_ctzll(bits))) * kLeavesPerGroup;
         for (size_t i = first; i < first + kLeavesPerGroup; ++i) {
-          if (const Leaf* leaf = leaves_[i].load(std::memory_order_acquire)) visit(*leaf, Address{i} << kLeafShift);
+          if (Entry* entries = leaves_[i].load(std::memory_order_acquire)) visit(leaf_of(entries), Address{i} << kLeafShift);
         }
       }
     }
   }
 
-  Leaf* make_leaf(size_t index);
+  static Leaf& leaf_of(Entry* entries) { return reinterpret_cast<Leaf*>(entries - kWordsBefore)[0]; }
+  Entry* make_leaf(size_t index);
   static void note_prepared(Leaf& leaf, Address start, Address end);
 
   static constexpr size_t kLeaves = size_t{1} << (kAddressBits - kLeafShift);
   static constexpr size_t kLeavesPerGroup = 64;
   static constexpr size_t kGroups = kLeaves / kLeavesPerGroup;
-  std::atomic<Leaf*> leaves_[kLeaves] = {};
-  std::atomic<uint64_t> groups_[kGroups / kWordBits] = {};  // a bit a group: it has leaves
+  std::atomic<Entry*> leaves_[kLeaves] = {};
+  // A bit a group that has leaves, of one map or another (tests have their own). Apart, on a page that each process touches.
+  ACRE_HIDDEN static std::atomic<uint64_t> groups_[kGroups / kWordBits];
 };
 
 extern constinit PageMap g_page_map ACRE_HIDDEN;
