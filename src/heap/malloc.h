@@ -53,7 +53,7 @@ void* allocate_zeroed(size_t n);
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
-// A small block for a thread that goes without its heap. asked: for how many bytes.
+// A small block for a thread that goes without its heap, or whose heap is not plain. asked: for how many bytes.
 void* allocate_without_heap(SizeClass c, size_t asked);
 
 // A small block from this arena alone, for n bytes. Null and ENOMEM on failure.

@@ -186,6 +186,7 @@ bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
+  heap->set_plain(true);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {

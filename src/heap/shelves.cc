@@ -110,9 +110,14 @@ void give_up(Heap& heap, Slab* slab) {
   slab::release(slab);
 }
 
+// Pages that a heap may keep: its part of the shared bound, and more where the option gives each thread so much.
+size_t may_keep(const Heap& heap) {
+  return larger(heap.allowed_pages, static_cast<size_t>(relaxed_load(options().thread_cache_min)) / kPageBytes);
+}
+
 // The run that can be spared most: an adopted one, which has little to give, before an available one.
 void keep_within_allowance(Heap& heap, SizeClass c) {
-  while (heap.kept_pages > heap.allowed_pages && !extend_allowance(heap)) {
+  while (heap.kept_pages > may_keep(heap) && !extend_allowance(heap)) {
     Slab* victim = heap.adopted.oldest();
     if (victim == nullptr) victim = heap.use(c).shelves.available.oldest();
     if (victim == nullptr) return;  // other classes' runs: collection sees to them

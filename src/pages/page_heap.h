@@ -59,7 +59,8 @@ class PageHeap {
   void make_slab(Run* run, Slab* slab);
   void make_watched(Run* run, WatchedRun* watched);
 
-  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made.
+  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made. Where the decay
+  // time is 0 its pages are purged before this returns. Called with no lock held.
   void free(Run* run, bool touched);
 
   // --- For explicit arenas (heap/explicit.h): reset.cc -----------------------------------------------------
@@ -129,8 +130,8 @@ class PageHeap {
   size_t make_room(size_t pages);
 
   // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
-  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: at the next call of decay(), which for
-  // muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
+  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: in the call that frees them (what a purge was
+  // refused for: at the next call of decay()), which for muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
   void set_dirty_decay_ms(int64_t ms);
   void set_muzzy_decay_ms(int64_t ms);
   int64_t dirty_decay_ms();
@@ -143,7 +144,7 @@ class PageHeap {
   // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
   // (retreat.cc)
   size_t unmap_clean(size_t pages);
-  bool may_unmap() const { return is_plain() && !keeps_chunks(); }
+  bool may_unmap() const { return is_plain() && !keeps_chunks() && !Source::has_program(); }
 
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
@@ -184,6 +185,8 @@ class PageHeap {
     asm("" : "+r"(set));
     return *set;
   }
+  void put_free(Run* run, bool touched);
+  void on_dirty();
   bool obtain_chunk(size_t pages, size_t align_pages);
   void add_huge_page_for(size_t pages, size_t align_pages);
 
@@ -201,6 +204,9 @@ class PageHeap {
   void decay(Holds from, uint64_t now);
   void set_decay_ms(Holds of, int64_t ms);
   void set_next_epoch() ACRE_REQUIRES(lock_);
+  void set_refused(bool refused) ACRE_REQUIRES(lock_);
+  void note_kept(Holds from, size_t keep);
+  void purge_at_once();
   void release_at_rate(uint64_t now);
 
   Mutex lock_{Rank::kPages};
@@ -213,6 +219,7 @@ class PageHeap {
   size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
+  bool at_once_ = false;                           // dirty pages do not wait for decay(); readable without the lock
   uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
   size_t used_hint_ = 0;                           // counts_.used, readable without the lock
   size_t perhaps_untouched_ = 0;                   // part of them

@@ -1,4 +1,5 @@
-// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once.
+// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once: when somebody asks for it, and, where the
+// decay time is 0, in the call that made them dirty.
 //
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
@@ -79,6 +80,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
     if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
     looked_at -= smaller(looked_at, run->pages);
+    if (Source::is_of_program(run->base, run->bytes())) continue;
     huge_pages::Range part = part_to_purge(run, breaking);
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);
@@ -140,7 +142,10 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
       Lock lock(lock_);
       taken = take_to_purge(from, keep, breaking);
     }
-    if (taken == nullptr) return purged;
+    if (taken == nullptr) {
+      if (Source::has_program()) note_kept(from, keep);
+      return purged;
+    }
     uint64_t calls = 0;
     bool refused = false, is_awaited;
     for (Run* run = taken; run != nullptr; run = run->node.next) {
@@ -159,12 +164,30 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
         first = false;
       }
       decay_[at(from)].settle(free_[at(from)].pages());
-      refused_ = refused;
+      set_refused(refused);
       is_awaited = purging_.oldest() == nullptr && purge_awaited_.exchange(0, std::memory_order_relaxed) != 0;
     }
     if (is_awaited) os::wake(purge_awaited_);
     if (refused) return purged;
   }
+}
+
+// While purges are refused, each free would try in vain: decay() tries again.
+void PageHeap::set_refused(bool refused) {
+  refused_ = refused;
+  relaxed_store(at_once_, decay_[at(Holds::kDirty)].time() == 0 && !refused);
+}
+
+// Pages that cannot be purged are left: decay() need not come again soon for them.
+ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
+  Lock lock(lock_);
+  refused_ = free_[at(from)].pages() > keep;
+}
+
+ACRE_COLD void PageHeap::purge_at_once() {
+  if (release_rate::get() != release_rate::kByDecay || dirty_pages() == 0) return;
+  const bool to_muzzy = muzzy_decay_ms() != 0;
+  purge(Holds::kDirty, to_muzzy ? Holds::kMuzzy : Holds::kClean, 0, Breaking::kAll);
 }
 
 size_t PageHeap::purge_to(size_t keep) {
@@ -260,6 +283,7 @@ void PageHeap::set_decay_ms(Holds of, int64_t ms) {
   {
     Lock lock(lock_);
     decay_[at(of)].set_time(ms);
+    set_refused(false);
     set_next_epoch();
   }
   doorbell::ring();

@@ -65,6 +65,20 @@ void Source::open_automatic() {
   if (!g_by_options.is_none()) g_automatic = &g_by_options;
 }
 
+constinit std::atomic<bool> Source::g_has_program{false};
+
+ACRE_COLD bool Source::use_program(ProgramSource::Allocate allocate, void* opaque) {
+  if (!g_by_options.program_.use(allocate, opaque)) return false;
+  if (allocate == nullptr) return true;
+  g_has_program.store(true);
+  __atomic_store_n(&g_automatic, &g_by_options, __ATOMIC_RELEASE);
+  return true;
+}
+
+ACRE_COLD bool Source::holds_of_program(Address start, size_t bytes) {
+  return g_by_options.program_.holds_pages(start, bytes);
+}
+
 // --- An arena's own --------------------------------------------------------------------------------------------
 
 bool Source::use_file(const FileSettings& settings, OnFailure on_failure) {
@@ -128,6 +142,7 @@ window::Chunk Source::from_hooks(size_t bytes, size_t alignment) {
 
 window::Chunk Source::chunk(size_t bytes, bool last_try) {
   bytes = align_up(bytes, kHugePageBytes);
+  if (program_.is_in_use()) return program_.chunk(bytes);
   if (hooks_ == nullptr) {
     bool in_source;
     return from_files(bytes, 0, last_try, &in_source);
@@ -140,6 +155,8 @@ window::Chunk Source::chunk(size_t bytes, bool last_try) {
 
 window::Chunk Source::huge(size_t bytes, size_t alignment, bool* in_source) {
   *in_source = true;
+  // What the program's function gives cannot be given back: such a block becomes a run in a chunk, if one is so long.
+  if (program_.is_in_use() && larger(bytes, alignment) <= window::kMostChunk) return {};
   if (hooks_ != nullptr) return from_hooks(bytes, larger(alignment, os::page_bytes()));
   return from_files(bytes, alignment, true, in_source);
 }
@@ -156,6 +173,7 @@ bool Source::release_huge(Address start, size_t bytes) {
 }
 
 void Source::release_chunk(const window::Chunk& chunk) {
+  if (program_.take_back(chunk)) return;
   if (hooks_ == nullptr) {
     window::release(chunk);
     for (File& file : files_) {

@@ -122,6 +122,18 @@ TEST_P(ShelvesBound, IsRespected) {
     }
   }
 }
+// Each thread may keep so much, although all together may keep nothing.
+TEST_F(ShelvesTest, WhatEachThreadMayKeep) {
+  constexpr size_t kLeast = size_t{1} << 20;
+  set_bound(0);
+  ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), kLeast, OptionSource::kRunTime));
+  free_shuffled(allocate((size_t{16} << 20) / 100, 100), 3);
+  EXPECT_GT(heap().kept_pages * kPageBytes, kLeast / 2);
+  EXPECT_LE(heap().kept_pages * kPageBytes, kLeast);
+  ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), 0, OptionSource::kRunTime));
+  free_shuffled(allocate((size_t{16} << 20) / 100, 100), 4);
+  EXPECT_EQ(heap().kept_pages, 0u);
+}
 INSTANTIATE_TEST_SUITE_P(Bytes, ShelvesBound,
                          testing::Values(size_t{0}, size_t{100000}, size_t{256} << 10, size_t{1} << 20,
                                          (size_t{3} << 20) + 12345, size_t{32} << 20));
