@@ -1,9 +1,9 @@
 // Explicit arenas: those that the program makes, for blocks that shall lie together, keep to a limit, or go all at once.
 //
-// No thread is bound to one, and nothing of it lies in a thread's cache: its private lists are those of heaps of its
-// own, which a thread takes for the time of one allocation, as those of threads at their end are (registry.h). Its
-// blocks are freed by free() like any others, but without an outbox: straight to the run's remote word. So when an arena
-// is reset no thread holds anything of it but the program's pointers.
+// Nothing of one lies in a thread's cache, not in that of a thread that the program has bound to it (binding.h) either: its
+// private lists are those of heaps of its own, which a thread takes for the time of one allocation, as those of threads at
+// their end are (registry.h). Its blocks are freed by free() like any others, but without an outbox: straight to the run's
+// remote word. So when an arena is reset no thread holds anything of it but the program's pointers.
 //
 // An arena that was destroyed is kept for the next that is made. So to make one costs no system call.
 #pragma once
