@@ -109,11 +109,21 @@ bool ProgramSource::take_back(const window::Chunk& chunk) {
   return false;
 }
 
-bool ProgramSource::holds_pages(Address start, size_t bytes) const {
-  for (const Part* part = parts_.load(std::memory_order_acquire); part != nullptr; part = part->next) {
-    if (!part->may_be_purged && start < part->start + part->bytes && part->start < start + bytes) return true;
+huge_pages::Range ProgramSource::first_to_purge(huge_pages::Range range) const {
+  for (bool begins_later = true; begins_later;) {
+    begins_later = false;
+    for (const Part* part = parts_.load(std::memory_order_acquire); part != nullptr; part = part->next) {
+      const Address end = part->start + part->bytes;
+      if (part->may_be_purged || part->start >= range.end || end <= range.start) continue;
+      if (part->start > range.start) {
+        range.end = part->start;
+      } else {
+        range.start = smaller(end, range.end);
+        begins_later = true;
+      }
+    }
   }
-  return false;
+  return range;
 }
 
 }  // namespace acre

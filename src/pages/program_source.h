@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "pages/huge_pages.h"
 #include "pages/window.h"
 
 namespace acre {
@@ -27,8 +28,8 @@ class ProgramSource {
   // False: the chunk is none of this source's.
   bool take_back(const window::Chunk& chunk);
 
-  // Whether there are pages at these addresses that must not be purged. Takes no lock.
-  bool holds_pages(Address start, size_t bytes) const;
+  // The first part of these addresses without pages that must not be purged; empty if there is none. Takes no lock.
+  huge_pages::Range first_to_purge(huge_pages::Range range) const;
 
   // For the program's function: anonymous memory, which may be purged.
   static void* map_system(size_t bytes, size_t* actual, size_t alignment);

@@ -58,7 +58,7 @@ ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
 
 // Of a free run, what may be purged.
 ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Breaking breaking) {
-  const huge_pages::Range all = {run->base, run->end()};
+  const huge_pages::Range all = Source::first_to_purge({run->base, run->end()});
   switch (breaking) {
     case Breaking::kOnlyWhole: return {align_up(all.start, kHugePageBytes), align_down(all.end, kHugePageBytes)};
     case Breaking::kNone: return huge_pages::without_broken(all, kHugePageBytes);
@@ -80,7 +80,6 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
     if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
     looked_at -= smaller(looked_at, run->pages);
-    if (Source::is_of_program(run->base, run->bytes())) continue;
     huge_pages::Range part = part_to_purge(run, breaking);
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);

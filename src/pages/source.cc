@@ -75,8 +75,8 @@ ACRE_COLD bool Source::use_program(ProgramSource::Allocate allocate, void* opaqu
   return true;
 }
 
-ACRE_COLD bool Source::holds_of_program(Address start, size_t bytes) {
-  return g_by_options.program_.holds_pages(start, bytes);
+ACRE_COLD huge_pages::Range Source::without_program(huge_pages::Range range) {
+  return g_by_options.program_.first_to_purge(range);
 }
 
 // --- An arena's own --------------------------------------------------------------------------------------------

@@ -29,11 +29,11 @@ class Source {
   // From now on chunks for these arenas come from this function, before a file or a device; null: no longer. False:
   // memory is refused for it. One caller at a time, and not while the process forks.
   static bool use_program(ProgramSource::Allocate allocate, void* opaque);
-  // Whether there may be memory of such a function's, and whether there is some at these addresses, which must be neither
-  // purged nor unmapped. Takes no lock.
+  // Whether there may be memory of such a function's, which must be neither purged nor unmapped, and the first part of these
+  // addresses that is none. Takes no lock.
   static bool has_program() { return g_has_program.load(std::memory_order_relaxed); }
-  static bool is_of_program(Address start, size_t bytes) {
-    return ACRE_UNLIKELY(has_program()) && holds_of_program(start, bytes);
+  static huge_pages::Range first_to_purge(huge_pages::Range range) {
+    return ACRE_UNLIKELY(has_program()) ? without_program(range) : range;
   }
 
   // An arena's number, for hooks.
@@ -79,7 +79,7 @@ class Source {
   ACRE_HIDDEN static void open_automatic();
   ACRE_HIDDEN static Source* g_automatic;
   ACRE_HIDDEN static std::atomic<bool> g_has_program;
-  static bool holds_of_program(Address start, size_t bytes);
+  static huge_pages::Range without_program(huge_pages::Range range);
 
   window::Chunk from_hooks(size_t bytes, size_t alignment);
 
