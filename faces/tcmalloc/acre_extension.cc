@@ -147,11 +147,11 @@ class AcreExtension final : public MallocExtension {
   }
   void SetSystemAllocator(SysAllocator* a) override {
     if (a == system_memory()) a = nullptr;
-    system_allocator.store(a, std::memory_order_release);
     const auto allocate = [](void* allocator, size_t bytes, size_t* actual, size_t alignment) {
       return static_cast<SysAllocator*>(allocator)->Alloc(bytes, actual, alignment);
     };
-    acre_set_system_allocator(a == nullptr ? nullptr : static_cast<Allocate*>(allocate), a);
+    if (acre_set_system_allocator(a == nullptr ? nullptr : static_cast<Allocate*>(allocate), a) != 0) return;
+    system_allocator.store(a, std::memory_order_release);
   }
 
   void ReleaseToSystem(size_t bytes) override { acre_release_memory(bytes); }

@@ -71,12 +71,13 @@ void acre_set_refused_handler(int (*handler)(void));
  * multiple of 2 MiB, and an alignment, and returns NULL, or memory of at least so many bytes, and in *actual of how many.
  * It is called with no lock held but in the middle of an allocation, and must not allocate or free. acre keeps what it
  * gives, and returns none of its pages to the operating system. Blocks of more than 1 GiB do not come from it, nor acre's
- * own structures. NULL: memory comes from the operating system again. docs/tcmalloc.md has more.
+ * own structures. NULL: memory comes from the operating system again. docs/tcmalloc.md has more. 0, or -1: memory for a
+ * note of it was refused, and nothing has changed.
  *
  * The other one gives what acre would take itself, for a function that falls back on it; such pages go back to the
  * operating system when they are unused. NULL: there is none. */
-void acre_set_system_allocator(void *(*allocate)(void *opaque, size_t bytes, size_t *actual, size_t alignment),
-                               void *opaque);
+int acre_set_system_allocator(void *(*allocate)(void *opaque, size_t bytes, size_t *actual, size_t alignment),
+                              void *opaque);
 void *acre_system_allocate(size_t bytes, size_t *actual, size_t alignment);
 
 /* Functions that are called for each block that is allocated, with its bytes as malloc_usable_size has them, and for each

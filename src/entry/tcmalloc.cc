@@ -86,11 +86,14 @@ ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_
 ACRE_EXPORT void acre_set_refused_handler(int (*handler)(void)) { refusal::set_handler(handler); }
 
 // Under the lock that a fork takes first, for what it then locks depends on whether there is such a source.
-ACRE_EXPORT void acre_set_system_allocator(void* (*allocate)(void* opaque, size_t bytes, size_t* actual,
+ACRE_EXPORT int acre_set_system_allocator(void* (*allocate)(void* opaque, size_t bytes, size_t* actual,
                                                              size_t alignment), void* opaque) {
   registry::start();
+  const ProgramSource::Function* function = allocate == nullptr ? nullptr : ProgramSource::make(allocate, opaque);
+  if (allocate != nullptr && function == nullptr) return -1;
   Lock lock(registry::control_lock);
-  Source::use_program(allocate, opaque);
+  Source::use_program(function);
+  return 0;
 }
 ACRE_EXPORT void* acre_system_allocate(size_t bytes, size_t* actual, size_t alignment) {
   registry::start();

@@ -50,15 +50,9 @@ void* ProgramSource::map_system(size_t bytes, size_t* actual, size_t alignment) 
 
 // --- What the function gives to acre ----------------------------------------------------------------------------
 
-bool ProgramSource::use(Allocate allocate, void* opaque) {
-  const Function* function = nullptr;
-  if (allocate != nullptr) {
-    void* memory = metadata::allocate(sizeof(Function));  // another thread may be about to call the one before: it stays
-    if (memory == nullptr) return false;
-    function = new (memory) Function{allocate, opaque};
-  }
-  function_.store(function, std::memory_order_release);
-  return true;
+const ProgramSource::Function* ProgramSource::make(Allocate allocate, void* opaque) {
+  void* memory = metadata::allocate(sizeof(Function));
+  return memory == nullptr ? nullptr : new (memory) Function{allocate, opaque};
 }
 
 ProgramSource::Part* ProgramSource::take_spare(size_t bytes) {

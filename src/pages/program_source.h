@@ -18,8 +18,15 @@ class ProgramSource {
   // bytes at a multiple of alignment (a power of two), or null. *actual: so many are there, at least bytes.
   using Allocate = void* (*)(void* opaque, size_t bytes, size_t* actual, size_t alignment);
 
-  // allocate: null, none. False: memory is refused for it. One caller at a time.
-  bool use(Allocate allocate, void* opaque);
+  struct Function {
+    Allocate allocate;
+    void* opaque;
+  };
+  // Null: memory is refused. It stays: a thread may be about to call it when another one is used.
+  static const Function* make(Allocate allocate, void* opaque);
+
+  // From now on; null: none.
+  void use(const Function* function) { function_.store(function, std::memory_order_release); }
   bool is_in_use() const { return function_.load(std::memory_order_acquire) != nullptr; }
 
   // As window::allocate.
@@ -35,10 +42,6 @@ class ProgramSource {
   static void* map_system(size_t bytes, size_t* actual, size_t alignment);
 
  private:
-  struct Function {
-    Allocate allocate;
-    void* opaque;
-  };
   // Of what the function gave; it stays on the list.
   struct Part {
     Address start;

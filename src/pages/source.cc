@@ -67,12 +67,11 @@ void Source::open_automatic() {
 
 constinit std::atomic<bool> Source::g_has_program{false};
 
-ACRE_COLD bool Source::use_program(ProgramSource::Allocate allocate, void* opaque) {
-  if (!g_by_options.program_.use(allocate, opaque)) return false;
-  if (allocate == nullptr) return true;
+ACRE_COLD void Source::use_program(const ProgramSource::Function* function) {
+  g_by_options.program_.use(function);
+  if (function == nullptr) return;
   g_has_program.store(true);
   __atomic_store_n(&g_automatic, &g_by_options, __ATOMIC_RELEASE);
-  return true;
 }
 
 ACRE_COLD huge_pages::Range Source::without_program(huge_pages::Range range) {

@@ -26,9 +26,9 @@ class Source {
     if (ACRE_UNLIKELY(options().file != 0 || options().device_start != 0)) open_automatic();
   }
 
-  // From now on chunks for these arenas come from this function, before a file or a device; null: no longer. False:
-  // memory is refused for it. One caller at a time, and not while the process forks.
-  static bool use_program(ProgramSource::Allocate allocate, void* opaque);
+  // From now on chunks for these arenas come from this function, before a file or a device; null: no longer. Not while the
+  // process forks.
+  static void use_program(const ProgramSource::Function* function);
   // Whether there may be memory of such a function's, which must be neither purged nor unmapped, and the first part of these
   // addresses that is none. Takes no lock.
   static bool has_program() { return g_has_program.load(std::memory_order_relaxed); }
