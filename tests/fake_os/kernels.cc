@@ -245,8 +245,11 @@ void use_up_mappings() {
 // hard limit.
 void shrink_without_a_mapping_left() {
   constexpr size_t kBytes = 200 * kMiB, kLess = 150 * kMiB;
-  FAKE_OS_CHECK(acre_malloc(kBytes) != nullptr);  // it will be behind: the system gives addresses downwards
   auto* block = static_cast<unsigned char*>(acre_malloc(kBytes));
+  // The mapping goes on behind the block, so that the kernel has to split it. Where something else lies there already, as
+  // another mapping of acre's may, that is the same to the kernel.
+  mmap(block + kBytes, kMiB, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   memset(block, 7, kBytes);
   limit::set_hard(limit::held() + 50 * kMiB);
   const size_t held = limit::held();
