@@ -205,6 +205,15 @@ void add_ended(void* argument) {
 
 // --- Arenas ---------------------------------------------------------------------------------------------------
 
+void add_purges(ArenaStatistics& to, const PageCounts& counts) {
+  to.dirty_purges += counts.from_dirty.sweeps;
+  to.dirty_calls += counts.from_dirty.calls;
+  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
+  to.muzzy_purges += counts.from_muzzy.sweeps;
+  to.muzzy_calls += counts.from_muzzy.calls;
+  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
+}
+
 void add_pages(ArenaStatistics& to, const PageCounts& counts) {
   const size_t free = counts.dirty + counts.muzzy + counts.clean;
   to.active += counts.used * kPageBytes;
@@ -214,12 +223,7 @@ void add_pages(ArenaStatistics& to, const PageCounts& counts) {
   to.purging += (counts.obtained - counts.used - free) * kPageBytes;
   to.base += counts.headers * sizeof(Run);
   to.spare_headers += counts.spare_headers;
-  to.dirty_purges += counts.from_dirty.sweeps;
-  to.dirty_calls += counts.from_dirty.calls;
-  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
-  to.muzzy_purges += counts.from_muzzy.sweeps;
-  to.muzzy_calls += counts.from_muzzy.calls;
-  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
+  add_purges(to, counts);
 }
 
 size_t bytes_of(const Arena& arena) {
@@ -237,6 +241,19 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
   add_lock(report.pages_lock, arena.pages.lock_counts());
   for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
+}
+
+// Those that are gone have had no number.
+void add_retired(Gathering& to) {
+  const arenas::Retired& retired = arenas::retired();
+  ArenaReport& all = to.report.all;
+  add_purges(all.arena, retired.pages);
+  to.purged += retired.pages.purged * kPageBytes;
+  add_lock(all.pages_lock, retired.pages_lock);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    add_events(all.classes[c], retired.events[c]);
+    add_lock(all.bin_locks[c], retired.bin_locks[c]);
+  }
 }
 
 // --- The process ----------------------------------------------------------------------------------------------
@@ -328,7 +345,9 @@ void gather(Report& report, const KernelFigures& kernel) {
   report.all = {};
   report.for_each([](unsigned, ArenaReport& arena) { arena = {}; });
   const uint64_t now_ms = os::now_ms();
+  const arenas::Walk walk;  // no arena goes before its figures are added, nor between two of them
   arenas::for_each([&](Arena& arena) { add_arena(to, arena, now_ms); });
+  add_retired(to);
   add_runs(to);
   registry::for_each(add_heap, &to, add_ended);
   arenas::for_each_heap(add_heap, &to);
@@ -346,6 +365,7 @@ void gather(Report& report, const KernelFigures& kernel) {
 
 size_t count_large(size_t arena, size_t pages) {
   size_t blocks = 0;
+  const arenas::Walk walk;
   g_page_map.for_each_run([&](const Run* run) {
     if (racy_load(run->kind) != RunKind::kLarge || racy_load(run->pages) != pages) return;
     const Arena* home = find_arena(racy_load(run->home), arenas::count());

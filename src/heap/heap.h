@@ -166,6 +166,9 @@ struct alignas(kCacheLine) ColdHeap {
 struct Heap : HotHeap {
   // A heap that is still to begin, in new metadata. Null when memory is refused.
   static Heap* make();
+  // The same in kBytes of zeroed memory, which begins at a cache line; and where that begins.
+  static Heap* in(void* memory) { return reinterpret_cast<Heap*>(static_cast<char*>(memory) + sizeof(ColdHeap)); }
+  void* memory() { return &cold(); }
   // begin() comes first, and again after end(), which takes an empty heap.
   void begin();
   void end();

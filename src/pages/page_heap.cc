@@ -43,17 +43,21 @@ size_t growth(size_t had) {
 // any case.
 bool PageHeap::reserve_headers() {
   if (has_headers()) return true;
-  const size_t more = larger(kFewestHeaders, smaller(kMostHeaders, headers_so_far()));
-  auto* batch = static_cast<Run*>(metadata::allocate(more * sizeof(Run)));
-  if (batch == nullptr) return false;
+  const size_t more =
+      keeps_chunks_ ? kHeadersPerPage : larger(kFewestHeaders, smaller(kMostHeaders, headers_so_far()));
+  void* memory = keeps_chunks_ ? take_header_page() : metadata::allocate(more * sizeof(Run));
+  if (memory != nullptr) add_headers(memory, more);
+  return memory != nullptr;
+}
+
+void PageHeap::add_headers(void* memory, size_t count) {
   Lock lock(lock_);
-  counts_.headers += more;
-  for (size_t i = 0; i < more; ++i) {
-    Run* run = new (batch + i) Run;
+  counts_.headers += count;
+  for (size_t i = 0; i < count; ++i) {
+    Run* run = new (static_cast<Run*>(memory) + i) Run;
     run->home = this;
     drop_header(run);
   }
-  return true;
 }
 
 void PageHeap::count_used(size_t more, size_t less) {
@@ -204,14 +208,23 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   free(run, true);
 }
 
+// There may be many arenas that keep chunks, and little in each.
 size_t PageHeap::step(size_t had) const {
-  if (keeps_chunks_ && had == 0 && options().chunk == 0) return kHugePageBytes;  // there may be many such arenas
+  if (keeps_chunks_ && options().chunk == 0) {
+    if (borrows() && had < kHugePageBytes) return larger(had, kFirstLoan);
+    if (had == 0) return kHugePageBytes;
+  }
   const size_t most = most_growth();
   return most == 0 ? growth(had) : smaller(growth(had), most);
 }
 
-window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
+window::Chunk PageHeap::get_chunk(size_t pages, size_t align_pages, size_t wanted) {
   Source* from = source();
+  if (borrows()) {
+    const window::Chunk chunk = borrow(pages, align_pages, wanted);
+    if (chunk.start != 0) return chunk;
+  }
+  const size_t needed = (pages + align_pages - 1) << kPageShift;
   const auto get = [&](size_t bytes) {
     if (ACRE_LIKELY(from == nullptr)) return window::allocate(bytes);
     window::Chunk chunk = from->chunk(bytes, bytes == needed);
@@ -221,6 +234,11 @@ window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
   };
   window::Chunk chunk = get(larger(needed, wanted));
   if (chunk.start == 0 && wanted > needed) chunk = get(needed);
+  if (chunk.start == 0) return chunk;
+  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && from == nullptr) {
+    huge_pages::note_chunk(chunk.start, chunk.bytes);
+  }
+  on_growth::tell(chunk.bytes);
   return chunk;
 }
 
@@ -232,8 +250,7 @@ void PageHeap::insert_run(Run* run, const window::Chunk& chunk) {
 }
 
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
-  size_t needed = (pages + align_pages - 1) << kPageShift;
-  if (needed > window::kMostChunk) return false;
+  if ((pages + align_pages - 1) << kPageShift > window::kMostChunk) return false;
   Run* run;  // taken first, so that a chunk that was obtained cannot be lost
   Run* record = nullptr;
   size_t wanted;
@@ -244,7 +261,7 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     run = take_header();
     if (keeps_chunks_) record = take_header();
   }
-  const window::Chunk chunk = get_chunk(needed, wanted);
+  const window::Chunk chunk = get_chunk(pages, align_pages, wanted);
   {
     Lock lock(lock_);
     if (chunk.start == 0) {
@@ -252,13 +269,11 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
       if (record != nullptr) drop_header(record);
       return false;
     }
-    if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+    if (record != nullptr) {
+      keep_chunk(record, chunk.start, chunk.bytes, source() == nullptr ? Backing::kAnonymous : Backing::kSource);
+    }
     insert_run(run, chunk);
   }
-  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && source() == nullptr) {
-    huge_pages::note_chunk(chunk.start, chunk.bytes);
-  }
-  on_growth::tell(chunk.bytes);
   return true;
 }
 

@@ -11,6 +11,8 @@
 
 namespace acre::arenas {
 
+constinit Mutex explicit_lock{Rank::kExplicit};
+
 namespace {
 
 constexpr unsigned kPerProcessor = 4;
@@ -18,6 +20,7 @@ constexpr unsigned kPerProcessor = 4;
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_explicit{nullptr};
+constinit unsigned g_walks ACRE_GUARDED_BY(explicit_lock) = 0;
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 constinit Room g_room;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
@@ -42,12 +45,11 @@ unsigned wanted_under_quota() {
   return smaller(kPerProcessor * quota, kMostArenas);
 }
 
+// The caller holds all locks of lower ranks, and so nobody changes the list.
 template <class Action>
-void for_each_lock(Action action) {
-  for_each([&](Arena& arena) {
-    for (Bin& bin : arena.bins) action(bin);
-  });
-  for_each([&](Arena& arena) { action(arena.pages); });
+void for_each_at_fork(Action action) {
+  for (unsigned i = 0; i < count(); ++i) action(*at(i));
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
 }
 
 }  // namespace
@@ -111,11 +113,36 @@ void install(Arena* arena) {
 Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
 
 void add_explicit(Arena* arena) {
-  arena->next_explicit = g_explicit.load(std::memory_order_relaxed);
+  Arena* first = g_explicit.load(std::memory_order_relaxed);
+  arena->next_explicit = first;
+  if (first != nullptr) first->previous_explicit = arena;
   g_explicit.store(arena, std::memory_order_release);
 }
 
+void remove_explicit(Arena* arena) {
+  Arena* const next = arena->next_explicit;
+  if (next != nullptr) next->previous_explicit = arena->previous_explicit;
+  if (arena->previous_explicit == nullptr) {
+    g_explicit.store(next, std::memory_order_release);
+  } else {
+    arena->previous_explicit->next_explicit = next;
+  }
+  if (g_next_to_decay.load(std::memory_order_relaxed) == arena) g_next_to_decay.store(next, std::memory_order_release);
+}
+
+Walk::Walk() {
+  Lock lock(explicit_lock);
+  ++g_walks;
+}
+Walk::~Walk() {
+  Lock lock(explicit_lock);
+  if (g_walks != 0) --g_walks;  // else the child of a fork, made by the program in the middle of the walk
+}
+bool are_walked() { return g_walks != 0; }
+
 void decay_an_explicit(uint64_t now_ms) {
+  if (first_explicit() == nullptr) return;
+  const Walk walk;
   Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
   if (arena == nullptr) arena = first_explicit();
   if (arena == nullptr) return;
@@ -157,13 +184,66 @@ ACRE_COLD size_t purge_all(size_t keep) {
 }
 
 ACRE_COLD void before_fork() {
-  for_each_lock([](auto& part) { part.before_fork(); });
+  for_each_at_fork([](Arena& arena) { arena.before_fork(); });
+  for_each_at_fork([](Arena& arena) { arena.pages_before_fork(); });
 }
 ACRE_COLD void after_fork_in_parent() {
-  for_each_lock([](auto& part) { part.after_fork_in_parent(); });
+  for_each_at_fork([](Arena& arena) { arena.after_fork_in_parent(); });
 }
-ACRE_COLD void after_fork_in_child() {
-  for_each_lock([](auto& part) { part.after_fork_in_child(); });
+ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  for_each_at_fork([](Arena& arena) { arena.after_fork_in_child(); });
+  g_walks = 0;
 }
 
 }  // namespace acre::arenas
+
+namespace acre {
+
+namespace {
+
+template <class Action>
+void for_each_bin(Arena& arena, const uint64_t (&classes)[Arena::kClassWords], Action action) {
+  for (unsigned word = 0; word < Arena::kClassWords; ++word) {
+    for (uint64_t bits = classes[word]; bits != 0; bits &= bits - 1) {
+      action(arena.bins[word * 64 + lowest_bit(bits)]);
+    }
+  }
+}
+
+void lock_used_bins(Arena& arena) {
+  uint64_t more[Arena::kClassWords];
+  for (unsigned word = 0; word < Arena::kClassWords; ++word) {
+    more[word] = arena.used_classes[word].load(std::memory_order_relaxed) & ~arena.locked_classes[word];
+    if (more[word] != 0) arena.locked_classes[word] |= more[word];
+  }
+  for_each_bin(arena, more, [](Bin& bin) { bin.before_fork(); });
+}
+
+}  // namespace
+
+ACRE_COLD void Arena::before_fork() { lock_used_bins(*this); }
+
+// A class's first run is made under the lock of the pages: so here the last ones become known. To wait for a bin with that
+// lock held is against the order of ranks, but who holds a bin's lock waits for no other.
+ACRE_COLD void Arena::pages_before_fork() {
+  pages.before_fork();
+  lock_used_bins(*this);
+}
+
+ACRE_COLD void Arena::after_fork_in_parent() {
+  for_each_bin(*this, locked_classes, [](Bin& bin) { bin.after_fork_in_parent(); });
+  for (uint64_t& word : locked_classes) {
+    if (word != 0) word = 0;
+  }
+  pages.after_fork_in_parent();
+}
+
+ACRE_COLD void Arena::after_fork_in_child() {
+  for_each_bin(*this, locked_classes, [](Bin& bin) { bin.after_fork_in_child(); });
+  for (uint64_t& word : locked_classes) {
+    if (word != 0) word = 0;
+  }
+  pages.after_fork_in_child();
+}
+
+}  // namespace acre

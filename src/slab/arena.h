@@ -2,8 +2,10 @@
 // thread may give blocks and runs back to any arena.
 #pragma once
 
+#include <atomic>
 #include <new>
 
+#include "base/bits.h"
 #include "pages/page_heap.h"
 #include "slab/bin.h"
 #include "tables/size_class.h"
@@ -35,10 +37,6 @@ struct ClassEvents {
 
 struct Arena {
   PageHeap pages;  // first member: a run's home leads to its arena
-  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
-  union {
-    Bin bins[kSmallClasses];
-  };
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
   uint64_t made_ms = 0;
@@ -51,6 +49,42 @@ struct Arena {
   bool is_explicit = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   Arena* next_explicit = nullptr;
+  Arena* previous_explicit = nullptr;
+
+  // Guards an explicit arena's heaps (heap/explicit.h). Here, so that all that a fork writes to lies together.
+  Mutex heaps_lock{Rank::kHeaps};
+
+  // The classes of which there was ever a run. Nobody locks another class's bin, so that fork need not either.
+  static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
+  std::atomic<uint64_t> used_classes[kClassWords] = {};
+  uint64_t locked_classes[kClassWords] = {};  // by a fork that is going on
+
+  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
+  union {
+    Bin bins[kSmallClasses];
+  };
+
+  // Before the class's first run can be found by others.
+  void note_class(SizeClass c) {
+    std::atomic<uint64_t>& word = used_classes[c / 64];
+    const uint64_t bit = uint64_t{1} << (c % 64);
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+  }
+  bool uses_class(SizeClass c) const {
+    return (used_classes[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
+  }
+  template <class Action>
+  void for_each_used_bin(Action action) {
+    for (unsigned word = 0; word < kClassWords; ++word) {
+      uint64_t bits = used_classes[word].load(std::memory_order_relaxed);
+      for (; bits != 0; bits &= bits - 1) action(bins[word * 64 + lowest_bit(bits)]);
+    }
+  }
+
+  void before_fork();
+  void pages_before_fork();  // when all bins are locked
+  void after_fork_in_parent();
+  void after_fork_in_child();
 
   // In metadata only.
   Arena() {
@@ -85,14 +119,33 @@ unsigned explicit_numbers_begin();
 // So many threads more are bound to the arena, or fewer. Under the registry's lock.
 void count_threads(Arena& arena, int more);
 
-// Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
+// --- Explicit arenas, in use or spare: newest first, through next_explicit --------------------------------------
+
+// Held by who changes the list, and what heap/explicit.cc says.
+extern Mutex explicit_lock ACRE_HIDDEN;
+
 Arena* first_explicit();
-void add_explicit(Arena* arena);  // one caller at a time
+void add_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+// Nobody walks over the list, and nobody finds the arena otherwise.
+void remove_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+
+// As long as there is one, no arena is taken off the list, and all that were on it can be looked at. By any thread that
+// holds no lock of a higher rank than kRegistry; a fork counts as none.
+class Walk {
+ public:
+  Walk();
+  ~Walk();
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+};
+bool are_walked() ACRE_REQUIRES(explicit_lock);
 
 // All arenas, explicit ones included.
 template <class Action>
 void for_each(Action action) {
   for (unsigned i = 0; i < count(); ++i) action(*at(i));
+  if (first_explicit() == nullptr) return;
+  const Walk walk;
   for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
 }
 

@@ -29,7 +29,8 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
-  const Arena* arena = arena_of(run);
+  Arena* arena = arena_of(run);
+  arena->note_class(c);
   if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
     unit_table::drop_header(slab);
     return nullptr;
