@@ -72,7 +72,7 @@ LockCounts Mutex::counts() const {
           racy_load(wait_ns_),      racy_load(longest_wait_ns_), racy_load(most_waiting_)};
 }
 
-void LockCounts::add(const LockCounts& other) {
+ACRE_COLD void LockCounts::add(const LockCounts& other) {
   acquisitions += other.acquisitions;
   waits += other.waits;
   spins += other.spins;

@@ -34,7 +34,7 @@ struct Piece {
   static char* of(ExplicitArena& arena) { return reinterpret_cast<char*>(&arena) - kArenaAt; }
 };
 
-static_assert(Piece::kHeapAt % kCacheLine == 0 && Piece::kBytes == 7 * kPageBytes);
+static_assert(Piece::kHeapAt % kCacheLine == 0);
 
 // Spares that are kept: so many, and one for so many arenas that live.
 constexpr size_t kFewSpares = 16;

@@ -79,6 +79,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) return nullptr;
   if (run->fresh) arenas::grew_by(pages);
   pressure::hurry_if_alarmed(heap);
+  if (ACRE_UNLIKELY(heap.bound)) heap.arena->note_class(c);
   Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {
     run->home->free(run, false);

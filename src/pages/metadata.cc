@@ -94,7 +94,7 @@ constinit Kind g_kinds[kPageKinds] ACRE_GUARDED_BY(g_lock) = {};
 constinit char* g_next_page ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit char* g_end_of_pages ACRE_GUARDED_BY(g_lock) = nullptr;
 
-Kind& kind_of(size_t bytes) ACRE_REQUIRES(g_lock) {
+ACRE_COLD Kind& kind_of(size_t bytes) ACRE_REQUIRES(g_lock) {
   for (Kind& kind : g_kinds) {
     if (kind.bytes == 0) kind.bytes = bytes;
     if (kind.bytes == bytes) return kind;
@@ -102,7 +102,7 @@ Kind& kind_of(size_t bytes) ACRE_REQUIRES(g_lock) {
   fatal("more kinds of metadata pages than there may be");
 }
 
-void* pop(Kind& kind) ACRE_REQUIRES(g_lock) {
+ACRE_COLD void* pop(Kind& kind) ACRE_REQUIRES(g_lock) {
   if (kind.in_top == 0) {
     if (kind.top == nullptr || kind.top->below == nullptr) return nullptr;
     kind.top = kind.top->below;
@@ -111,7 +111,7 @@ void* pop(Kind& kind) ACRE_REQUIRES(g_lock) {
   return kind.top->address[--kind.in_top];
 }
 
-void push(Kind& kind, void* memory) ACRE_REQUIRES(g_lock) {
+ACRE_COLD void push(Kind& kind, void* memory) ACRE_REQUIRES(g_lock) {
   if (kind.in_top == Stack::kRoom) {
     kind.top = kind.top->above;
     kind.in_top = 0;
@@ -119,7 +119,7 @@ void push(Kind& kind, void* memory) ACRE_REQUIRES(g_lock) {
   kind.top->address[kind.in_top++] = memory;
 }
 
-void add_room(Kind& kind, Stack* more) ACRE_REQUIRES(g_lock) {
+ACRE_COLD void add_room(Kind& kind, Stack* more) ACRE_REQUIRES(g_lock) {
   kind.room += Stack::kRoom;
   if (kind.top == nullptr) {
     kind.top = more;
@@ -132,7 +132,7 @@ void add_room(Kind& kind, Stack* more) ACRE_REQUIRES(g_lock) {
 }
 
 // New memory. Null: there is no room for it.
-void* cut_pages(Kind& kind) ACRE_REQUIRES(g_lock) {
+ACRE_COLD void* cut_pages(Kind& kind) ACRE_REQUIRES(g_lock) {
   if (static_cast<size_t>(g_end_of_pages - g_next_page) < kind.bytes || kind.made == kind.room) return nullptr;
   void* result = g_next_page;
   g_next_page += kind.bytes;
@@ -140,7 +140,7 @@ void* cut_pages(Kind& kind) ACRE_REQUIRES(g_lock) {
   return result;
 }
 
-size_t whole_pages(size_t bytes) { return align_up(bytes, larger(os::page_bytes(), kPageBytes)); }
+ACRE_COLD size_t whole_pages(size_t bytes) { return align_up(bytes, larger(os::page_bytes(), kPageBytes)); }
 
 }  // namespace
 
@@ -160,7 +160,7 @@ void* allocate(size_t bytes) {
   return cut(bytes);
 }
 
-void* allocate_pages(size_t bytes) {
+ACRE_COLD void* allocate_pages(size_t bytes) {
   bytes = whole_pages(bytes);
   for (;;) {
     bool is_full;
@@ -193,7 +193,7 @@ void* allocate_pages(size_t bytes) {
   }
 }
 
-void give_back_pages(void* memory, size_t bytes) {
+ACRE_COLD void give_back_pages(void* memory, size_t bytes) {
   bytes = whole_pages(bytes);
   if (!os::purge(memory, bytes)) memset(memory, 0, bytes);
   limit::give_back(bytes);

@@ -97,6 +97,7 @@ Arena* make() {
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
   arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // all zero, as it comes
+  for (auto& classes : arena->used_classes) classes.store(~uint64_t{0}, std::memory_order_relaxed);
   arena->made_ms = os::now_ms();
   arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
   arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
@@ -112,14 +113,14 @@ void install(Arena* arena) {
 
 Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
 
-void add_explicit(Arena* arena) {
+ACRE_COLD void add_explicit(Arena* arena) {
   Arena* first = g_explicit.load(std::memory_order_relaxed);
   arena->next_explicit = first;
   if (first != nullptr) first->previous_explicit = arena;
   g_explicit.store(arena, std::memory_order_release);
 }
 
-void remove_explicit(Arena* arena) {
+ACRE_COLD void remove_explicit(Arena* arena) {
   Arena* const next = arena->next_explicit;
   if (next != nullptr) next->previous_explicit = arena->previous_explicit;
   if (arena->previous_explicit == nullptr) {
@@ -130,24 +131,27 @@ void remove_explicit(Arena* arena) {
   if (g_next_to_decay.load(std::memory_order_relaxed) == arena) g_next_to_decay.store(next, std::memory_order_release);
 }
 
-Walk::Walk() {
+ACRE_COLD Walk::Walk() {
   Lock lock(explicit_lock);
   ++g_walks;
 }
-Walk::~Walk() {
+ACRE_COLD Walk::~Walk() {
   Lock lock(explicit_lock);
   if (g_walks != 0) --g_walks;  // else the child of a fork, made by the program in the middle of the walk
 }
 bool are_walked() { return g_walks != 0; }
 
-void decay_an_explicit(uint64_t now_ms) {
-  if (first_explicit() == nullptr) return;
+ACRE_COLD static void decay_by_turns(uint64_t now_ms) {
   const Walk walk;
   Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
   if (arena == nullptr) arena = first_explicit();
   if (arena == nullptr) return;
   g_next_to_decay.store(arena->next_explicit, std::memory_order_release);
   arena->pages.decay(now_ms);
+}
+
+void decay_an_explicit(uint64_t now_ms) {
+  if (ACRE_UNLIKELY(first_explicit() != nullptr)) decay_by_turns(now_ms);
 }
 
 size_t used_pages() {
@@ -202,15 +206,16 @@ namespace acre {
 namespace {
 
 template <class Action>
-void for_each_bin(Arena& arena, const uint64_t (&classes)[Arena::kClassWords], Action action) {
+ACRE_COLD void for_each_bin(Arena& arena, const uint64_t (&classes)[Arena::kClassWords], Action action) {
   for (unsigned word = 0; word < Arena::kClassWords; ++word) {
     for (uint64_t bits = classes[word]; bits != 0; bits &= bits - 1) {
-      action(arena.bins[word * 64 + lowest_bit(bits)]);
+      const SizeClass c = word * 64 + lowest_bit(bits);
+      if (c < kSmallClasses) action(arena.bins[c]);
     }
   }
 }
 
-void lock_used_bins(Arena& arena) {
+ACRE_COLD void lock_used_bins(Arena& arena) {
   uint64_t more[Arena::kClassWords];
   for (unsigned word = 0; word < Arena::kClassWords; ++word) {
     more[word] = arena.used_classes[word].load(std::memory_order_relaxed) & ~arena.locked_classes[word];
@@ -220,6 +225,12 @@ void lock_used_bins(Arena& arena) {
 }
 
 }  // namespace
+
+ACRE_COLD void Arena::note_class(SizeClass c) {
+  std::atomic<uint64_t>& word = used_classes[c / 64];
+  const uint64_t bit = uint64_t{1} << (c % 64);
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+}
 
 ACRE_COLD void Arena::before_fork() { lock_used_bins(*this); }
 

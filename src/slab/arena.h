@@ -54,7 +54,8 @@ struct Arena {
   // Guards an explicit arena's heaps (heap/explicit.h). Here, so that all that a fork writes to lies together.
   Mutex heaps_lock{Rank::kHeaps};
 
-  // The classes of which there was ever a run. Nobody locks another class's bin, so that fork need not either.
+  // Bits for the classes of which there was ever a run; all of them, where that is not kept track of: in automatic arenas, which are few.
+  // Nobody locks another class's bin, so that fork need not either.
   static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
   std::atomic<uint64_t> used_classes[kClassWords] = {};
   uint64_t locked_classes[kClassWords] = {};  // by a fork that is going on
@@ -65,11 +66,7 @@ struct Arena {
   };
 
   // Before the class's first run can be found by others.
-  void note_class(SizeClass c) {
-    std::atomic<uint64_t>& word = used_classes[c / 64];
-    const uint64_t bit = uint64_t{1} << (c % 64);
-    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-  }
+  void note_class(SizeClass c);
   bool uses_class(SizeClass c) const {
     return (used_classes[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
   }
@@ -77,7 +74,10 @@ struct Arena {
   void for_each_used_bin(Action action) {
     for (unsigned word = 0; word < kClassWords; ++word) {
       uint64_t bits = used_classes[word].load(std::memory_order_relaxed);
-      for (; bits != 0; bits &= bits - 1) action(bins[word * 64 + lowest_bit(bits)]);
+      for (; bits != 0; bits &= bits - 1) {
+        const SizeClass c = word * 64 + lowest_bit(bits);
+        if (c < kSmallClasses) action(bins[c]);
+      }
     }
   }
 

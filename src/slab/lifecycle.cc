@@ -29,8 +29,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
-  Arena* arena = arena_of(run);
-  arena->note_class(c);
+  const Arena* arena = arena_of(run);
   if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
     unit_table::drop_header(slab);
     return nullptr;
