@@ -1,5 +1,3 @@
-#include <new>
-
 #include "control/ctl.h"
 #include "control/sums.h"
 #include "heap/malloc.h"
@@ -373,39 +371,5 @@ size_t count_large(size_t arena, size_t pages) {
   });
   return blocks;
 }
-
-// Threads that ask may have small stacks.
-ProcessStatistics gather_process() {
-  static constinit std::atomic<Report*> scratch{nullptr};  // used under the lock
-  if (scratch.load(std::memory_order_acquire) == nullptr) {
-    void* memory = metadata::allocate(sizeof(Report));
-    if (memory == nullptr) return {};
-    Report* none = nullptr;
-    scratch.compare_exchange_strong(none, new (memory) Report);  // else another thread was faster
-  }
-  const KernelFigures kernel = ask_kernel();
-  Lock lock(registry::control_lock);
-  Report& report = *scratch.load(std::memory_order_acquire);
-  gather(report, kernel);
-  return report.process;
-}
-
-// With a place for each arena that there may be: what is not touched costs nothing.
-constexpr size_t kBytesOfReport = sizeof(Report) + arenas::kMostNumbers * sizeof(ArenaReport);
-static size_t bytes_of_report() { return align_up(kBytesOfReport, os::page_bytes()); }
-
-Report* make_report() {
-  void* memory = os::map(bytes_of_report());
-  if (memory == nullptr) return nullptr;
-  Report* report = new (memory) Report;
-  auto* place = reinterpret_cast<ArenaReport*>(report + 1);
-  for (unsigned i = 0; i < arenas::numbers(); ++i, ++place) {
-    if (arenas::is_one(i)) report->each[i] = place;
-  }
-  gather(*report, ask_kernel());
-  return report;
-}
-
-void drop_report(Report* report) { os::unmap(report, bytes_of_report()); }
 
 }  // namespace acre
