@@ -34,7 +34,7 @@ struct Gathering {
 // The arena that a run belongs to; null: none that counts, as those of tests.
 const Arena* find_arena(const PageHeap* home, unsigned automatic) {
   if (home == nullptr) return nullptr;
-  const auto* arena = reinterpret_cast<const Arena*>(home);
+  const auto* arena = arena_with(home);
   if (home->keeps_chunks()) return arena;  // an explicit one
   const unsigned index = racy_load(arena->index);
   return index < automatic && arenas::at(index) == arena ? arena : nullptr;
@@ -238,7 +238,7 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   const uint64_t age_ms = now_ms - smaller(arena.made_ms, now_ms);
   report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
   add_lock(report.pages_lock, arena.pages.lock_counts());
-  for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
+  for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bin(c).lock_counts());
 }
 
 // Those that are gone have had no number.

@@ -51,7 +51,7 @@ struct ExplicitArena {
   bool has_source = false;                 // changes under arenas::explicit_lock. True: what follows may be in use
   Source source;                           // arena.pages has it unless it is none
   SoftLimit soft_limit;
-  Arena arena;                             // last, for its first fields are used with these, and its last ones seldom
+  Arena arena;
 };
 static_assert(std::is_standard_layout_v<ExplicitArena>);
 

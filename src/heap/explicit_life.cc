@@ -16,13 +16,14 @@ constinit std::atomic<bool> g_has_surplus{false};
 namespace {
 
 // An arena has one piece of memory, for its first heap, some headers of runs and itself. It is laid out by pages of 4 KiB,
-// so that one in which little lives has three of the seven:
+// so that one in which little lives has two of the seven, and a fork writes to one of them:
 //
 //   0        1        2        3        4        5        6
-//   |        |        | small  |        | headers| clean  |        |
-//   | large classes'  | classes| table, | arena, | runs,  | bins of|
-//   | use             | lists  | unused | dirty  | locks, | classes|
-//                                        | runs   | bins   |        |
+//   |        |        | small  |        | headers| free   |        |
+//   | large classes'  | classes| table, | locks, | dirty  | bins of|
+//   | use             | lists  | unused | free   | runs,  | other  |
+//   |                 |        |        | clean  | bins of small   |
+//   |                 |        |        | runs   | classes| classes|
 struct Piece {
   static constexpr size_t kListsBytes = HotHeap::kSlotsAt + (kSmallClasses + 1) * sizeof(Slot) + 2;  // up to the table
   static constexpr size_t kHeapAt = 3 * kPageBytes - align_up(kListsBytes, kCacheLine) - sizeof(ColdHeap);
@@ -101,10 +102,9 @@ void count_retired(ExplicitArena& arena) ACRE_REQUIRES(explicit_lock) {
   const PageCounts counts = arena.arena.pages.counts();
   g_retired.pages.add_purges(counts);
   g_retired.pages_lock.add(arena.arena.pages.lock_counts());
+  Lock lock(arena.arena.heaps_lock);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    if (!arena.arena.uses_class(c)) continue;
-    g_retired.bin_locks[c].add(arena.arena.bins[c].lock_counts());
-    Lock lock(arena.arena.heaps_lock);
+    if (arena.arena.uses_bin(c)) g_retired.bin_locks[c].add(arena.arena.bin(c).lock_counts());
     for (const Heap* heap = arena.heaps; heap != nullptr; heap = heap->next) {
       g_retired.events[c].add(registry::events_of(*heap, c));
     }

@@ -47,11 +47,11 @@ bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab)
 // What `take` finds in a bin of the class, the own arena's first. Null: nothing.
 template <class Take>
 ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
-  auto found = take(heap.arena->bins[c]);
+  auto found = take(heap.arena->bin(c));
   if (found != nullptr || heap.bound) return found;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
   for (unsigned i = 1; found == nullptr && i < arenas; ++i) {
-    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bins[c]);
+    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bin(c));
   }
   return found;
 }
@@ -79,7 +79,6 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) return nullptr;
   if (run->fresh) arenas::grew_by(pages);
   pressure::hurry_if_alarmed(heap);
-  if (ACRE_UNLIKELY(heap.bound)) heap.arena->note_class(c);
   Slab* slab = slab::make(run, c, heap.token);
   if (slab == nullptr) {
     run->home->free(run, false);

@@ -59,7 +59,7 @@ window::Chunk PageHeap::lend(size_t pages, size_t align_pages) {
     if (!reserve_headers()) return {};
     Lock lock(lock_);
     if (header_count_ < kHeadersPerOperation) continue;
-    Run* run = free_[at(Holds::kClean)].find(pages, align_pages);
+    Run* run = free_[place(Holds::kClean)].find(pages, align_pages);
     if (run == nullptr) continue;
     const Address start = run->base + (FreeRuns::lead(run, align_pages) << kPageShift);
     drop_header(cut_out(run, start, start + (pages << kPageShift)));

@@ -134,10 +134,10 @@ Run* PageHeap::split(Run* run, size_t pages) {
 // --- Allocation ---------------------------------------------------------------------------------------------
 
 Run* PageHeap::take_fit(size_t pages, size_t align_pages, bool dirty_only) {
-  Run* found = free_[at(Holds::kDirty)].find(pages, align_pages);
+  Run* found = free_[place(Holds::kDirty)].find(pages, align_pages);
   if (found == nullptr && !dirty_only) {
-    if (muzzy_pages() != 0) found = free_[at(Holds::kMuzzy)].find(pages, align_pages);
-    if (found == nullptr) found = free_[at(Holds::kClean)].find(pages, align_pages);
+    if (muzzy_pages() != 0) found = free_[place(Holds::kMuzzy)].find(pages, align_pages);
+    if (found == nullptr) found = free_[place(Holds::kClean)].find(pages, align_pages);
   }
   if (found == nullptr) return nullptr;
   return carve(found, FreeRuns::lead(found, align_pages), pages);
@@ -194,9 +194,9 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
     {
       Lock lock(lock_);
       for (Holds holds : {Holds::kDirty, Holds::kMuzzy}) {
-        if (free_[at(holds)].find(pages, align_pages) != nullptr) return;
+        if (free_[place(holds)].find(pages, align_pages) != nullptr) return;
       }
-      Run* found = free_[at(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
+      Run* found = free_[place(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
       if (found != nullptr) {
         run = carve(found, FreeRuns::lead(found, kPagesPerHugePage), kPagesPerHugePage);
         if (run == nullptr) return;
@@ -355,7 +355,7 @@ ACRE_COLD PageCounts PageHeap::counts() {
   PageCounts counts = counts_;
   counts.dirty = dirty_pages();
   counts.muzzy = muzzy_pages();
-  counts.clean = free_[at(Holds::kClean)].pages();
+  counts.clean = free_[place(Holds::kClean)].pages();
   counts.spare_headers = header_count_;
   return counts;
 }

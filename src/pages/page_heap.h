@@ -173,9 +173,9 @@ class PageHeap {
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
   // Readable at any time, of a recent moment.
-  size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kDirty)].pages(); }
-  size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kMuzzy)].pages(); }
-  size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kClean)].pages(); }
+  size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kDirty)].pages(); }
+  size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kMuzzy)].pages(); }
+  size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void before_fork();
@@ -202,10 +202,11 @@ class PageHeap {
   void insert_free(Run* run, Holds holds) ACRE_REQUIRES(lock_);
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
-  static constexpr size_t at(Holds holds) { return static_cast<size_t>(holds); }
+  static constexpr size_t place(Holds holds) { return static_cast<size_t>(holds); }
+  static constexpr size_t at(Holds holds) { return place(holds) - place(Holds::kDirty); }  // of those that age
   // The compiler would work out the address again for every field of the set.
   FreeRuns& free_runs(Holds holds) ACRE_REQUIRES(lock_) {
-    FreeRuns* set = &free_[at(holds)];
+    FreeRuns* set = &free_[place(holds)];
     asm("" : "+r"(set));
     return *set;
   }
@@ -227,10 +228,6 @@ class PageHeap {
   void set_next_epoch() ACRE_REQUIRES(lock_);
   void release_at_rate(uint64_t now);
 
-  // Dirty, muzzy, clean. Not written when a page heap is made, in memory that is zero: what is not used of them takes none.
-  union {
-    FreeRuns free_[3] ACRE_GUARDED_BY(lock_);
-  };
   Mutex lock_{Rank::kPages};
   RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
@@ -270,6 +267,11 @@ class PageHeap {
   size_t limit_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;
   size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // what huge blocks leave of the limit to runs
   size_t most_growth_ = 0;
+
+  // Clean, dirty, muzzy. Not written when a page heap is made, in memory that is zero: what is not used of them takes none.
+  union {
+    FreeRuns free_[3] ACRE_GUARDED_BY(lock_);
+  };
 };
 
 }  // namespace acre

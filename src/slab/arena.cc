@@ -45,11 +45,17 @@ unsigned wanted_under_quota() {
   return smaller(kPerProcessor * quota, kMostArenas);
 }
 
-// The caller holds all locks of lower ranks, and so nobody changes the list.
+// The caller holds all locks of lower ranks, and so nobody changes the list, or which bins were used.
 template <class Action>
 void for_each_at_fork(Action action) {
   for (unsigned i = 0; i < count(); ++i) action(*at(i));
   for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
+}
+
+template <class Action>
+void for_each_lock_at_fork(Action action) {
+  for_each_at_fork([&](Arena& arena) { arena.for_each_used_bin(action); });
+  for_each_at_fork([&](Arena& arena) { action(arena.pages); });
 }
 
 }  // namespace
@@ -97,7 +103,7 @@ Arena* make() {
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
   arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // all zero, as it comes
-  for (auto& classes : arena->used_classes) classes.store(~uint64_t{0}, std::memory_order_relaxed);
+  for (auto& bins : arena->used_bins) bins.store(~uint64_t{0}, std::memory_order_relaxed);
   arena->made_ms = os::now_ms();
   arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
   arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
@@ -188,14 +194,13 @@ ACRE_COLD size_t purge_all(size_t keep) {
 }
 
 ACRE_COLD void before_fork() {
-  for_each_at_fork([](Arena& arena) { arena.before_fork(); });
-  for_each_at_fork([](Arena& arena) { arena.pages_before_fork(); });
+  for_each_lock_at_fork([](auto& part) { part.before_fork(); });
 }
 ACRE_COLD void after_fork_in_parent() {
-  for_each_at_fork([](Arena& arena) { arena.after_fork_in_parent(); });
+  for_each_lock_at_fork([](auto& part) { part.after_fork_in_parent(); });
 }
 ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  for_each_at_fork([](Arena& arena) { arena.after_fork_in_child(); });
+  for_each_lock_at_fork([](auto& part) { part.after_fork_in_child(); });
   g_walks = 0;
 }
 
@@ -203,58 +208,9 @@ ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
 
 namespace acre {
 
-namespace {
-
-template <class Action>
-ACRE_COLD void for_each_bin(Arena& arena, const uint64_t (&classes)[Arena::kClassWords], Action action) {
-  for (unsigned word = 0; word < Arena::kClassWords; ++word) {
-    for (uint64_t bits = classes[word]; bits != 0; bits &= bits - 1) {
-      const SizeClass c = word * 64 + lowest_bit(bits);
-      if (c < kSmallClasses) action(arena.bins[c]);
-    }
-  }
-}
-
-ACRE_COLD void lock_used_bins(Arena& arena) {
-  uint64_t more[Arena::kClassWords];
-  for (unsigned word = 0; word < Arena::kClassWords; ++word) {
-    more[word] = arena.used_classes[word].load(std::memory_order_relaxed) & ~arena.locked_classes[word];
-    if (more[word] != 0) arena.locked_classes[word] |= more[word];
-  }
-  for_each_bin(arena, more, [](Bin& bin) { bin.before_fork(); });
-}
-
-}  // namespace
-
-ACRE_COLD void Arena::note_class(SizeClass c) {
-  std::atomic<uint64_t>& word = used_classes[c / 64];
-  const uint64_t bit = uint64_t{1} << (c % 64);
-  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-}
-
-ACRE_COLD void Arena::before_fork() { lock_used_bins(*this); }
-
-// A class's first run is made under the lock of the pages: so here the last ones become known. To wait for a bin with that
-// lock held is against the order of ranks, but who holds a bin's lock waits for no other.
-ACRE_COLD void Arena::pages_before_fork() {
-  pages.before_fork();
-  lock_used_bins(*this);
-}
-
-ACRE_COLD void Arena::after_fork_in_parent() {
-  for_each_bin(*this, locked_classes, [](Bin& bin) { bin.after_fork_in_parent(); });
-  for (uint64_t& word : locked_classes) {
-    if (word != 0) word = 0;
-  }
-  pages.after_fork_in_parent();
-}
-
-ACRE_COLD void Arena::after_fork_in_child() {
-  for_each_bin(*this, locked_classes, [](Bin& bin) { bin.after_fork_in_child(); });
-  for (uint64_t& word : locked_classes) {
-    if (word != 0) word = 0;
-  }
-  pages.after_fork_in_child();
+ACRE_COLD void Arena::add_bin(SizeClass c) {
+  Lock lock(heaps_lock);
+  used_bins[c / 64].fetch_or(uint64_t{1} << (c % 64), std::memory_order_relaxed);
 }
 
 }  // namespace acre

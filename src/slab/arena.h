@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <new>
 
 #include "base/bits.h"
@@ -36,7 +37,16 @@ struct ClassEvents {
 };
 
 struct Arena {
-  PageHeap pages;  // first member: a run's home leads to its arena
+  // Guards an explicit arena's heaps (heap/explicit.h). Here, so that what a fork writes to lies together: but for bins,
+  // this, what follows and the lock of the pages.
+  Mutex heaps_lock{Rank::kHeaps};
+
+  // Bits for the classes of whose bins a run may ever have been in; all of them in automatic arenas, which are few. Nobody
+  // locks another class's bin, so that fork need not either. Changes under the lock before, which fork holds by then.
+  static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
+  std::atomic<uint64_t> used_bins[kClassWords] = {};
+
+
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
   uint64_t made_ms = 0;
@@ -51,51 +61,48 @@ struct Arena {
   Arena* next_explicit = nullptr;
   Arena* previous_explicit = nullptr;
 
-  // Guards an explicit arena's heaps (heap/explicit.h). Here, so that all that a fork writes to lies together.
-  Mutex heaps_lock{Rank::kHeaps};
-
-  // Bits for the classes of which there was ever a run; all of them, where that is not kept track of: in automatic arenas, which are few.
-  // Nobody locks another class's bin, so that fork need not either.
-  static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
-  std::atomic<uint64_t> used_classes[kClassWords] = {};
-  uint64_t locked_classes[kClassWords] = {};  // by a fork that is going on
+  PageHeap pages;  // a run's home leads from it to the arena
 
   // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
   union {
-    Bin bins[kSmallClasses];
+    Bin bins_[kSmallClasses];
   };
+  Bin& bin(SizeClass c) { return bins_[c]; }
 
-  // Before the class's first run can be found by others.
-  void note_class(SizeClass c);
-  bool uses_class(SizeClass c) const {
-    return (used_classes[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
+  bool uses_bin(SizeClass c) const {
+    return (used_bins[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
   }
+  // A run is about to be in the class's bin. No lock is held.
+  void note_bin(SizeClass c) {
+    if (!uses_bin(c)) add_bin(c);
+  }
+  void add_bin(SizeClass c);
   template <class Action>
   void for_each_used_bin(Action action) {
     for (unsigned word = 0; word < kClassWords; ++word) {
-      uint64_t bits = used_classes[word].load(std::memory_order_relaxed);
+      uint64_t bits = used_bins[word].load(std::memory_order_relaxed);
       for (; bits != 0; bits &= bits - 1) {
         const SizeClass c = word * 64 + lowest_bit(bits);
-        if (c < kSmallClasses) action(bins[c]);
+        if (c < kSmallClasses) action(bin(c));
       }
     }
   }
 
-  void before_fork();
-  void pages_before_fork();  // when all bins are locked
-  void after_fork_in_parent();
-  void after_fork_in_child();
-
   // In metadata only.
   Arena() {
     if (!ACRE_DEBUG) return;  // else they have a rank
-    for (Bin& bin : bins) new (&bin) Bin;
+    for (Bin& bin : bins_) new (&bin) Bin;
   }
 };
 
-inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }
-inline Arena* arena_of(const Run* run) { return reinterpret_cast<Arena*>(run->home); }
-inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bins[slab->size_class]; }
+// The arena whose pages these are.
+inline Arena* arena_with(const PageHeap* pages) {
+  return reinterpret_cast<Arena*>(reinterpret_cast<Address>(pages) - offsetof(Arena, pages));
+}
+inline Arena* arena_of(const Slab* slab) { return arena_with(slab->run->home); }
+// Null: a huge block's that is in none.
+inline Arena* arena_of(const Run* run) { return run->home == nullptr ? nullptr : arena_with(run->home); }
+inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bin(slab->size_class); }
 
 namespace arenas {
 

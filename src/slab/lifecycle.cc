@@ -29,7 +29,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
-  const Arena* arena = arena_of(run);
+  const Arena* arena = arena_with(run->home);
   if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
     unit_table::drop_header(slab);
     return nullptr;
@@ -127,6 +127,9 @@ void free_pages(Slab* slab) {
   run->home->free(run, touched);
 }
 
+// The run is about to be put into its bin.
+ACRE_COLD static void note_bin_of(Slab* slab) { arena_of(slab)->note_bin(slab->size_class); }
+
 // In the child of a fork another thread may have been about to do this in the parent: then the header is no longer the
 // run's.
 void discard(Run* run) {
@@ -148,6 +151,7 @@ ACRE_ALWAYS_INLINE static void give_up_inlined(Slab* slab, uint32_t local) {
     given_up.holding = Holding::kFull;
     if (given_up.free >= slab->enough) {
       given_up.holding = Holding::kBinned;
+      if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
       bin = bin_of(slab);  // read now: after the change the run may be gone
     }
   } while (!change_remote(slab, word, given_up));
@@ -223,6 +227,7 @@ void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
     const uint64_t grown = RemoteWord::grown(bits, count, head_index);
     if (slab->remote.compare_exchange_weak(bits, grown, std::memory_order_acq_rel, std::memory_order_acquire)) return;
   }
+  if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
   give_back_and_move(slab, head, last, count);
 }
 

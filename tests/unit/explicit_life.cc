@@ -136,16 +136,22 @@ TEST(ExplicitLife, WhileOthersWalkNoneGoes) {
   EXPECT_LE(count_explicit(), before + kMostSpares);
 }
 
-TEST(ExplicitLife, AForkLocksTheBinsOfClassesThatWereUsed) {
-  const auto all = make_many(20);
+unsigned count_used_bins(ExplicitArena& arena) {
+  unsigned used = 0;
+  arena.arena.for_each_used_bin([&](Bin&) { ++used; });
+  return used;
+}
+
+TEST(ExplicitLife, AForkLocksTheBinsThatRunsWereIn) {
+  for (ExplicitArena* spare : make_many(100)) arenas::destroy(*spare);  // so that some of the following are new
+  const auto all = make_many(100);
+  EXPECT_EQ(count_used_bins(*all.back()), 0u) << "its run is a heap's";
   const SizeClass c = class_of_size(100);
-  for (ExplicitArena* arena : all) {
-    unsigned used = 0;
-    arena->arena.for_each_used_bin([&](Bin&) { ++used; });
-    EXPECT_TRUE(arena->arena.uses_class(c));
-    EXPECT_LE(used, 1u + (used > 1 ? kSmallClasses : 0)) << "a spare may have used more before";
-    EXPECT_EQ(arena->arena.locked_classes[0] | arena->arena.locked_classes[1], 0u);
-  }
+  std::vector<void*> blocks;
+  for (int i = 0; i < 2000; ++i) blocks.push_back(allocate_in(*all.back(), 100, 1, false));
+  for (void* block : blocks) acre_free(block);
+  EXPECT_TRUE(all.back()->arena.uses_bin(c));
+  EXPECT_EQ(count_used_bins(*all.back()), 1u);
   const pid_t child = fork();
   if (child == 0) {
     for (ExplicitArena* arena : all) {

@@ -53,7 +53,7 @@ class Fuzz {
       }
     }
     EXPECT_EQ(arena_.pages.counts().used, 0u) << "pages were lost";
-    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_EQ(arena_.bin(c_).count(), 0u);
     EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
   }
 
@@ -68,7 +68,7 @@ class Fuzz {
   void acquire() {
     if (runs_.size() >= 12) return;
     const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
-    Slab* slab = arena_.bins[c_].take(me);
+    Slab* slab = arena_.bin(c_).take(me);
     if (slab == nullptr) {
       slab = test::make_slab(arena_, c_, me);
       ASSERT_NE(slab, nullptr);
@@ -209,7 +209,7 @@ class Fuzz {
       ASSERT_EQ(word.free - word.local, test::list_length(slab, head_block(slab, word)));
       ASSERT_EQ(word.holding == Holding::kBinned, word.free >= slab->enough);
     }
-    ASSERT_EQ(arena_.bins[c_].count(), binned);
+    ASSERT_EQ(arena_.bin(c_).count(), binned);
     ASSERT_EQ(arena_.pages.counts().used, runs_.size() * run_shape(c_).pages);
   }
 
@@ -265,7 +265,7 @@ class Stress {
       test::give_back(slab, blocks);
     }
     EXPECT_EQ(arena_.pages.counts().used, 0u) << "a run with blocks that nobody can reach";
-    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_EQ(arena_.bin(c_).count(), 0u);
     EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
   }
 
@@ -275,7 +275,7 @@ class Stress {
   static constexpr uint64_t kOut = 0x0123456789abcdef;
 
   Slab* next_run(ThreadToken me) {
-    if (Slab* slab = arena_.bins[c_].take(me)) return slab;
+    if (Slab* slab = arena_.bin(c_).take(me)) return slab;
     return test::make_slab(arena_, c_, me);
   }
 
