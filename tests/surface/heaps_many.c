@@ -46,7 +46,7 @@ int main(void) {
     size_t first = 0;
     for (int round = 0; round < 3; round++) {
         make(heaps, kHeaps);
-        CHECK_LE(resident_bytes(), before + kHeaps * 24 * KIB);
+        CHECK_LE(resident_bytes(), before + kHeaps * 28 * KIB);
         CHECK_LE(faults_of_child(), faults_before + 2 * kHeaps);
         destroy(heaps, kHeaps);
         CHECK_LE(resident_bytes(), before + 40 * MIB);
