@@ -72,14 +72,15 @@ void begin(ThreadToken owner, unsigned live, unsigned capacity, unsigned enough)
   new (&world().pages) Run;
   world().pages.base = address_of(world().blocks);
   world().pages.pages = 1;
-  world().pages.home = reinterpret_cast<PageHeap*>(world().arena);
+  world().pages.home = &reinterpret_cast<Arena*>(world().arena)->pages;
   name_world();
   Slab* slab = make_run(owner, capacity, enough);
   if (live != 0) hand_out_list(slab::carve(slab, live, kEndOfList));
 }
 
 Slab* run() { return &world().header; }
-Bin& bin() { return reinterpret_cast<Arena*>(world().arena)->bins[kClass]; }
+Arena& arena() { return *reinterpret_cast<Arena*>(world().arena); }
+Bin& bin() { return arena().bin(kClass); }
 void* block(unsigned index) { return world().blocks + index * kBlockBytes; }
 unsigned index_of(const void* block) {
   return static_cast<unsigned>((static_cast<const char*>(block) - world().blocks) / kBlockBytes);
@@ -200,6 +201,9 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
   run->kind = RunKind::kSlab;
   run->slab = slab;
 }
+
+// For explicit arenas alone.
+void Arena::add_bin(SizeClass) {}
 
 namespace unit_table {
 Slab* header_for(const Run*) { return interleave::run(); }
