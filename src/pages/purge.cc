@@ -162,7 +162,7 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
         ++counts.sweeps;
         first = false;
       }
-      decay_[at(from)].settle(free_[at(from)].pages());
+      decay_[at(from)].settle(free_[place(from)].pages());
       set_refused(refused);
       is_awaited = purging_.oldest() == nullptr && purge_awaited_.exchange(0, std::memory_order_relaxed) != 0;
     }
@@ -180,7 +180,7 @@ void PageHeap::set_refused(bool refused) {
 // Pages that cannot be purged are left: decay() need not come again soon for them.
 ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
   Lock lock(lock_);
-  refused_ = free_[at(from)].pages() > keep;
+  refused_ = free_[place(from)].pages() > keep;
 }
 
 ACRE_COLD void PageHeap::purge_at_once() {

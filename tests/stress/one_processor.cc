@@ -143,7 +143,7 @@ acre::PageHeap &dirty_heap() {
     hooks.purge_forced = purge_while_the_other_comes;
     source.use_hooks(&hooks);
     heap.set_source(&source);
-    heap.keep_chunks();
+    heap.keep_chunks(nullptr);
     acre::Run *run = heap.allocate(100, 1);
     CHECK(run != nullptr);
     heap.free(run, true);
