@@ -199,8 +199,7 @@ bool FileSource::shares_little() {
 }
 
 void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  lock_.before_fork();
-  if (shares_little()) fork_wait_ = os::begin_fork_wait();
+  if (lock_.before_fork() && shares_little()) fork_wait_ = os::begin_fork_wait();
 }
 
 void FileSource::after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
