@@ -150,9 +150,10 @@ void Mutex::lock_slow() {
   if (waiting > most_waiting_) relaxed_store(most_waiting_, waiting);
 }
 
+void Mutex::wake_one() const { raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1); }
+
 void Mutex::leave() {
-  const uint64_t state = state_.exchange(kFree, std::memory_order_release);
-  if ((state & kWaitedFor) != 0) raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1);
+  if ((state_.exchange(kFree, std::memory_order_release) & kWaitedFor) != 0) wake_one();
 }
 
 void Mutex::unlock_slow() {
@@ -186,6 +187,7 @@ bool Mutex::waits_for_this_thread(ThreadToken thread, bool* anywhere) {
       if (at == thread) *anywhere = awaited.otherwise == nullptr;
       const uint64_t state = awaited.now()->state_.load();
       at = holder_in(state);
+      if (at == kNoThread) awaited.now()->wake_one();  // whoever was woken may be in a signal handler
       found = at == this_thread() && (state & kForFork) == 0;
     }
     if (!found) return false;
@@ -235,16 +237,26 @@ void Mutex::end_attempt() {
   if (passing_.holder() == this_thread()) passing_.leave();
 }
 
+// Who has slept may have been woken in place of another.
 bool Mutex::before_fork() {
+  uint64_t waited = 0;
   for (int tries = 0;; ++tries) {
     uint64_t state = kFree;
-    if (state_.compare_exchange_strong(state, this_thread() | kForFork, std::memory_order_acquire)) return true;
+    if (state_.compare_exchange_strong(state, this_thread() | kForFork | waited, std::memory_order_acquire)) return true;
     if (holder_in(state) == this_thread()) {
       state_.fetch_or(kKept, std::memory_order_relaxed);
       return false;
     }
-    if (holder_in(state) == kNoThread || another_passes() || pass_by(state)) return false;
-    tries < kSpins ? pause_processor() : sleep_a_little(state);
+    if (holder_in(state) == kNoThread || another_passes() || pass_by(state)) {
+      if (waited != 0) wake_one();
+      return false;
+    }
+    if (tries < kSpins) {
+      pause_processor();
+    } else {
+      sleep_a_little(state);
+      waited = kWaitedFor;
+    }
   }
 }
 

@@ -129,6 +129,7 @@ class ACRE_CAPABILITY("mutex") Mutex {
   bool spin();
   void sleep();
   void leave();
+  void wake_one() const;
   void check_order() const;
   void leave_order() const;
 
