@@ -42,6 +42,12 @@ void sleep_for_s(long seconds) {
 
 }  // namespace
 
+void fatal_at_once(const char* message) {
+  say(message);
+  signal(SIGABRT, SIG_DFL);
+  abort();
+}
+
 // The program's handler for SIGABRT runs once: what is wrong in it, or in a thread while it runs, ends the program without.
 // It has some seconds, unless it is the handler that cannot go on.
 void fatal(const char* message) {
@@ -49,10 +55,11 @@ void fatal(const char* message) {
   if (g_ending.compare_exchange_strong(nobody, this_thread())) {
     say(message);
     if (g_before_abort != nullptr) g_before_abort();
-  } else {
-    this_thread_ends() ? say(message) : sleep_for_s(kSecondsForHandler);
-    signal(SIGABRT, SIG_DFL);
+    abort();
   }
+  if (this_thread_ends()) fatal_at_once(message);
+  sleep_for_s(kSecondsForHandler);
+  signal(SIGABRT, SIG_DFL);
   abort();
 }
 

@@ -9,7 +9,10 @@ namespace acre {
 // what they guard is whole: the program's handler for SIGABRT may allocate, in this thread and in others.
 [[noreturn]] ACRE_COLD void fatal(const char* message);
 
-// Called between the two, in the thread that ends the program.
+// The same, where what locks guard may be half changed: no handler is called.
+[[noreturn]] ACRE_COLD void fatal_at_once(const char* message);
+
+// Called by fatal() between the two.
 using BeforeAbort = void (*)();
 extern BeforeAbort g_before_abort ACRE_HIDDEN;
 

@@ -77,17 +77,14 @@ Awaited awaited_by(ThreadToken thread) {
   return awaited;
 }
 
-constinit unsigned g_nested_forks = 0;           // of the forking thread: in its signal handlers
-constinit std::atomic<bool> g_forked_in_handler{false};  // this process is a child that began with a lock held
+constinit unsigned g_nested_forks = 0;  // of the forking thread: in its signal handlers
 
 #if ACRE_DEBUG
 // How many locks of each rank this thread holds. Debug builds only, so the release library's TLS stays small.
 thread_local uint8_t held[kRanks];
 
-// A handler's code takes locks whatever the interrupted code holds.
-bool is_any_order_right() {
-  return Mutex::this_thread_forks() || g_forked_in_handler.load(std::memory_order_relaxed) || is_ending();
-}
+// A handler for SIGABRT takes locks, too.
+bool is_any_order_right() { return Mutex::this_thread_forks() || is_ending(); }
 #endif
 
 }  // namespace
@@ -130,14 +127,8 @@ void Mutex::sleep() {
 void Mutex::lock_slow() {
   if (this_thread_forks()) return;
   const uint64_t state = state_.load(std::memory_order_relaxed);
-  if (ACRE_UNLIKELY(g_forked_in_handler.load(std::memory_order_relaxed))) {
-    if (state == kHalfChanged) fatal("fork in a signal handler left acre half changed, and its child allocates");
-    if (holder_in(state) == this_thread()) {
-      state_.fetch_or(kKept, std::memory_order_relaxed);
-      ++entered_again_;
-      return;
-    }
-  }
+  if (holder_in(state) == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
+  if (state == kHalfChanged) fatal_at_once("malloc or free in the child of a fork in a signal handler");
   const uint64_t start = now_ns();
   const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
   const bool soon = spin();
@@ -157,12 +148,7 @@ void Mutex::leave() {
 }
 
 void Mutex::unlock_slow() {
-  if (this_thread_forks()) return;
-  if (entered_again_ != 0) {
-    --entered_again_;
-  } else {
-    leave();
-  }
+  if (!this_thread_forks()) leave();
 }
 
 LockCounts Mutex::counts() const {
@@ -264,7 +250,7 @@ void Mutex::after_fork_in_parent() {
   const uint64_t state = state_.load(std::memory_order_relaxed);
   if (holder_in(state) == this_thread()) {
     if ((state & kKept) != 0 && !this_thread_ends()) {
-      if (entered_again_ == 0) state_.fetch_and(~kKept, std::memory_order_relaxed);
+      state_.fetch_and(~kKept, std::memory_order_relaxed);
     } else if ((state & kForFork) != 0 || this_thread_ends()) {
       leave();
     }
@@ -277,13 +263,10 @@ bool Mutex::after_fork_in_child() {
   const uint64_t state = state_.load(std::memory_order_relaxed);
   waiting_.store(0, std::memory_order_relaxed);
   if (holder_in(state) == this_thread() && (state & kKept) != 0) {
-    g_forked_in_handler.store(true, std::memory_order_relaxed);
-    state_.fetch_and(entered_again_ == 0 ? ~(kKept | kWaitedFor) : ~kWaitedFor, std::memory_order_relaxed);
+    state_.store(state & ~(kKept | kWaitedFor), std::memory_order_relaxed);
     return false;
   }
-  entered_again_ = 0;
   const bool is_whole = (state & kHalfChanged) == 0;
-  if (!is_whole) g_forked_in_handler.store(true, std::memory_order_relaxed);
   state_.store(is_whole ? kFree : kHalfChanged, std::memory_order_relaxed);
   return is_whole;
 }

@@ -140,7 +140,6 @@ class ACRE_CAPABILITY("mutex") Mutex {
   std::atomic<uint64_t> state_{kFree};
   std::atomic<uint16_t> waiting_{0};
   uint16_t most_waiting_ = 0;
-  uint32_t entered_again_ = 0;  // in a child, by the holder
   uint64_t acquisitions_ = 0;
   uint64_t waits_ = 0;
   uint64_t spins_ = 0;
