@@ -114,6 +114,7 @@ void Mutex::sleep() {
   const Asleep asleep(this, false);
   uint64_t state = state_.load(std::memory_order_relaxed);
   for (;;) {
+    if (state == kHalfChanged) fatal_at_once("malloc or free in the child of a fork in a signal handler");
     if (holder_in(state) == kNoThread) {
       if (state_.compare_exchange_weak(state, this_thread() | kWaitedFor, std::memory_order_acquire)) return;
     } else if ((state & kWaitedFor) != 0 || state_.compare_exchange_weak(state, state | kWaitedFor)) {
@@ -126,9 +127,7 @@ void Mutex::sleep() {
 // What is counted behind the wait is written by the lock's holder.
 void Mutex::lock_slow() {
   if (this_thread_forks()) return;
-  const uint64_t state = state_.load(std::memory_order_relaxed);
-  if (holder_in(state) == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
-  if (state == kHalfChanged) fatal_at_once("malloc or free in the child of a fork in a signal handler");
+  if (holder() == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
   const uint64_t start = now_ns();
   const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
   const bool soon = spin();

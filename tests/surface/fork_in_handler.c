@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { kThreads = 4, kForks = 1200, kSlots = 64, kRoundsOfChild = 500 };
+enum { kThreads = 4, kForks = 600, kSlots = 64, kRoundsOfChild = 500 };
 
 static _Atomic int forks, stop;
 static _Atomic unsigned rounds[kThreads];
