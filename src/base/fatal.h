@@ -5,8 +5,8 @@
 
 namespace acre {
 
-// Writes "acre: MESSAGE" to stderr and aborts. Async-signal-safe; allocates nothing. May be called with locks held, where
-// what they guard is whole: the program's handler for SIGABRT may allocate, in this thread and in others.
+// Writes "acre: MESSAGE" to stderr and aborts. Async-signal-safe; allocates nothing. May be called with locks held,
+// where what they guard is whole: the program's handler for SIGABRT may allocate, in this thread and in others.
 [[noreturn]] ACRE_COLD void fatal(const char* message);
 
 // The same, where what locks guard may be half changed: no handler is called.

@@ -26,8 +26,8 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Who sleeps, and for which lock: a fork from a signal handler looks here. Who finds no place sleeps without; then such a
-// fork may wait for it until a place is free.
+// Who sleeps, and for which lock: a fork from a signal handler looks here. Who finds no place sleeps without; then such
+// a fork may wait for it until a place is free.
 struct Sleeper {
   std::atomic<ThreadToken> thread{kNoThread};
   std::atomic<const Mutex*> lock{nullptr};
@@ -101,7 +101,8 @@ bool Mutex::spin() {
   return false;
 }
 
-// The futex is the state's lower half, which all flags are in. Another holder of the same lower half is waited for as well.
+// The futex is the state's lower half, which all flags are in. Another holder of the same lower half is waited for as
+// well.
 void Mutex::wait_while(uint64_t state, long most_ns) const {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const struct timespec most = {0, most_ns};
@@ -159,8 +160,8 @@ LockCounts Mutex::counts() const {
 
 constinit Mutex Mutex::passing_{Rank::kFork};
 
-// As long as the calling thread holds the last lock of the chain, what waits for that lock goes on waiting; what waits for
-// the others was looked at too early, perhaps, the first time.
+// As long as the calling thread holds the last lock of the chain, what waits for that lock goes on waiting; what waits
+// for the others was looked at too early, perhaps, the first time.
 bool Mutex::waits_for_this_thread(ThreadToken thread, bool* anywhere) {
   bool found = false;
   for (int look = 0; look < 2; ++look) {
@@ -227,7 +228,8 @@ bool Mutex::before_fork() {
   uint64_t waited = 0;
   for (int tries = 0;; ++tries) {
     uint64_t state = kFree;
-    if (state_.compare_exchange_strong(state, this_thread() | kForFork | waited, std::memory_order_acquire)) return true;
+    const uint64_t mine = this_thread() | kForFork | waited;
+    if (state_.compare_exchange_strong(state, mine, std::memory_order_acquire)) return true;
     if (holder_in(state) == this_thread()) {
       state_.fetch_or(kKept, std::memory_order_relaxed);
       return false;

@@ -8,12 +8,12 @@
 // handler it owns them all, and other libraries' handlers may allocate in that time: for this thread alone
 // lock and unlock then do nothing.
 //
-// fork from a signal handler: the interrupted code may hold locks, which the thread keeps over the fork. If another thread
-// waits for one of these, whatever it holds itself cannot be had. So one thread at a time may pass by locks whose
-// holders wait for it; other threads that are about to fork leave the locks that they have taken for that, and begin anew when it is
-// done. What a lock guards that is passed by is whole, since a thread waits for a second lock only where what the first
-// guards is whole; unless the holder, too, was interrupted and is about to fork: then the child cannot have that lock, and
-// ends if it needs it.
+// fork from a signal handler: the interrupted code may hold locks, which the thread keeps over the fork. If another
+// thread waits for one of these, whatever it holds itself cannot be had. So one thread at a time may pass by locks
+// whose holders wait for it; other threads that are about to fork leave the locks that they have taken for that, and
+// begin anew when it is done. What a lock guards that is passed by is whole, since a thread waits for a second lock
+// only where what the first guards is whole; unless the holder, too, was interrupted and is about to fork: then the
+// child cannot have that lock, and ends if it needs it.
 #pragma once
 
 #include <atomic>
@@ -87,9 +87,10 @@ class ACRE_CAPABILITY("mutex") Mutex {
   // Threads that wait for it now.
   unsigned waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  // fork takes every lock, in the order of ranks, before begin_fork, and leaves them after end_fork in the parent, before
-  // end_fork_in_child in the child. A lock that the thread has held before is its own afterwards, too. An attempt to take
-  // them all may fail, because of a thread that passes locks by: then they have to be left as in the parent.
+  // fork takes every lock, in the order of ranks, before begin_fork, and leaves them after end_fork in the parent,
+  // before end_fork_in_child in the child. A lock that the thread has held before is its own afterwards, too. An
+  // attempt to take them all may fail, because of a thread that passes locks by: then they have to be left as in the
+  // parent.
   static unsigned begin_attempt();
   static bool is_in_vain(unsigned attempt);
   static void end_attempt();  // in the parent, last
@@ -110,13 +111,13 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static constexpr uint64_t kWaitedFor = 1;
   static constexpr uint64_t kForFork = 2;      // taken by before_fork
   static constexpr uint64_t kKept = 4;         // held by the forking thread before; unlock() takes the slow path
-  static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork; without a holder: in the child, which cannot have it
+  static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork; no holder: in the child, which cannot have it
   static constexpr uint64_t kFlags = 15;
   static ThreadToken holder_in(uint64_t state) { return state & ~kFlags; }
 
   ThreadToken holder() const { return holder_in(state_.load()); }
-  // Whether the thread sleeps until this_thread() leaves a lock that it did not take for a fork. *anywhere: in a signal handler
-  // that forks, so that the interrupted code may be anywhere; else where it takes a lock.
+  // Whether the thread sleeps until this_thread() leaves a lock that it did not take for a fork. *anywhere: in a signal
+  // handler that forks, so that the interrupted code may be anywhere; else where it takes a lock.
   static bool waits_for_this_thread(ThreadToken thread, bool* anywhere);
   static bool may_pass();
   static bool another_passes();

@@ -60,8 +60,8 @@ ACRE_COLD void leave_locks() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   registry::control_lock.after_fork_in_parent();
 }
 
-// Whoever has the list's lock has the turn, and gives both away to a thread that passes locks by: that one cannot pass the
-// list's lock.
+// Whoever has the list's lock has the turn, and gives both away to a thread that passes locks by: that one cannot pass
+// the list's lock.
 ACRE_COLD void prepare() {
   for (;;) {
     const unsigned attempt = Mutex::begin_attempt();

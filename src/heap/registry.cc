@@ -32,7 +32,8 @@ constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit unsigned g_late_count ACRE_GUARDED_BY(g_lock) = 0;  // of the live ones: for threads whose own are gone
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
-constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;  // in its child, until the lost heaps are left
+// In the child of a fork, until the lost heaps are left: the thread that forked.
+constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
 // Heaps for threads whose own are gone. As many are made as such threads ever allocated at the same time.
@@ -154,8 +155,8 @@ bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
   return false;
 }
 
-// In the child of a fork: the other threads do not exist here. Their heaps may have been in the middle of a change, so what
-// these own stays as it is: at most their current runs and what the shared bound allows.
+// In the child of a fork: the other threads do not exist here. Their heaps may have been in the middle of a change, so
+// what these own stays as it is: at most their current runs and what the shared bound allows.
 ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
   for (unsigned i = 0; i < arenas::count(); ++i) {
     arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));

@@ -190,8 +190,8 @@ ForkWait begin_fork_wait();  // before the fork; -1: descriptors are refused
 void wait_for_child(const ForkWait& ends, uint64_t most_ms);
 void end_fork_wait_in_child(const ForkWait& ends);
 
-// The C library's lock on its list of open files, which a fork takes after all handlers (heap/fork.h): nothing happens while
-// the process has one thread, or where the C library is not glibc. In the child it is free.
+// The C library's lock on its list of open files, which a fork takes after all handlers (heap/fork.h): nothing happens
+// while the process has one thread, or where the C library is not glibc. In the child it is free.
 void lock_list_of_files();
 void unlock_list_of_files();
 void forget_list_of_files();

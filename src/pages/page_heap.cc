@@ -350,8 +350,8 @@ ACRE_COLD PageCounts PageHeap::counts() {
 void PageHeap::before_fork() { lock_.before_fork(); }
 void PageHeap::after_fork_in_parent() { lock_.after_fork_in_parent(); }
 
-// A purge that was under way in another thread never ends here: its pages are dirty again. This thread's own, in which a
-// signal handler forks, goes on.
+// A purge that was under way in another thread never ends here: its pages are dirty again. This thread's own, in which
+// a signal handler forks, goes on.
 void PageHeap::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   if (!lock_.after_fork_in_child()) return;
   for (Run *run = purging_.oldest(), *next; run != nullptr; run = next) {

@@ -1,5 +1,5 @@
-// A handler for SIGABRT that allocates as crash reporters do: in its own thread, in another one that it waits for, and in a
-// program that it starts. Its line is printed only when all of that is done.
+// A handler for SIGABRT that allocates as crash reporters do: in its own thread, in another one that it waits for, and
+// in a program that it starts. Its line is printed only when all of that is done.
 #ifndef ACRE_TESTS_MISUSE_ABORT_HANDLER_H
 #define ACRE_TESTS_MISUSE_ABORT_HANDLER_H
 

@@ -1,7 +1,7 @@
 // acre-test: libs=pthread timeout=300
-// fork in a signal handler that interrupts malloc and free: in a lone thread, in one of four, in all four. The child ends at
-// once, or returns from the handler, so that what was interrupted goes on, or allocates in the handler: then acre may end it,
-// if it needs what is half changed, but it does not hang.
+// fork in a signal handler that interrupts malloc and free: in a lone thread, in one of four, in all four. The child
+// ends at once, or returns from the handler, so that what was interrupted goes on, or allocates in the handler: then
+// acre may end it, if it needs what is half changed, but it does not hang.
 #include "check.h"
 
 #include <pthread.h>

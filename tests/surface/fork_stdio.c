@@ -1,7 +1,7 @@
 // acre-test: libs=pthread timeout=300
-// fork while other threads read lines, for which stdio allocates with the file's lock held, and one flushes all files, for
-// which stdio waits for that lock with the lock on its list of files held. fork takes the list's lock, too: after the
-// handlers of pthread_atfork.
+// fork while other threads read lines, for which stdio allocates with the file's lock held, and one flushes all files,
+// for which stdio waits for that lock with the lock on its list of files held. fork takes the list's lock, too: after
+// the handlers of pthread_atfork.
 #include "check.h"
 
 #include <pthread.h>
