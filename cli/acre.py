@@ -43,7 +43,7 @@ acre: a memory allocator for Linux, and the tools around it
   ./acre stats --classes [--json]
         print the size classes and what each wastes
   ./acre heap [--by KIND] [-n N] [--lines] [--lifetimes] [--collapsed] [--html[=PAGE]]
-              [--pprof FILE] [--diff] [--binaries FOLDER] [-o FILE] [-y] PROFILE…
+              [--pprof FILE] [--save FILE] [--diff] [--binaries FOLDER] [-o FILE] [-y] PROFILE…
         print the functions of heap profiles, added up, by what they hold
           --by KIND      inuse_space, alloc_space, held_space …; -n N: so many of them
           --lines        line by line
@@ -51,6 +51,8 @@ acre: a memory allocator for Linux, and the tools around it
           --collapsed    a line a stack, for flame graph programs; -o FILE: into a file
           --html[=PAGE]  a flame graph, as a page for a browser
           --pprof FILE   the same profile with names, for pprof without the binaries
+          --save FILE    of one process: its profile as it is, as a file; .peak.pb.gz, .growth.pb.gz, .pb.gz or
+                         another end of the name say of what kind
           --diff         what is more, and less, in the second of two profiles
   ./acre leaks [--json|--pprof FILE] [--suppressions FILE] REPORT|PID
         print the leaks of a report that the library wrote, or of a process that runs

@@ -8,12 +8,13 @@ from say import fail, say, usage_error
 
 FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines", "-y": "yes",
          "--yes": "yes"}
-WITH_VALUE = {"--by": "by", "-n": "most", "--pprof": "pprof", "--binaries": "binaries", "-o": "out"}
+WITH_VALUE = {"--by": "by", "-n": "most", "--pprof": "pprof", "--binaries": "binaries", "-o": "out",
+              "--save": "save"}
 
 
 class Options:
     diff = collapsed = lifetimes = lines = yes = False
-    by = pprof = binaries = out = None
+    by = pprof = binaries = out = save = None
     html = None   # a path; "" for one that is named after the profile
     most = 30
     files = ()
@@ -51,6 +52,8 @@ def check(options, files):
         usage_error("heap: --diff compares two files")
     if options.diff and options.pprof:
         usage_error("heap: --pprof and --diff do not go together; pprof itself compares (-diff_base)")
+    if options.save and (len(files) != 1 or not files[0].isdecimal()):
+        usage_error("heap: --save keeps the profile of one process")
     try:
         options.most = int(options.most)
     except ValueError:
@@ -121,6 +124,16 @@ def write(path, content):
     print(path)
 
 
+def save(options):
+    """As the process makes it, without names, of the kind that the file's name says."""
+    kinds = {".peak.pb.gz": "peak", ".growth.pb.gz": "growth", ".pb.gz": "live", "": "text"}
+    kind = next(kind for end, kind in kinds.items() if options.save.endswith(end))
+    with live.reported("heap"):
+        profile = live.heap_profile(live.number_of("heap", options.files[0]), kind)
+    write(options.save, profile)
+    return 0
+
+
 def page_path(options):
     if options.html:
         return options.html
@@ -155,6 +168,8 @@ def show(options, whole, before, after):
 
 def main(arguments):
     options = parse(arguments)
+    if options.save:
+        return save(options)
     from heap_profile.profile import Differ, combined
     profiles = read(options)
     try:

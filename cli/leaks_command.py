@@ -46,9 +46,9 @@ def parse(arguments):
 
 
 def ask_process(pid):
-    """Has a running process write a report. -> its path"""
+    """A running process looks for leaks now. -> its report"""
     try:
-        return live.written(int(pid), "leaks", patience_s=WAIT_S)
+        return live.ask(int(pid), "leaks", patience_s=WAIT_S, errors="surrogateescape")
     except live.LiveError as error:
         fail(f"leaks: {error}", 2)
 
@@ -56,13 +56,9 @@ def ask_process(pid):
 def main(arguments):
     options = parse(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
-    path = options.what
-    live = path.isdigit() and not os.path.exists(path)
-    if live:
-        path = ask_process(path)
-    report = Report(path, rules_from(options.suppressions, options.default))
-    if live:
-        os.unlink(path)
+    what = options.what
+    live = what.isdigit() and not os.path.exists(what)
+    report = Report(what, rules_from(options.suppressions, options.default), ask_process(what) if live else None)
     if options.form == "json":
         json.dump(report.as_json(), sys.stdout, indent=1)
         print()

@@ -1,5 +1,6 @@
 """Running processes on acre, asked at their control sockets (docs/live.md)."""
 
+import base64
 import contextlib
 import errno
 import json
@@ -47,7 +48,7 @@ class Process:
         self.name = fields["Name"]
         self.stopped = fields.get("State", "").startswith(("T", "t"))
         self.users = [int(number) for number in fields["Uid"].split()]
-        self.user = self.users[1]
+        self.user = self.users[0]  # who may ask it
         # Its number as it sees it, in a container.
         self.own_pid = int(fields.get("NSpid", str(pid)).split()[-1])
 
@@ -65,6 +66,13 @@ class Process:
         words = self.read("cmdline").rstrip(b"\0").split(b"\0")
         return " ".join(word.decode(errors="replace") for word in words) or f"[{self.name}]"
 
+    def is_dumpable(self):
+        """One that is not has files here that are root's."""
+        try:
+            return os.stat(f"/proc/{self.pid}/environ").st_uid == self.users[1]
+        except OSError:
+            return True
+
     def environment(self, name):
         for entry in self.read("environ").split(b"\0"):
             if entry.startswith(name.encode() + b"="):
@@ -76,7 +84,7 @@ class Process:
         runtime = self.environment("XDG_RUNTIME_DIR")
         if runtime and runtime.startswith("/"):
             yield f"{runtime}/acre"
-        for user in dict.fromkeys([self.user, *self.users]):
+        for user in dict.fromkeys(self.users):
             yield f"/tmp/acre-{user}"
 
     def socket_paths(self):
@@ -145,25 +153,28 @@ def connect(client, path, patience_s):
 def why_no_socket(process):
     if not process.is_mine():
         return (f"{process} belongs to {user_name(process.user)}: only that user and root may ask it")
+    if len(set(process.users)) > 1 or not process.is_dumpable():
+        return (f"{process} answers nobody, if it runs on acre at all: it has changed its user since it started, has more than "
+                "one, or is not dumpable")
     if process.has_library() and process.may_get_socket():
         return (f"{process} has the option control, but no socket: {list(process.folders())[-1]} may be another user's, or "
-                "the system refused a thread, or is older than Linux 5.9")
+                "the process has changed its user since it started, or the system refused a thread, or is older than Linux 5.9")
     if process.has_library():
         return (f"{process} runs on acre, but answers at no socket: it was started without the option control, "
                 "which `acre run` sets")
     return f"{process} does not run on acre, or was started without the option control, which `acre run` sets"
 
 
-def ask(pid, *words, patience_s=None):
-    """The body of the answer. May raise LiveError. A process that becomes another program (exec) while it is asked is asked
-    again."""
+def ask(pid, *words, patience_s=None, errors="replace"):
+    """The body of the answer; errors: what becomes of bytes that are no UTF-8. May raise LiveError. A process that becomes
+    another program (exec) while it is asked is asked again."""
     for _ in range(MOST_EXECS):
         with contextlib.suppress(EndedEarly):
-            return ask_once(pid, words, patience_s)
-    return ask_once(pid, words, patience_s)
+            return ask_once(pid, words, patience_s, errors)
+    return ask_once(pid, words, patience_s, errors)
 
 
-def ask_once(pid, words, patience_s):
+def ask_once(pid, words, patience_s, errors):
     process = Process(pid)
     patience_s = patience_s or PATIENCE_S
     end = time.monotonic() + START_S
@@ -175,11 +186,11 @@ def ask_once(pid, words, patience_s):
     if client is None:
         raise LiveError(why_no_socket(process))
     with client:
-        return exchange(client, process, words)
+        return exchange(client, process, words, errors)
 
 
-def exchange(client, process, words):
-    answer = b""
+def exchange(client, process, words, errors):
+    answer = bytearray()
     try:
         with contextlib.suppress(BrokenPipeError):  # it has refused before it was asked
             client.sendall(" ".join(words).encode("utf-8", "surrogateescape") + b"\n")
@@ -196,7 +207,7 @@ def exchange(client, process, words):
             raise LiveError(f"{process} has ended") from None
         kind = EndedEarly if error.errno == errno.ECONNRESET else LiveError
         raise kind(f"{process} does not answer: {error.strerror}") from None
-    status, _, body = answer[:-1].decode("utf-8", "replace").partition("\n")
+    status, _, body = answer[:-1].decode("utf-8", errors).partition("\n")
     if status == "ok":
         return body
     raise LiveError(status.removeprefix("error: "))
@@ -210,9 +221,9 @@ def ask_json(pid, *words, patience_s=None):
         raise LiveError(f"process {pid} said what this version of acre does not understand: {text[:80]!r}") from None
 
 
-def written(pid, *words, patience_s=None):
-    """The path of a file that the process has written beside its socket, as this process sees it: to be removed."""
-    return f"/proc/{pid}/root{ask_json(pid, *words, patience_s=patience_s)['file']}"
+def heap_profile(pid, kind="live"):
+    """The bytes of a profile that the process makes now: live, peak, growth or text."""
+    return base64.b64decode(ask_json(pid, "heap", kind)["profile"])
 
 
 def statistics(pid, letters="", patience_s=None):

@@ -69,10 +69,11 @@ function(acre_link_without_cxx target)
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
   target_link_options(${target} PRIVATE
     LINKER:--no-undefined LINKER:-O1 LINKER:--as-needed
-    LINKER:-Bsymbolic-functions
+    LINKER:-Bsymbolic-functions LINKER:--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/replaceable.list
     LINKER:-z,relro LINKER:-z,now
     # A block, a thread's destructor or an atexit handler of acre may outlive dlclose.
     LINKER:-z,nodelete)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/replaceable.list)
   if(ACRE_LINKER_TAKES_SCRIPT)
     target_link_options(${target} PRIVATE ${acre_seldom})
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/seldom.ld)

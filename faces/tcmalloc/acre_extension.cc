@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <vector>
 
@@ -78,6 +79,22 @@ void** read_stacks(int of, int* period) {
   return copy;
 }
 
+// What acre takes from the system itself, for allocators of programs that fall back on it.
+class SystemMemory final : public SysAllocator {
+ public:
+  void* Alloc(size_t size, size_t* actual_size, size_t alignment) override {
+    return acre_system_allocate(size, actual_size, alignment);
+  }
+};
+
+SysAllocator* system_memory() {
+  alignas(SystemMemory) static char place[sizeof(SystemMemory)];
+  static SysAllocator* const memory = new (place) SystemMemory;
+  return memory;
+}
+
+std::atomic<SysAllocator*> system_allocator{nullptr};  // null: system_memory()
+
 class AcreExtension final : public MallocExtension {
  public:
   bool VerifyAllMemory() override { return acre_verify_memory() != 0; }
@@ -124,6 +141,19 @@ class AcreExtension final : public MallocExtension {
   void MarkThreadIdle() override { acre_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0); }
   void MarkThreadTemporarilyIdle() override { MarkThreadIdle(); }
 
+  SysAllocator* GetSystemAllocator() override {
+    SysAllocator* set = system_allocator.load(std::memory_order_acquire);
+    return set != nullptr ? set : system_memory();
+  }
+  void SetSystemAllocator(SysAllocator* a) override {
+    if (a == system_memory()) a = nullptr;
+    const auto allocate = [](void* allocator, size_t bytes, size_t* actual, size_t alignment) {
+      return static_cast<SysAllocator*>(allocator)->Alloc(bytes, actual, alignment);
+    };
+    if (acre_set_system_allocator(a == nullptr ? nullptr : static_cast<Allocate*>(allocate), a) != 0) return;
+    system_allocator.store(a, std::memory_order_release);
+  }
+
   void ReleaseToSystem(size_t bytes) override { acre_release_memory(bytes); }
   void ReleaseFreeMemory() override { acre_malloc_trim(0); }
   void SetMemoryReleaseRate(double rate) override { acre_set_release_rate(rate); }
@@ -143,6 +173,9 @@ class AcreExtension final : public MallocExtension {
   }
 
   size_t GetThreadCacheSize() override { return acre_thread_cache_bytes(); }
+
+ private:
+  using Allocate = void*(void* allocator, size_t bytes, size_t* actual, size_t alignment);
 };
 
 }  // namespace

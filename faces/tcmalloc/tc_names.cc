@@ -1,7 +1,6 @@
 // tc_malloc and its relatives. They call acre by its own names, since a program may replace malloc and the operators by
 // functions that call these.
 #include <acre/tcmalloc.h>
-#include <errno.h>
 #include <gperftools/nallocx.h>
 #include <gperftools/tcmalloc.h>
 
@@ -11,11 +10,34 @@ namespace {
 
 std::atomic<int> new_mode{0};
 
+// Whether the calling thread's allocation asks no new_handler, or is about to ask it itself.
+__thread bool asks_itself __attribute__((tls_model("initial-exec"))) = false;
+
+// What acre calls when memory is refused, after tc_set_new_mode(1). A handler that throws ends the attempts.
+int call_new_handler() {
+  const std::new_handler handler = asks_itself ? nullptr : std::get_new_handler();
+  if (handler == nullptr) return 0;
+  try {
+    handler();
+    return 1;
+  } catch (...) {
+    return 0;
+  }
+}
+
+template <class Allocate>
+void* without_handler(Allocate allocate) {
+  asks_itself = true;
+  void* p = allocate();
+  asks_itself = false;
+  return p;
+}
+
 // Calls the new_handler and tries again, until there is none. Its exceptions go to the caller.
 template <class Allocate>
 void* with_handler(Allocate allocate) {
   for (;;) {
-    if (void* p = allocate()) return p;
+    if (void* p = without_handler(allocate)) return p;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) return nullptr;
     handler();
@@ -37,16 +59,6 @@ void* or_null(Allocate allocate) noexcept {
   }
 }
 
-// malloc's kind, after tc_set_new_mode(1): a handler that throws ends the attempts.
-template <class Allocate>
-void* in_mode(Allocate allocate) noexcept {
-  if (void* p = allocate()) return p;
-  if (new_mode.load(std::memory_order_relaxed) == 0) return nullptr;
-  void* p = or_null(allocate);
-  if (p == nullptr) errno = ENOMEM;
-  return p;
-}
-
 void* aligned(size_t size, std::align_val_t alignment) {
   return acre_aligned_alloc(static_cast<size_t>(alignment), size);
 }
@@ -62,45 +74,29 @@ const char* tc_version(int* major, int* minor, const char** patch) noexcept {
   return TC_VERSION_STRING " (acre " ACRE_VERSION ")";
 }
 
-int tc_set_new_mode(int flag) noexcept { return new_mode.exchange(flag); }
+int tc_set_new_mode(int flag) noexcept {
+  acre_set_refused_handler(flag != 0 ? call_new_handler : nullptr);
+  return new_mode.exchange(flag);
+}
 int tc_query_new_mode() noexcept { return new_mode.load(); }
 
-void* tc_malloc_skip_new_handler(size_t size) noexcept { return acre_malloc(size); }
-void* tc_malloc(size_t size) noexcept {
-  return in_mode([=] { return acre_malloc(size); });
+void* tc_malloc_skip_new_handler(size_t size) noexcept {
+  return without_handler([=] { return acre_malloc(size); });
 }
-void* tc_calloc(size_t count, size_t size) noexcept {
-  return in_mode([=] { return acre_calloc(count, size); });
-}
-// Of size 0 it frees, and null is no failure.
-void* tc_realloc(void* ptr, size_t size) noexcept {
-  if (size == 0) return acre_realloc(ptr, size);
-  return in_mode([=] { return acre_realloc(ptr, size); });
-}
-void* tc_memalign(size_t alignment, size_t size) noexcept {
-  return in_mode([=] { return acre_memalign(alignment, size); });
-}
-void* tc_valloc(size_t size) noexcept {
-  return in_mode([=] { return acre_valloc(size); });
-}
-void* tc_pvalloc(size_t size) noexcept {
-  return in_mode([=] { return acre_pvalloc(size); });
-}
+void* tc_malloc(size_t size) noexcept { return acre_malloc(size); }
+void* tc_calloc(size_t count, size_t size) noexcept { return acre_calloc(count, size); }
+void* tc_realloc(void* ptr, size_t size) noexcept { return acre_realloc(ptr, size); }
+void* tc_memalign(size_t alignment, size_t size) noexcept { return acre_memalign(alignment, size); }
+void* tc_valloc(size_t size) noexcept { return acre_valloc(size); }
+void* tc_pvalloc(size_t size) noexcept { return acre_pvalloc(size); }
 int tc_posix_memalign(void** ptr, size_t alignment, size_t size) noexcept {
-  int error = 0;
-  const auto allocate = [&]() -> void* {
-    void* block = nullptr;
-    error = acre_posix_memalign(&block, alignment, size);
-    return block;
-  };
-  void* block = allocate();
-  if (error == ENOMEM && new_mode.load(std::memory_order_relaxed) != 0) block = or_null(allocate);
-  if (block == nullptr) return error;
-  *ptr = block;
-  return 0;
+  return acre_posix_memalign(ptr, alignment, size);
 }
 void tc_free(void* ptr) noexcept { acre_free(ptr); }
 void tc_free_sized(void* ptr, size_t size) noexcept { acre_free_sized(ptr, size); }
+void tc_free_aligned_sized(void* ptr, size_t alignment, size_t size) noexcept {
+  acre_free_aligned_sized(ptr, alignment, size);
+}
 void tc_cfree(void* ptr) noexcept { acre_cfree(ptr); }
 
 size_t tc_malloc_size(void* ptr) noexcept { return acre_malloc_usable_size(ptr); }

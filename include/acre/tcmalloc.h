@@ -61,6 +61,25 @@ void acre_ranges(void (*visit)(void *opaque, uintptr_t start, size_t bytes, int 
 size_t acre_profile_stacks(int of, void (*visit)(void *opaque, size_t blocks, size_t bytes, const uintptr_t *frames,
                                                  unsigned depth), void *opaque);
 
+/* A function that is called when memory is refused for malloc and its kin (calloc, realloc, memalign …) or for operator
+ * new, which calls no new_handler then. Nonzero: it may have made room, and the allocation is tried again; 0: the
+ * allocation fails. Called with no lock held; it may allocate and free, and must not throw. NULL: none, as at first. What
+ * the program wants from a heap or an arena of its own, or what counts for a tag, is refused without it. */
+void acre_set_refused_handler(int (*handler)(void));
+
+/* Where memory for the program comes from, from now on: a function of the program's that is given a number of bytes, a
+ * multiple of 2 MiB, and an alignment, and returns NULL, or memory of at least so many bytes, and in *actual of how many.
+ * It is called with no lock held but in the middle of an allocation, and must not allocate or free. acre keeps what it
+ * gives, and returns none of its pages to the operating system. Blocks of more than 1 GiB do not come from it, nor acre's
+ * own structures. NULL: memory comes from the operating system again. docs/tcmalloc.md has more. 0, or -1: memory for a
+ * note of it was refused, and nothing has changed.
+ *
+ * The other one gives what acre would take itself, for a function that falls back on it; such pages go back to the
+ * operating system when they are unused. NULL: there is none. */
+int acre_set_system_allocator(void *(*allocate)(void *opaque, size_t bytes, size_t *actual, size_t alignment),
+                              void *opaque);
+void *acre_system_allocate(size_t bytes, size_t *actual, size_t alignment);
+
 /* Functions that are called for each block that is allocated, with its bytes as malloc_usable_size has them, and for each
  * that is about to be freed, with no lock held. What they allocate and free themselves, they are called for, too. The
  * calling thread's blocks are seen at once, those from before included; other threads', from when they next come to the

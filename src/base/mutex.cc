@@ -1,8 +1,9 @@
 #include "base/mutex.h"
 
 #include <linux/futex.h>
-#include <time.h>
 
+#include "base/bits.h"
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "base/syscall.h"
 
@@ -18,12 +19,6 @@ inline void pause_processor() {
 #elif defined(__aarch64__)
   asm volatile("isb");
 #endif
-}
-
-uint64_t now_ns() {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);  // the vDSO answers; it cannot fail for this clock
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // Who sleeps, and for which lock: a fork from a signal handler looks here. Who finds no place sleeps without; then such
@@ -129,13 +124,14 @@ void Mutex::sleep() {
 void Mutex::lock_slow() {
   if (this_thread_forks()) return;
   if (holder() == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
-  const uint64_t start = now_ns();
+  const uint64_t start = nanoseconds_of(CLOCK_MONOTONIC);
   const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
   const bool soon = spin();
   if (!soon) sleep();
   if (waiting_.load(std::memory_order_relaxed) != 0) waiting_.fetch_sub(1, std::memory_order_relaxed);  // 0: in a child
   relaxed_add(soon ? spins_ : waits_, uint64_t{1});
-  const uint64_t time = now_ns() - start;
+  const uint64_t end = nanoseconds_of(CLOCK_MONOTONIC);
+  const uint64_t time = end - smaller(start, end);  // 0 if the system no longer tells
   relaxed_add(wait_ns_, time);
   if (time > longest_wait_ns_) relaxed_store(longest_wait_ns_, time);
   if (waiting > most_waiting_) relaxed_store(most_waiting_, waiting);

@@ -45,8 +45,9 @@ enum class Rank : uint8_t {
   kLabels = 15,    // spare labels of runs
   kTags = 16,      // which tags there are
   kTrace = 17,     // lines of the trace
+  kCallback = 18,  // what the program wants to be called for the soft limit
 };
-inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kTrace) + 1;
+inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 
 // What became of a lock's users so far. All but the last are written by the lock's holder.
 struct LockCounts {

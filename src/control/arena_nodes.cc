@@ -9,7 +9,9 @@
 
 namespace acre::ctl {
 
+// Programs ask for the first arena before they allocate.
 PageHeap* pages_of(size_t index) {
+  if (index == 0) registry::arena_at(0);
   if (index < arenas::count()) return &arenas::at(static_cast<unsigned>(index))->pages;
   ExplicitArena* arena = arenas::explicit_at(index);
   return arena == nullptr ? nullptr : &arena->arena.pages;

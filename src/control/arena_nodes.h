@@ -9,7 +9,7 @@
 
 namespace acre::ctl {
 
-// The arena with this number, if it was made yet.
+// The arena with this number, if it was made yet; the first one is made.
 PageHeap* pages_of(size_t index);
 
 // Of one arena, or of all: before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still

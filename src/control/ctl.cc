@@ -123,10 +123,20 @@ Place find_mib(const size_t* mib, size_t length) {
   return place;
 }
 
+// False: the program gave no buffer for it.
+bool copy_text(const char* text, const void* oldp, size_t size) {
+  char* buffer = nullptr;
+  if (size == sizeof buffer) memcpy(&buffer, oldp, sizeof buffer);
+  if (buffer != nullptr) memcpy(buffer, text, strlen(text) + 1);
+  return buffer != nullptr;
+}
+
 int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   Value value{};
   if (const int error = read(place.node, place.index[0], place.index[1], &value)) return error;
-  const size_t size = size_of(node(place.node).type);
+  const Type type = node(place.node).type;
+  if (type == Type::kText && copy_text(value.of_string, oldp, *oldlenp)) return 0;
+  const size_t size = size_of(type);
   const size_t copied = smaller(size, *oldlenp);
   const bool fits = *oldlenp == size;
   memcpy(oldp, &value, copied);  // all members begin where the union does
@@ -208,7 +218,8 @@ size_t size_of(Type type) {
     case Type::kU64: return sizeof(uint64_t);
     case Type::kSize: return sizeof(size_t);
     case Type::kSsize: return sizeof(ssize_t);
-    case Type::kString: return sizeof(const char*);
+    case Type::kString:
+    case Type::kText: return sizeof(const char*);
     case Type::kHooks: return sizeof(extent_hooks_t*);
     case Type::kCounter: return sizeof(const uint64_t*);
   }
@@ -217,7 +228,7 @@ size_t size_of(Type type) {
 
 const char* name_of(Type type) {
   static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *", "extent_hooks_t *", "uint64_t *"};
+                                           "const char *", "char *", "extent_hooks_t *", "uint64_t *"};
   return kTypes[static_cast<unsigned>(type)];
 }
 

@@ -1,7 +1,9 @@
 #include <new>
 
 #include "control/ctl.h"
+#include "control/process.h"
 #include "control/sums.h"
+#include "heap/binding.h"
 #include "heap/malloc.h"
 #include "heap/registry.h"
 #include "heap/watched_run.h"
@@ -23,6 +25,7 @@ constexpr uint64_t kNsPerMs = 1000000;
 struct Gathering {
   Report& report;
   unsigned automatic;  // arenas that there were at its start
+  bool locks;          // theirs are wanted
   uint64_t purged = 0;
   uint64_t huge_rounding = 0;
 
@@ -48,7 +51,8 @@ uint64_t& runs_in(ClassStatistics& figures, RunState state) {
   switch (state) {
     case RunState::kFull: return figures.full;
     case RunState::kBinned: return figures.binned;
-    case RunState::kShared: return figures.shared;
+    case RunState::kSharedFull:
+    case RunState::kSharedBinned: return figures.shared;
     default: return figures.owned;
   }
 }
@@ -146,21 +150,27 @@ const Slab* find_slab(const void* p) {
   return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
 }
 
-// Blocks of a private list may be of several runs, and their owner allocates them meanwhile: each step is checked
-// before the next is taken.
+// Blocks of a private list may be of several runs, most of one, and their owner allocates them meanwhile: each step is
+// checked before the next is taken.
 void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   const Slot& slot = heap.slots[c];
   const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
   LowAddress low = racy_load(slot.head);
   const Address high = racy_load(slot.high);
+  const Slab* last = nullptr;
+  ClassStatistics* figures = nullptr;  // of the arena that `last` is of
   for (uint32_t i = 0; i < most && !is_end(low); ++i) {
     Link* link = reinterpret_cast<Link*>(high | low);
-    const Slab* slab = find_slab(link);
-    if (slab == nullptr || racy_load(slab->size_class) != c || racy_load(link->mark) != mark_of(slab)) return;
-    const Run* run = racy_load(slab->run);
-    const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
-    if (arena == nullptr) return;
-    ++to.of(*arena).classes[c].private_list;
+    const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
+    if (slab == nullptr || racy_load(link->mark) != mark_of(slab)) return;
+    if (slab != last) {
+      const Run* run = racy_load(slab->run);
+      const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
+      if (arena == nullptr || racy_load(slab->size_class) != c) return;
+      figures = &to.of(*arena).classes[c];
+      last = slab;
+    }
+    ++figures->private_list;
     low = racy_load(link->next);
   }
 }
@@ -185,7 +195,9 @@ void add_events(ClassStatistics& to, const ClassEvents& events) {
 void add_heap(Heap& heap, void* argument) {
   const auto& to = *static_cast<Gathering*>(argument);
   ArenaReport& own = to.of(*heap.arena);
-  own.arena.threads += !heap.arena->is_explicit;  // no thread is bound to those
+  const ExplicitArena* manual = binding::seen_of(heap);
+  ArenaReport& bound_to = manual != nullptr ? to.of(manual->arena) : own;
+  bound_to.arena.threads += !heap.arena->is_explicit;  // heaps of manual arenas are no thread's
   own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
@@ -205,23 +217,6 @@ void add_ended(void* argument) {
 
 // --- Arenas ---------------------------------------------------------------------------------------------------
 
-void add_pages(ArenaStatistics& to, const PageCounts& counts) {
-  const size_t free = counts.dirty + counts.muzzy + counts.clean;
-  to.active += counts.used * kPageBytes;
-  to.dirty += counts.dirty * kPageBytes;
-  to.muzzy += counts.muzzy * kPageBytes;
-  to.clean += counts.clean * kPageBytes;
-  to.purging += (counts.obtained - counts.used - free) * kPageBytes;
-  to.base += counts.headers * sizeof(Run);
-  to.spare_headers += counts.spare_headers;
-  to.dirty_purges += counts.from_dirty.sweeps;
-  to.dirty_calls += counts.from_dirty.calls;
-  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
-  to.muzzy_purges += counts.from_muzzy.sweeps;
-  to.muzzy_calls += counts.from_muzzy.calls;
-  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
-}
-
 size_t bytes_of(const Arena& arena) {
   if (arena.is_explicit) return align_up(sizeof(ExplicitArena), kCacheLine);
   return align_up(sizeof(Arena), kCacheLine) + Arena::kEndedBytes;
@@ -235,94 +230,17 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   to.purged += counts.purged * kPageBytes;
   const uint64_t age_ms = now_ms - smaller(arena.made_ms, now_ms);
   report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
+  if (!to.locks) return;
   add_lock(report.pages_lock, arena.pages.lock_counts());
   for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
-}
-
-// --- The process ----------------------------------------------------------------------------------------------
-
-void add_metadata(ProcessStatistics& to, uint64_t chunks) {
-  // What is used is read first: it only grows, as what is mapped does, and never beyond that.
-  const size_t table = unit_table::used_bytes();
-  const size_t allocated = metadata::allocated_bytes();
-  const size_t committed = unit_table::committed_bytes();
-  const size_t map = PageMap::mapped_bytes();
-  const size_t entries = chunks / kPageBytes + 2 * to.huge_blocks;
-  to.metadata = allocated + table + smaller(PageMap::bytes_for(entries), map);
-  to.metadata_unused = metadata::mapped_bytes() + committed + map - to.metadata;
-  to.reserved = unit_table::reserved_bytes() - committed;
-}
-
-void add_system(ProcessStatistics& to, const KernelFigures& kernel) {
-  const os::Calls calls = os::calls();
-  to.calls_mmap = calls.mmap;
-  to.calls_munmap = calls.munmap;
-  to.calls_mprotect = calls.mprotect;
-  to.calls_mremap = calls.mremap;
-  to.calls_madvise = calls.madvise;
-  to.minor_faults = kernel.faults.minor;
-  to.major_faults = kernel.faults.major;
-  to.process_resident = kernel.resident;
-}
-
-void add_classes(ProcessStatistics& to, const ArenaReport& all) {
-  for (const ClassStatistics& figures : all.classes) {
-    to.new_runs += figures.new_runs;
-    to.adoptions += figures.adoptions;
-    to.remote_frees += figures.remote_frees;
-    to.free_blocks += figures.private_list + figures.deferred + figures.remote_list + figures.uncarved +
-                      figures.outbox + figures.free;
-  }
-}
-
-// From what the arenas have together, huge blocks not yet among it.
-void finish_process(ProcessStatistics& to, const ArenaReport& all, const Gathering& gathering) {
-  const ArenaStatistics& arena = all.arena;
-#define ACRE_COPY(name) to.name = arena.name;
-  ACRE_COPY(live_small) ACRE_COPY(live_large) ACRE_COPY(private_lists) ACRE_COPY(deferred) ACRE_COPY(remote_lists)
-  ACRE_COPY(uncarved) ACRE_COPY(outboxes) ACRE_COPY(run_free) ACRE_COPY(run_rest) ACRE_COPY(transit) ACRE_COPY(dirty)
-  ACRE_COPY(muzzy) ACRE_COPY(purging) ACRE_COPY(clean) ACRE_COPY(small_blocks) ACRE_COPY(large_blocks)
-  ACRE_COPY(threads) ACRE_COPY(refills)
-#undef ACRE_COPY
-  const huge::Counts huge = huge::counts();
-  to.huge_blocks = huge.blocks;
-  to.live_huge = huge.bytes;
-  to.arenas = gathering.automatic;
-  add_metadata(to, arena.mapped);
-  to.allocated = to.live_small + to.live_large + to.live_huge;
-  to.rounding = arena.rounding + smaller(gathering.huge_rounding, to.live_huge);
-  to.requested = to.allocated - to.rounding;
-  to.active = arena.active + to.live_huge;
-  to.resident = to.active + to.dirty + to.muzzy + to.purging + to.metadata;
-  to.mapped = to.resident + to.clean + to.metadata_unused;
-  add_classes(to, all);
-  to.zero_reallocs = zero_reallocs();
-  to.purges = arena.dirty_calls + arena.muzzy_calls;
-}
-
-// Huge blocks belong to no arena.
-void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
-  all.rounding = process.rounding;
-  all.large_blocks += process.huge_blocks;
-  for (uint64_t* figure : {&all.live_large, &all.active, &all.resident, &all.mapped}) *figure += process.live_huge;
-}
-
-void add_locks(LockStatistics (&to)[kProcessLocks]) {
-  const auto at = [&to](ProcessLock lock) -> LockStatistics& { return to[static_cast<unsigned>(lock)] = {}; };
-  add_lock(at(ProcessLock::ctl), registry::control_lock.counts());
-  add_lock(at(ProcessLock::registry), registry::lock_counts());
-  add_lock(at(ProcessLock::huge), huge::lock_counts());
-  add_lock(at(ProcessLock::window), window::lock_counts());
-  add_lock(at(ProcessLock::units), unit_table::lock_counts());
-  add_lock(at(ProcessLock::metadata), metadata::lock_counts());
 }
 
 }  // namespace
 
 KernelFigures ask_kernel() { return {os::faults(), os::resident_bytes()}; }
 
-void gather(Report& report, const KernelFigures& kernel) {
-  Gathering to{report, arenas::count()};
+void gather(Report& report, const KernelFigures* kernel) {
+  Gathering to{report, arenas::count(), kernel != nullptr};
   report.numbers = smaller(arenas::numbers(), arenas::kMostNumbers);
   report.process = {};
   report.all = {};
@@ -337,17 +255,21 @@ void gather(Report& report, const KernelFigures& kernel) {
     finish_arena(arena);
     add_report(report.all, arena);
   });
-  finish_process(report.process, report.all, to);
   report.process.purged = to.purged;
-  add_system(report.process, kernel);
+  finish_process(report.process, report.all, to.automatic, to.huge_rounding);
   add_huge(report.all.arena, report.process);
+  if (kernel == nullptr) return;
+  add_system(report.process, *kernel);
   add_locks(report.locks);
 }
 
-size_t count_large(size_t arena, size_t pages) {
+size_t count_large(size_t arena, size_t bytes) {
   size_t blocks = 0;
   g_page_map.for_each_run([&](const Run* run) {
-    if (racy_load(run->kind) != RunKind::kLarge || racy_load(run->pages) != pages) return;
+    const RunKind kind = racy_load(run->kind);
+    if (racy_load(run->pages) != bytes >> kPageShift) return;
+    if (kind == RunKind::kHuge) blocks += arena == ctl::kAllArenas;
+    if (kind != RunKind::kLarge) return;
     const Arena* home = find_arena(racy_load(run->home), arenas::count());
     blocks += home != nullptr && (arena == ctl::kAllArenas || racy_load(home->index) == arena);
   });
@@ -355,7 +277,7 @@ size_t count_large(size_t arena, size_t pages) {
 }
 
 // Threads that ask may have small stacks.
-ProcessStatistics gather_process() {
+static ProcessStatistics gather_in_scratch(const KernelFigures* kernel) {
   static constinit std::atomic<Report*> scratch{nullptr};  // used under the lock
   if (scratch.load(std::memory_order_acquire) == nullptr) {
     void* memory = metadata::allocate(sizeof(Report));
@@ -363,12 +285,18 @@ ProcessStatistics gather_process() {
     Report* none = nullptr;
     scratch.compare_exchange_strong(none, new (memory) Report);  // else another thread was faster
   }
-  const KernelFigures kernel = ask_kernel();
   Lock lock(registry::control_lock);
   Report& report = *scratch.load(std::memory_order_acquire);
   gather(report, kernel);
   return report.process;
 }
+
+ProcessStatistics gather_process() {
+  const KernelFigures kernel = ask_kernel();
+  return gather_in_scratch(&kernel);
+}
+
+ProcessStatistics gather_blocks() { return gather_in_scratch(nullptr); }
 
 // With a place for each arena that there may be: what is not touched costs nothing.
 constexpr size_t kBytesOfReport = sizeof(Report) + arenas::kMostNumbers * sizeof(ArenaReport);
@@ -382,7 +310,8 @@ Report* make_report() {
   for (unsigned i = 0; i < arenas::numbers(); ++i, ++place) {
     if (arenas::is_one(i)) report->each[i] = place;
   }
-  gather(*report, ask_kernel());
+  const KernelFigures kernel = ask_kernel();
+  gather(*report, &kernel);
   return report;
 }
 

@@ -15,6 +15,7 @@
 #include "heap/tags.h"
 #include "heap/watch.h"
 #include "leaks/checker.h"
+#include "os/os.h"
 #include "pages/release_rate.h"
 #include "report/profile_file.h"
 #include "report/profiler.h"
@@ -92,14 +93,21 @@ static_assert(names_differ(), "two ctl nodes have the same name");
 
 // --- What the table's expressions call ------------------------------------------------------------------------
 
-// Large sizes are whole pages, up to where each block is a mapping of its own.
+// Large sizes are whole pages. Those up to where each block is a mapping of its own are listed one by one; beyond that
+// powers of two, and as the last one the largest size that a block may have.
 constexpr size_t kLargestRun = size_t{64} << 20;
-constexpr unsigned kLargeSizes = (kLargestRun - kSmallMax) / kPageBytes;
+constexpr unsigned kStepsOfAPage = (kLargestRun - kSmallMax) / kPageBytes;
+constexpr unsigned kDoublings = floor_log2(size_t{PTRDIFF_MAX}) - floor_log2(kLargestRun);
+constexpr unsigned kLargeSizes = kStepsOfAPage + kDoublings + 1;
+
+size_t size_of_large(size_t index) {
+  if (index < kStepsOfAPage) return kSmallMax + (index + 1) * kPageBytes;
+  const size_t doublings = index - kStepsOfAPage + 1;
+  return doublings <= kDoublings ? kLargestRun << doublings : align_down(size_t{PTRDIFF_MAX}, os::page_bytes());
+}
 
 const char* version() { return ACRE_VERSION; }
 constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
-
-constexpr size_t pages_of_large(size_t index) { return kSmallMax / kPageBytes + index + 1; }
 
 int renew() { return refresh_if_due() ? 0 : EAGAIN; }
 
@@ -222,6 +230,7 @@ ACRE_TYPE(U64, uint64_t, of_u64);
 ACRE_TYPE(Size, size_t, of_size);
 ACRE_TYPE(Ssize, ssize_t, of_ssize);
 ACRE_TYPE(String, const char*, of_string);
+ACRE_TYPE(Text, const char*, of_string);
 ACRE_TYPE(Hooks, extent_hooks_t*, of_hooks);
 ACRE_TYPE(Counter, const uint64_t*, of_counter);
 #undef ACRE_TYPE

@@ -12,7 +12,8 @@
 
 namespace acre::ctl {
 
-enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kHooks, kCounter };
+// kText: a kString that is copied, with its end, to where a char * that the program gives leads, unless that is null.
+enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kText, kHooks, kCounter };
 
 union Value {
   bool of_bool;
@@ -73,6 +74,8 @@ enum class Kind : uint8_t {
   R("opt.max_background_threads", Size, background::kMostThreads)                  \
   R("opt.metadata_thp", String, "disabled")                                        \
   R("opt.oversize_threshold", Size, 0)                                             \
+  R("opt.prof_leak", Bool, options().leaks != LeakMode::kNone && options().leaks != LeakMode::kLocal) \
+  R("opt.stats_print_opts", String, options().stats_format == StatsFormat::kJson ? "J" : "") \
   R("opt.percpu_arena", String, "disabled")                                        \
   R("opt.retain", Bool, true)                                                      \
   R("opt.tcache", Bool, true)                                                      \
@@ -93,7 +96,7 @@ enum class Kind : uint8_t {
   M("tcache.create", Unsigned, caches::create(&error))                             \
   O("tcache.flush", Unsigned, caches::flush(to))                                   \
   O("tcache.destroy", Unsigned, caches::destroy(to))                               \
-  R("arena.#.initialized", Bool, pages_of(index) != nullptr)                        \
+  R("arena.#.initialized", Bool, index == kAllArenas || pages_of(index) != nullptr) \
   V("arena.#.decay", decay_arenas(index))                                          \
   V("arena.#.purge", purge_arenas(index))                                          \
   W("arena.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error), \
@@ -103,7 +106,7 @@ enum class Kind : uint8_t {
   V("arena.#.reset", reset_arena(index))                                           \
   V("arena.#.destroy", destroy_arena(index))                                       \
   W("arena.#.extent_hooks", Hooks, hooks_of(index, &error), set_hooks_of(index, to)) \
-  W("arena.#.name", String, name_of_arena(index, &error), set_name_of(index, to))  \
+  W("arena.#.name", Text, name_of_arena(index, &error), set_name_of(index, to))    \
   W("arena.#.retain_grow_limit", Size, grow_limit_of(index, &error), set_grow_limit_of(index, to)) \
   L("arenas.create", Unsigned, create_arena(address, &error))                      \
   R("arenas.narenas", Unsigned, arenas::numbers())                                 \
@@ -134,7 +137,7 @@ enum class Kind : uint8_t {
   R("arenas.bin.#.slab_size", Size, run_shape(class_at(index)).pages * kPageBytes) \
   R("arenas.bin.#.nshards", U32, 1)                                                \
   R("arenas.nlextents", Unsigned, kLargeSizes)                                     \
-  R("arenas.lextent.#.size", Size, kSmallMax + (index + 1) * kPageBytes)           \
+  R("arenas.lextent.#.size", Size, size_of_large(index))                           \
   L("arenas.lookup", Unsigned, arena_of_block(address, &error))                    \
   R("memory.held", Size, limit::held())                                            \
   R("stats.tags.numbers", Unsigned, tags::numbers())                               \
@@ -144,7 +147,7 @@ enum class Kind : uint8_t {
   R("stats.arenas.#.dss", String, dss())                                          \
   R("stats.arenas.#.dirty_decay_ms", Ssize, decay_time(Option::dirty_decay_ms, index, &error)) \
   R("stats.arenas.#.muzzy_decay_ms", Ssize, decay_time(Option::muzzy_decay_ms, index, &error)) \
-  R("stats.arenas.#.lextents.#.curlextents", Size, count_large(index, pages_of_large(second)))
+  R("stats.arenas.#.lextents.#.curlextents", Size, count_large(index, size_of_large(second)))
 
 // Then follow the nodes of all figures (stat_nodes.h), and opt.NAME of all options, in their order.
 inline constexpr unsigned kOwnNodes = 0

@@ -11,16 +11,19 @@ namespace acre::properties {
 
 namespace {
 
-// The figures, gathered if a property asks for them.
+// Figures, gathered if a property asks for them.
 class Lazily {
  public:
+  using Gather = ProcessStatistics();
+  explicit Lazily(Gather* gather) : gather_(gather) {}
   const ProcessStatistics& operator()() {
-    if (!gathered_) figures_ = gather_process();
+    if (!gathered_) figures_ = gather_();
     gathered_ = true;
     return figures_;
   }
 
  private:
+  Gather* gather_;
   bool gathered_ = false;
   ProcessStatistics figures_;
 };
@@ -56,6 +59,11 @@ bool set_thread_cache_max(size_t bytes) {
   return bytes <= kMostBytes && set_option("opt.thread_cache_max", static_cast<int64_t>(bytes));
 }
 
+size_t thread_cache_min() { return static_cast<size_t>(relaxed_load(options().thread_cache_min)); }
+bool set_thread_cache_min(size_t bytes) {
+  return bytes <= kMostBytes && set_option("opt.thread_cache_min", static_cast<int64_t>(bytes));
+}
+
 size_t heap_limit_mb() { return static_cast<size_t>(relaxed_load(options().hard_limit)) >> 20; }
 bool set_heap_limit_mb(size_t mb) {
   return mb <= kMostBytes >> 20 && set_option("opt.hard_limit", static_cast<int64_t>(mb << 20));
@@ -63,31 +71,32 @@ bool set_heap_limit_mb(size_t mb) {
 
 }  // namespace
 
-// R(name, value): s() are the figures. W(name, value, change): change is given the new value as `to`, and is false if
+// R(name, value): s() are all figures, p() those of pages, which take less. W(name, value, change): change is given the new value as `to`, and is false if
 // that is out of range.
 #define ACRE_PROPERTIES(R, W)                                                             \
   R("generic.current_allocated_bytes", s().allocated)                                     \
-  R("generic.heap_size", committed_bytes(s()) + s().clean)                                \
-  R("generic.total_physical_bytes", s().resident)                                         \
+  R("generic.heap_size", committed_bytes(p()) + p().clean)                                \
+  R("generic.total_physical_bytes", p().resident)                                         \
   W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_thread_cache_max(to)) \
+  W("tcmalloc.min_per_thread_cache_bytes", thread_cache_min(), set_thread_cache_min(to))  \
   R("tcmalloc.current_total_thread_cache_bytes", at_threads(s()))                         \
   R("tcmalloc.thread_cache_free_bytes", at_threads(s()))                                  \
   R("tcmalloc.transfer_cache_free_bytes", on_their_way(s()))                              \
   R("tcmalloc.central_cache_free_bytes", with_nobody(s()))                                \
-  R("tcmalloc.pageheap_free_bytes", free_pages(s()))                                      \
-  R("tcmalloc.pageheap_unmapped_bytes", s().clean)                                        \
-  R("tcmalloc.slack_bytes", free_pages(s()) + s().clean)                                  \
-  R("tcmalloc.pageheap_committed_bytes", committed_bytes(s()))                            \
-  R("tcmalloc.pageheap_scavenge_count", s().purges)                                       \
-  R("tcmalloc.pageheap_decommit_count", s().purges)                                       \
-  R("tcmalloc.pageheap_total_decommit_bytes", s().purged)                                 \
-  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(s()) + s().purged)            \
+  R("tcmalloc.pageheap_free_bytes", free_pages(p()))                                      \
+  R("tcmalloc.pageheap_unmapped_bytes", p().clean)                                        \
+  R("tcmalloc.slack_bytes", free_pages(p()) + p().clean)                                  \
+  R("tcmalloc.pageheap_committed_bytes", committed_bytes(p()))                            \
+  R("tcmalloc.pageheap_scavenge_count", p().purges)                                       \
+  R("tcmalloc.pageheap_decommit_count", p().purges)                                       \
+  R("tcmalloc.pageheap_total_decommit_bytes", p().purged)                                 \
+  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(p()) + p().purged)            \
   W("tcmalloc.heap_limit_mb", heap_limit_mb(), set_heap_limit_mb(to))                     \
   W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to))           \
-  R("tcmalloc.impl.thread_cache_count", s().threads)
+  R("tcmalloc.impl.thread_cache_count", p().threads)
 
 bool get(const char* name, size_t* value) {
-  Lazily s;
+  Lazily s(gather_blocks), p(gather_pages);
 #define ACRE_R(property, expression)   \
   if (strcmp(name, property) == 0) {   \
     *value = expression;               \

@@ -19,7 +19,7 @@ constinit uint64_t g_epoch ACRE_GUARDED_BY(registry::control_lock) = 0;
 constinit Debt g_debt ACRE_GUARDED_BY(registry::control_lock);
 
 void take(const KernelFigures& kernel) ACRE_REQUIRES(registry::control_lock) {
-  gather(*g_report, kernel);
+  gather(*g_report, &kernel);
   g_background_thread = background::state() == background::State::kRunning;
   ++g_epoch;
 }

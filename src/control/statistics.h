@@ -45,24 +45,31 @@ struct Report {
 };
 
 // Fills it in: all but the pointers. Where arenas have no place, only what concerns them alone is missing.
-// Makes no system calls: the kernel is asked before.
+// Makes no system calls: the kernel is asked before. kernel: null, its figures are not wanted, nor those of locks.
 struct KernelFigures {
   os::Faults faults;
   size_t resident;
 };
 KernelFigures ask_kernel();
-void gather(Report& report, const KernelFigures& kernel);
+void gather(Report& report, const KernelFigures* kernel);
 
 // The process's part. All zeroes if the little memory is refused that the first call needs.
 ProcessStatistics gather_process();
+
+// The same without what the kernel says, and so without a system call, once the first call has its memory.
+ProcessStatistics gather_blocks();
+
+// Of these, what pages and huge blocks tell: active, dirty, muzzy, purging, clean, metadata, metadata_unused, reserved,
+// resident, mapped, live_huge, huge_blocks, purges, purged, threads. Looks at no run and at no list of blocks.
+ProcessStatistics gather_pages();
 
 // A tag's figures, under the table's names.
 inline TagStatistics statistics_of(const TagInfo& tag) {
   return {tag.live, tag.allocated, tag.peak, tag.limit, tag.refused};
 }
 
-// Live large runs of so many pages; index: an arena's, or that of all.
-size_t count_large(size_t arena, size_t pages);
+// Live large blocks of so many bytes; arena: an arena's number, or that of all, where huge blocks count, too.
+size_t count_large(size_t arena, size_t bytes);
 
 // A report of this moment in memory of its own. Null when memory is refused.
 Report* make_report();

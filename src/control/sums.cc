@@ -13,6 +13,8 @@ void find_fragmentation(ClassStatistics& figures, SizeClass c) {
 }
 
 void finish_class(ClassStatistics& figures, SizeClass c, ArenaStatistics& arena) {
+  arena.refills += figures.refills;
+  if ((figures.runs | figures.private_list | figures.outbox) == 0) return;
   const RunShape& shape = run_shape(c);
   figures.private_list = smaller(figures.private_list, figures.live);
   figures.live -= figures.private_list;
@@ -30,7 +32,6 @@ void finish_class(ClassStatistics& figures, SizeClass c, ArenaStatistics& arena)
   arena.outboxes += figures.outbox * shape.block_bytes;
   arena.run_free += figures.free * shape.block_bytes;
   arena.run_rest += figures.runs * (shape.pages * kPageBytes - size_t{shape.capacity} * shape.block_bytes);
-  arena.refills += figures.refills;
 }
 
 template <class Statistics>

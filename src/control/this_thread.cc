@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "heap/binding.h"
 #include "heap/registry.h"
 #include "heap/thread_bytes.h"
 #include "os/os.h"
@@ -21,19 +22,23 @@ Heap* looked_at() {
 }  // namespace
 
 unsigned arena_of_thread(int* error) {
-  const Heap* heap = registry::heap_of_caller();
+  Heap* heap = registry::heap_of_caller();
   if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
-  return heap == nullptr ? 0 : heap->arena->index;
+  if (heap == nullptr) return 0;
+  const ExplicitArena* manual = binding::of(*heap);
+  return manual != nullptr ? manual->arena.index : heap->arena->index;
 }
 
 int set_arena_of_thread(unsigned index) {
-  if (index >= arenas::most()) return EFAULT;
+  ExplicitArena* manual = arenas::explicit_at(index);
+  if (manual == nullptr && index >= arenas::most()) return EFAULT;
   Heap* heap = registry::heap_of_caller();
-  Arena* arena = registry::arena_at(index);
+  Arena* arena = manual != nullptr ? &manual->arena : registry::arena_at(index);
   if (heap == nullptr || arena == nullptr) return EAGAIN;
-  if (heap->arena == arena) return 0;
-  empty_heap(*heap);
-  registry::move_to_arena(*heap, arena);
+  const bool is_there = manual == nullptr && heap->arena == arena;
+  if (!is_there) empty_heap(*heap);
+  if (!is_there && manual == nullptr) registry::move_to_arena(*heap, arena);
+  binding::bind(*heap, manual);
   return 0;
 }
 

@@ -12,13 +12,8 @@
 
 #include <atomic>
 
-#if defined(__clang__)
-#define ACRE_JUMP [[clang::musttail]] return
-#define ACRE_JUMPING
-#else
-#define ACRE_JUMP return
-#define ACRE_JUMPING __attribute__((optimize("O2")))  // in debug builds too
-#endif
+#include "entry/jump.h"
+
 extern "C" ACRE_EXPORT ACRE_JUMPING void* dlopen(const char* file, int mode) {
   using Dlopen = void* (*)(const char*, int);
   static std::atomic<Dlopen> real{nullptr};

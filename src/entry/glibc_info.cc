@@ -25,7 +25,7 @@ void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
 extern "C" {
 
 ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
-  const ProcessStatistics s = gather_process();
+  const ProcessStatistics s = gather_blocks();
   struct mallinfo2 info = {};
   info.arena = s.mapped - s.live_huge;
   info.ordblks = s.free_blocks;
@@ -58,7 +58,7 @@ ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
     errno = EINVAL;
     return -1;
   }
-  const ProcessStatistics s = gather_process();
+  const ProcessStatistics s = gather_blocks();
   Line<2048> text;
   text.add("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n</heap>\n");
   add_total(text, "live", s.small_blocks + s.large_blocks, s.allocated - s.live_huge);

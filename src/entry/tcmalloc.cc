@@ -5,8 +5,10 @@
 #include "control/properties.h"
 #include "entry/api.h"
 #include "heap/hooks.h"
+#include "heap/refusal.h"
 #include "heap/registry.h"
 #include "heap/verify.h"
+#include "pages/source.h"
 #include "sample/profile.h"
 
 using namespace acre;
@@ -79,6 +81,23 @@ ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_
     visit(opaque, blocks, of == ACRE_STACKS_OF_GROWTH ? sums.grown_bytes : sums.live.bytes, frames, depth);
   }
   return profile::mean() == 0 ? 1 : profile::mean();
+}
+
+ACRE_EXPORT void acre_set_refused_handler(int (*handler)(void)) { refusal::set_handler(handler); }
+
+// Under the lock that a fork takes first, for what it then locks depends on whether there is such a source.
+ACRE_EXPORT int acre_set_system_allocator(void* (*allocate)(void* opaque, size_t bytes, size_t* actual,
+                                                             size_t alignment), void* opaque) {
+  registry::start();
+  const ProgramSource::Function* function = allocate == nullptr ? nullptr : ProgramSource::make(allocate, opaque);
+  if (allocate != nullptr && function == nullptr) return -1;
+  Lock lock(registry::control_lock);
+  Source::use_program(function);
+  return 0;
+}
+ACRE_EXPORT void* acre_system_allocate(size_t bytes, size_t* actual, size_t alignment) {
+  registry::start();
+  return ProgramSource::map_system(bytes, actual, alignment);
 }
 
 ACRE_EXPORT int acre_add_new_hook(void (*hook)(const void* block, size_t bytes)) { return hooks::add(hook); }

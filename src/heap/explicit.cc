@@ -296,6 +296,7 @@ void reset(ExplicitArena& arena) {
 
 void destroy(ExplicitArena& arena) {
   reset(arena);
+  arena.life.fetch_add(1, std::memory_order_release);
   take_number(arena);
   if (!arena.source.is_none()) {
     arena.arena.pages.release_chunks();
@@ -323,8 +324,9 @@ void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed)
   return block;
 }
 
-void* allocate_small_in(ExplicitArena& arena, SizeClass c, Heap** kept) {
-  return allocate_small(arena, c, size_of_class(c), 1, false, kept);
+void* allocate_small_in(ExplicitArena& arena, SizeClass c, size_t asked, Heap** kept) {
+  const size_t bytes = size_of_class(c);
+  return allocate_small(arena, c, asked, bytes & (~bytes + 1), false, kept);
 }
 
 void give_back_heap(ExplicitArena& arena, Heap* heap) { leave(arena, heap); }

@@ -1,9 +1,9 @@
 // Explicit arenas: those that the program makes, for blocks that shall lie together, keep to a limit, or go all at once.
 //
-// No thread is bound to one, and nothing of it lies in a thread's cache: its private lists are those of heaps of its
-// own, which a thread takes for the time of one allocation, as those of threads at their end are (registry.h). Its
-// blocks are freed by free() like any others, but without an outbox: straight to the run's remote word. So when an arena
-// is reset no thread holds anything of it but the program's pointers.
+// Nothing of one lies in a thread's cache, not in that of a thread that the program has bound to it (binding.h) either: its
+// private lists are those of heaps of its own, which a thread takes for the time of one allocation, as those of threads at
+// their end are (registry.h). Its blocks are freed by free() like any others, but without an outbox: straight to the run's
+// remote word. So when an arena is reset no thread holds anything of it but the program's pointers.
 //
 // An arena that was destroyed is kept for the next that is made. So to make one costs no system call.
 #pragma once
@@ -38,6 +38,7 @@ struct ExplicitArena {
   Heap* idle ACRE_GUARDED_BY(lock) = nullptr;   // more of them, through next_late
   Heap* heaps ACRE_GUARDED_BY(lock) = nullptr;  // all, through next
   std::atomic<bool> in_use{false};
+  std::atomic<uint32_t> life{0};           // how often it was destroyed
   ExplicitArena* next_spare = nullptr;
   char name[32] = {};
   Source source;                           // arena.pages has it unless it is none
@@ -82,9 +83,9 @@ void destroy(ExplicitArena& arena);
 // n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure. Any thread.
 void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed);
 
-// A small block. *kept: null, or a heap of the arena that the calling thread keeps for this, of which it may have one at
+// A small block, for so many bytes. *kept: null, or a heap of the arena that the calling thread keeps for this, of which it may have one at
 // a time; it goes back by give_back_heap(). kept: null, it is not to keep one.
-void* allocate_small_in(ExplicitArena& arena, SizeClass c, Heap** kept);
+void* allocate_small_in(ExplicitArena& arena, SizeClass c, size_t asked, Heap** kept);
 void give_back_heap(ExplicitArena& arena, Heap* heap);
 
 // As realloc for p != null, n != 0; the block that is returned is in this arena, wherever p is.

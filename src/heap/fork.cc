@@ -41,9 +41,11 @@ ACRE_COLD void take_locks() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   labels::before_fork();
   tags::before_fork();
   hooks::before_fork();
+  pressure::before_fork();
 }
 
 ACRE_COLD void leave_locks() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  pressure::after_fork_in_parent();
   hooks::after_fork_in_parent();
   tags::after_fork_in_parent();
   labels::after_fork_in_parent();

@@ -152,19 +152,48 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (!done) hand_over(heap, slab, p);
 }
 
-ACRE_NOINLINE static void release_by_search(void* p) {
-  const Found found = find_block(p);
-  if (found.slab != nullptr) return release_in_slab(found.slab, p);
-  if (found.run == nullptr) misuse::not_a_block("free", p);
-  is_watched(found) ? watch::release(found.run->watched, p) : large::free(found.run);
+// The most frequent first: blocks of a run of several units, past its first one. rest(p): what is neither of these nor large.
+template <class Rest>
+ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
+  if (p == nullptr) return;
+  Run* run = g_page_map.find(p);
+  if (run != nullptr) {
+    if (run->kind == RunKind::kSlab && is_block_start(run->slab, p)) return release_in_slab(run->slab, p);
+    const bool is_large = run->kind == RunKind::kLarge || run->kind == RunKind::kHuge;
+    if (is_large && run->base == address_of(p)) return large::free(run);
+  }
+  rest(p);
 }
 
-// The most frequent first: blocks of a run of several units, past its first one.
-ACRE_NOINLINE void release_slow(void* p) {
-  if (p == nullptr) return;
-  const Run* run = g_page_map.find(p);
-  const bool is_of_slab = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
-  is_of_slab ? release_in_slab(run->slab, p) : release_by_search(p);
+// Whether p is a block: a watched one, of those that get here.
+ACRE_COLD static bool release_by_search(void* p) {
+  const Found found = find_block(p);
+  if (found.slab != nullptr) {
+    release_in_slab(found.slab, p);
+  } else if (found.run == nullptr) {
+    return false;
+  } else {
+    is_watched(found) ? watch::release(found.run->watched, p) : large::free(found.run);
+  }
+  return true;
+}
+
+// Reached by jumps from free on, so that the return address is the program's; where a build has calls in their place, it is
+// acre's own, of which nothing is said.
+ACRE_COLD static void release_rest(void* p) {
+  if (!release_by_search(p)) misuse::not_a_block("free", p, __builtin_return_address(0));
+}
+
+ACRE_NOINLINE void release_slow(void* p) { release_slow_by(p, release_rest); }
+
+ACRE_COLD static void release_rest_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
+  if (release_by_search(p)) return;
+  if (!misuse::is_foreign(p)) misuse::not_a_block("free", p);
+  foreign(p, form, alignment, __builtin_return_address(0));
+}
+
+ACRE_NOINLINE void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
+  release_slow_by(p, [=](void* block) { release_rest_or(block, form, alignment, foreign); });
 }
 
 }  // namespace acre

@@ -32,6 +32,18 @@ void Heap::begin() {
   is_heap = is_plain = true;
 }
 
+ACRE_COLD void Heap::set_plain(bool plain) {
+  if (is_plain == plain) return;
+  is_plain = plain;
+  if (!plain) {
+    memset(slot_at, 0, sizeof slot_at);
+    return;
+  }
+  for (SizeClass c = 0; c < kOwnedClasses; ++c) {
+    if (use(c).is_used()) enter_in_table(c);
+  }
+}
+
 // Makes zero what is not, and writes nowhere else. The table stays as it is: another thread's would be the same.
 void Heap::end() {
   for (ClassUse& use : cold().uses) {

@@ -16,11 +16,12 @@
 
 #include "base/thread_token.h"
 #include "heap/outbox.h"
-#include "slab/lifecycle.h"
+#include "slab/transitions.h"
 
 namespace acre {
 
-struct ThreadTags;  // tags.cc
+struct ThreadTags;     // tags.cc
+struct ExplicitArena;  // explicit.h
 
 // The private list of one class: blocks of its current run. Aligned, so that it lies in one cache line.
 struct alignas(16) Slot {
@@ -109,7 +110,7 @@ struct HeapState {
   Arena* arena = nullptr;
   bool bound = false;          // takes runs from its arena alone (registry::enter_late_heap)
   RunList adopted;
-  Slab* shared = nullptr;      // runs that visitors took, through next (slab/sharing.h)
+  Slab* shared = nullptr;      // runs that visitors took, through next (slab/reclaim.h)
   size_t kept_pages = 0;       // of adopted and available runs
   size_t allowed_pages = 0;    // this heap's part of the shared bound
   uint32_t events = 0;         // slow-door events
@@ -126,6 +127,8 @@ struct HeapState {
   uint32_t excused = 0;        // not 0: what the thread allocates is no leak (leaks/)
   bool unwatched = false;      // the watcher is not to see this thread's blocks
   bool hooked = false;         // put aside for the sake of hooks (hooks.h)
+  uint32_t manual_life = 0;    // the life of `manual` that is meant
+  ExplicitArena* manual = nullptr;  // the manual arena that the thread is bound to (binding.h)
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
   const void* reallocating = nullptr;  // trace.h: what realloc was called for, while the option utrace is set
@@ -138,7 +141,8 @@ struct alignas(kCacheLine) HotHeap : HeapState {
   Slot none;              // always empty: where slot_at leads until a class is first used, and while the heap is not plain
   Slot slots[kSmallClasses] = {};
   bool is_heap = false;   // the two constant ones are none
-  bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h)
+  bool is_plain = false;  // one whose lists serve malloc: not while a tag is in force (tags.h), or the thread is bound
+                          // to a manual arena (binding.h)
   uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: steps from `none` on
 
   static constexpr size_t kSlotsAt = align_up(sizeof(HeapState), alignof(Slot));
@@ -170,6 +174,9 @@ struct Heap : HotHeap {
   void begin();
   void end();
   static constexpr size_t kBytes = sizeof(ColdHeap) + sizeof(HotHeap);
+
+  // Leads malloc to the heap's lists, or away from them. By its owner.
+  void set_plain(bool plain);
 
   // It lies right before the rest.
   ColdHeap& cold() { return reinterpret_cast<ColdHeap*>(this)[-1]; }

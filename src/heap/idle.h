@@ -5,7 +5,7 @@
 // those who make them, up to five thousand times a second. A heap in which nothing has happened since the last look is
 // *announced* a visit; if nothing has happened by the next look either, the visitor sends off its outbox and takes its
 // adopted and available runs: those whose blocks are all free go back to the page heap, the others become shared
-// (slab/sharing.h), so that anyone can have what is free in them. An owner that finds an announcement when it
+// (slab/reclaim.h), so that anyone can have what is free in them. An owner that finds an announcement when it
 // comes to its slow door withdraws it: it is not idle.
 //
 // The owner pays no atomic operation for this, only two stores and a load at the slow door. That is enough,

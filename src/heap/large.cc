@@ -2,10 +2,13 @@
 
 #include <string.h>
 
+#include "heap/binding.h"
+#include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/hooks.h"
 #include "heap/malloc.h"
 #include "heap/pressure.h"
+#include "heap/refusal.h"
 #include "heap/registry.h"
 #include "heap/scarcity.h"
 #include "heap/tags.h"
@@ -203,8 +206,11 @@ ACRE_COLD void* allocate_for(Tag& tag, size_t n, size_t alignment, bool zeroed) 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
   if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUnbornHeap) {
     if (Tag* tag = tags::in_force()) return allocate_for(*tag, n, alignment, zeroed);
+    if (ExplicitArena* manual = binding::of_caller()) return arenas::allocate_in(*manual, n, alignment, zeroed);
   }
-  return hand_out(n > PTRDIFF_MAX ? nullptr : find_run(n, alignment), n, zeroed);
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  if (ACRE_UNLIKELY(run == nullptr) && refusal::ask()) return allocate(n, alignment, zeroed);
+  return hand_out(run, n, zeroed);
 }
 
 ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
@@ -269,7 +275,7 @@ static Run* resized(Run* run, size_t n, May may) {
   const bool was_huge = run->kind == RunKind::kHuge;
   if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
   if (change_in_place(run, n)) return run;
-  if (may == May::kStay) return nullptr;
+  if (may == May::kStay || pages < run->pages) return nullptr;
   return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "heap/binding.h"
 #include "heap/explicit.h"
 #include "heap/fill.h"
 #include "heap/free.h"
@@ -11,6 +12,7 @@
 #include "heap/large.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
+#include "heap/refusal.h"
 #include "heap/registry.h"
 #include "heap/rounding.h"
 #include "heap/tags.h"
@@ -27,13 +29,35 @@ ACRE_NOINLINE void tick_for(Heap& heap, SizeClass c, size_t n) {
   tick_slow(heap);
 }
 
+// As often as the program makes room it is tried again.
+ACRE_COLD void* refused(size_t n) { return refusal::ask() ? allocate(n) : out_of_memory(kSmallMax); }
+
+// What an allocation ends with when a heap has refused it, one that the calling thread has or one that it has borrowed.
+using Refused = void* (const Slot& slot);
+ACRE_COLD void* own_refused(const Slot& slot) { return refused(size_of_class(static_cast<SizeClass>(&slot - t_heap->slots))); }
+ACRE_COLD void* late_refused(const Slot&) { return nullptr; }
+
+// For how many bytes is not told, so that nobody has to keep it until it is known that there is a watcher.
+template <Refused kRefused>
+ACRE_COLD void* allocate_while_watched(Heap& heap, SizeClass c) {
+  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
+    hooks::put_heap_aside(heap);
+    return allocate_without_heap(c, size_of_class(c));
+  }
+  void* block = watch::allocate(heap, c);
+  return block != nullptr ? block : kRefused(heap.slots[c]);
+}
+
 // In this order, so that nothing has to be moved to another register.
-void* allocate_in(size_t n, SizeClass c, Heap& heap) {
-  Slot& slot = heap.slots[c];
+template <Refused kRefused>
+ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
+  Slot* at = &heap.slots[c];
+  asm("" : "+r"(at));  // else it is worked out again after the refill, for which c and heap have to be kept
+  Slot& slot = *at;
   if (is_end(slot.head)) {
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
-    if (ACRE_UNLIKELY(watch::is_on())) return watch::allocate(heap, c);
-    if (!refill(heap, c)) return out_of_memory(kSmallMax);
+    if (ACRE_UNLIKELY(watch::is_on())) return allocate_while_watched<kRefused>(heap, c);
+    if (!refill(heap, c)) return kRefused(slot);
   }
   return pop(slot);
 }
@@ -43,10 +67,11 @@ void* allocate_in(size_t n, SizeClass c, Heap& heap) {
 ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_late_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
-  void* block = allocate_in(asked, c, *heap);
+  void* block = allocate_in<late_refused>(asked, c, *heap);
   registry::leave_late_heap(heap);
-  if (fill::is_on() && block != nullptr) fill::new_bytes(block, 0, size_of_class(c), false);
-  if (block != nullptr) hooks::allocated(block, size_of_class(c), asked);
+  if (block == nullptr) return arena == nullptr ? refused(asked) : out_of_memory(kSmallMax);
+  if (fill::is_on()) fill::new_bytes(block, 0, size_of_class(c), false);
+  hooks::allocated(block, size_of_class(c), asked);
   return block;
 }
 
@@ -54,12 +79,12 @@ ACRE_COLD void* allocate_late(SizeClass c, size_t asked, Arena* arena = nullptr)
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::birth();
   const SizeClass c = class_of_size(n);
-  if (heap != nullptr) return allocate_in(n, c, *heap);
+  if (heap != nullptr) return allocate_in<own_refused>(n, c, *heap);
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
-// A thread with a tag in force, or one that goes without its heap. One that ends the program gets whole pages: they
-// come from where no list of blocks is walked, which may be overwritten.
+// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap. One that ends the
+// program gets whole pages: they come from where no list of blocks is walked, which may be overwritten.
 ACRE_COLD void* allocate_seldom(size_t n) {
   if (ACRE_UNLIKELY(this_thread_ends())) return large::allocate(n, 1, false);
   if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(n);
@@ -108,6 +133,7 @@ void* take_block(Heap& heap, SizeClass c) {
 
 ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
   if (Tag* tag = tags::in_force()) return tags::allocate(*tag, c);
+  if (ExplicitArena* arena = binding::of_caller()) return arenas::allocate_small_in(*arena, c, asked, nullptr);
   return allocate_late(c, asked);
 }
 
@@ -121,7 +147,7 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
-  return allocate_in(n, class_of_size(n), *static_cast<Heap*>(heap));
+  return allocate_in<own_refused>(n, class_of_size(n), *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {

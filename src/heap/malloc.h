@@ -8,21 +8,25 @@ namespace acre {
 // The slow door, and sizes the table does not cover. Sets errno to ENOMEM and returns null on failure.
 void* allocate_slow(size_t n);
 
-// n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
-ACRE_ALWAYS_INLINE void* allocate(size_t n) {
-  if (ACRE_UNLIKELY(n > kTableMax)) return allocate_slow(n);
+// The first block of the private list for n bytes; slow(n) if there is none, or if is_beyond: n is more than the table has.
+template <class Slow>
+ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
+  if (ACRE_UNLIKELY(is_beyond)) return slow(n);
   char* heap = reinterpret_cast<char*>(t_heap);
   // The slot's address is worked out first, for an instruction: processors hand on what was just stored there, here or by
   // free(), several cycles sooner if it is loaded by a plain register.
   Slot* slot = reinterpret_cast<Slot*>(heap + HotHeap::kSlotsAt + t_heap->slot_at[n] * HotHeap::kStep);
   asm("" : "+r"(slot));
   const LowAddress head = slot->head;
-  if (ACRE_UNLIKELY(is_end(head))) return allocate_slow(n);
+  if (ACRE_UNLIKELY(is_end(head))) return slow(n);
   Link* block = reinterpret_cast<Link*>(slot->high + head);
   slot->head = block->next;
   block->mark = 0;  // no longer free (slab/free_list.h)
   return block;
 }
+
+// n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
+ACRE_ALWAYS_INLINE void* allocate(size_t n) { return allocate_or(n > kTableMax, n, allocate_slow); }
 
 // A block of this class from a heap that the calling thread has to itself. Null when memory is refused; errno is as it
 // was.
@@ -49,7 +53,7 @@ void* allocate_zeroed(size_t n);
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
-// A small block for a thread that goes without its heap. asked: for how many bytes.
+// A small block for a thread that goes without its heap, or whose heap is not plain. asked: for how many bytes.
 void* allocate_without_heap(SizeClass c, size_t asked);
 
 // A small block from this arena alone, for n bytes. Null and ENOMEM on failure.

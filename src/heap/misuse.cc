@@ -5,6 +5,8 @@
 #include "heap/lookup.h"
 #include "heap/registry.h"
 #include "heap/watched_run.h"
+#include "os/module.h"
+#include "os/unwind.h"
 #include "pages/page_map.h"
 
 namespace acre {
@@ -80,7 +82,20 @@ Text& begin(Text& text, const char* caller, const void* p) {
   return text.add(caller).add('(').hex(address_of(p)).add("): ");
 }
 
+// Where a foreign pointer came from is what its reader can look at: a library that has a malloc of its own, or a bug there.
+void add_origin(Text& text, Address from) {
+  os::Module module;
+  if (from == 0 || os::is_own_code(from) || !os::find_module(from, &module)) return;
+  text.add("; freed by ").add(*module.path == '\0' ? "the program" : module.path).add('+').hex(from - module.base);
+  text.add(" (if the program works without acre, that file mixes two mallocs: run it without)");
+}
+
 }  // namespace
+
+bool is_foreign(const void* p) {
+  const Run* run = g_page_map.find_covering(p);
+  return run == nullptr || run->kind == RunKind::kNone;
+}
 
 bool is_free(Slab* slab, const void* block) {
   if (list_holds(slab, racy_load(slab->deferred), block)) return true;
@@ -97,8 +112,8 @@ void double_free(const char* caller, const void* p, size_t bytes) {
   fatal(text.c_str());
 }
 
-void not_a_block(const char* caller, const void* p) {
-  Line<240> text;
+void not_a_block(const char* caller, const void* p, const void* from) {
+  Line<480> text;
   begin(text, caller, p);
   Run* run = g_page_map.find_covering(p);
   switch (run == nullptr ? RunKind::kNone : run->kind) {
@@ -135,6 +150,7 @@ void not_a_block(const char* caller, const void* p) {
       break;
     case RunKind::kNone:
       text.add("foreign pointer: acre has not allocated it (or has returned its pages since)");
+      add_origin(text, address_of(from));
       break;
   }
   fatal(text.c_str());

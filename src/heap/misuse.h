@@ -11,7 +11,10 @@ bool is_free(Slab* slab, const void* block);
 
 [[noreturn]] void double_free(const char* caller, const void* p, size_t bytes);
 
-// p is no live block's start: finds out why, and says so.
-[[noreturn]] void not_a_block(const char* caller, const void* p);
+// Whether p lies in no run that acre has now.
+bool is_foreign(const void* p);
+
+// p is no live block's start: finds out why, and says so. from: the code that p came from, for the message; null: unknown.
+[[noreturn]] void not_a_block(const char* caller, const void* p, const void* from = nullptr);
 
 }  // namespace acre::misuse

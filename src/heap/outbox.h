@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/bits.h"
-#include "slab/lifecycle.h"
+#include "slab/transitions.h"
 
 namespace acre {
 

@@ -26,10 +26,10 @@ constinit std::atomic<size_t> g_group_high{SIZE_MAX};
 constinit std::atomic<size_t> g_ceiling{SIZE_MAX};
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
 
-// The program's function: what is read between two equal, even versions belongs together.
-constinit std::atomic<uint32_t> g_version{0};
-constinit std::atomic<Callback> g_callback{nullptr};
-constinit std::atomic<void*> g_argument{nullptr};
+// The program's function.
+constinit Mutex g_lock{Rank::kCallback};
+constinit Callback g_callback ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit void* g_argument ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit std::atomic<bool> g_calling{false};
 constinit std::atomic<size_t> g_call_from{0};  // when so much is held
 constinit std::atomic<uint64_t> g_calls{0};
@@ -97,11 +97,9 @@ ACRE_COLD void return_excess(uint64_t now) {
 // --- The program's function ---------------------------------------------------------------------------------
 
 Callback callback_and(void** argument) {
-  const uint32_t version = g_version.load(std::memory_order_acquire);
-  const Callback callback = g_callback.load(std::memory_order_relaxed);
-  *argument = g_argument.load(std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return version % 2 == 0 && g_version.load(std::memory_order_relaxed) == version ? callback : nullptr;
+  Lock lock(g_lock);
+  *argument = g_argument;
+  return g_callback;
 }
 
 enum class When { kIfDue, kInAnyCase };
@@ -160,14 +158,9 @@ ACRE_COLD void return_for_hard_limit() {
 }
 
 ACRE_COLD void set_callback(Callback callback, void* argument) {
-  uint32_t version = g_version.load(std::memory_order_relaxed);
-  do {
-    version &= ~1u;  // odd: another thread is at it
-  } while (!g_version.compare_exchange_weak(version, version + 1, std::memory_order_acquire));
-  std::atomic_thread_fence(std::memory_order_release);
-  g_callback.store(callback, std::memory_order_relaxed);
-  g_argument.store(argument, std::memory_order_relaxed);
-  g_version.store(version + 2, std::memory_order_release);
+  Lock lock(g_lock);
+  g_callback = callback;
+  g_argument = argument;
 }
 
 ACRE_COLD Found found() {
@@ -176,6 +169,11 @@ ACRE_COLD Found found() {
           g_calls.load(std::memory_order_relaxed)};
 }
 
-void after_fork_in_child() { g_calling.store(false); }
+void before_fork() { g_lock.before_fork(); }
+void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+void after_fork_in_child() {
+  g_lock.after_fork_in_child();
+  g_calling.store(false);
+}
 
 }  // namespace acre::pressure

@@ -61,6 +61,8 @@ struct Found {
 };
 Found found();
 
+void before_fork();
+void after_fork_in_parent();
 void after_fork_in_child();
 
 }  // namespace acre::pressure

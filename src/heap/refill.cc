@@ -9,7 +9,6 @@
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/scarcity.h"
-#include "slab/sharing.h"
 
 namespace acre {
 
@@ -44,13 +43,13 @@ bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab)
   return true;
 }
 
-// What `take` finds in a bin of the class, the own arena's first. Null: nothing.
+// What `take` finds in a bin of the class, the own arena's first; or nothing.
 template <class Take>
 ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
   auto found = take(heap.arena->bins[c]);
-  if (found != nullptr || heap.bound) return found;
+  if (found || heap.bound) return found;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
-  for (unsigned i = 1; found == nullptr && i < arenas; ++i) {
+  for (unsigned i = 1; !found && i < arenas; ++i) {
     found = take(arenas::at((heap.arena->index + i) % arenas::count())->bins[c]);
   }
   return found;
@@ -93,39 +92,40 @@ Slab* new_run(Heap& heap, SizeClass c) {
   return slab;
 }
 
-// One that the heap does not have. Apart, so that a refill that does not need it keeps its values in registers.
-ACRE_NOINLINE Slab* run_from_elsewhere(Heap& heap, SizeClass c) {
-  heap.outbox().flush();
-  if (heap.shared != nullptr) unshare_runs(heap);
-  if (Slab* slab = from_bins(heap, c, [&heap](Bin& bin) { return bin.take(heap.token); })) {
-    // What lies on its deferred list was freed by others.
-    if (!slab::is_shared(slab)) heap.use(c).blocks.freed -= slab::deferred_count(slab);
-    return slab;
-  }
-  if (Slab* slab = take_adopted(heap, c)) return slab;
-  return new_run(heap, c);
-}
-
-ACRE_NOINLINE void harvest(Heap& heap, SizeClass c, Slab* shared) {
-  Slot& slot = heap.slots[c];
-  heap.use(c).shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
-  slot.head = slab::harvest(shared, batch_for(shared), &heap.use(c).blocks.listed);
-}
-
 // Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the
 // others: of thousands of threads most need no more, and a run for each class of each would be many times what lives.
 bool begins_with_few(const Heap& heap, SizeClass c) {
   return relaxed_load(heap.arena->threads) > kCrowd && heap.use(c).shelves.times_few < kTimesFew;
 }
 
-// slab: has just come from elsewhere.
-ACRE_NOINLINE void take_few(Heap& heap, SizeClass c, Slab* slab) {
-  auto& [shelves, blocks] = heap.use(c);
-  const uint32_t few = smaller<uint32_t>(1u << shelves.times_few++, run_shape(c).first_batch);
-  blocks.freed += slab::deferred_count(slab);  // goes with the run again
-  heap.slots[c].head = slab::take_some(slab, few, &blocks.listed);
-  shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run
+// Blocks of a new run that is left to the other threads.
+BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
+  Slab* slab = new_run(heap, c);
+  if (slab == nullptr) return {};
+  const uint32_t count = smaller<uint32_t>(most, slab->capacity);
+  const BlockList blocks{high_part(slab->base), slab::carve(slab, count, kEndOfList), count};
   slab::release(slab);
+  return blocks;
+}
+
+// A run, or blocks of one that is not to be the heap's, from outside of the heap. Apart, so that a refill that does not
+// need it keeps its values in registers.
+ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
+  auto& [shelves, blocks] = heap.use(c);
+  heap.outbox().flush();
+  if (heap.shared != nullptr) unshare_runs(heap);
+  if (ACRE_UNLIKELY(begins_with_few(heap, c))) {
+    const uint32_t few = smaller<uint32_t>(1u << shelves.times_few++, run_shape(c).first_batch);
+    BlockList found = from_bins(heap, c, [few](Bin& bin) { return bin.take_blocks(few); });
+    if (!found) found = blocks_from_new_run(heap, c, few);
+    return {nullptr, found};
+  }
+  const uint32_t most = 2u * run_shape(c).enough;
+  const Bin::Taken found = from_bins(heap, c, [&heap, most](Bin& bin) { return bin.take(heap.token, most); });
+  if (found.run != nullptr) blocks.freed -= slab::deferred_count(found.run);  // these were freed by others
+  if (found) return found;
+  if (Slab* slab = take_adopted(heap, c)) return {slab, {}};
+  return {new_run(heap, c), {}};
 }
 
 }  // namespace
@@ -139,52 +139,44 @@ static bool change_run(Heap& heap, SizeClass c) {
     shelves.current = nullptr;
     slab::release(used_up);
   }
-  Slab* slab = take_available(heap, c);
-  const bool is_kept = slab != nullptr;
-  if (!is_kept) slab = run_from_elsewhere(heap, c);
-  if (slab == nullptr) return false;
+  Bin::Taken found{take_available(heap, c), {}};
+  if (found.run == nullptr) found = from_elsewhere(heap, c);
   Slot& slot = heap.slots[c];
-  slot.high = high_part(slab->base);
-  if (slab::is_shared(slab)) {
-    harvest(heap, c, slab);
+  if (found.run != nullptr) {
+    slot.high = high_part(found.run->base);
+    slab::set_list(found.run, OwnersList::kCurrent);
+    shelves.current = found.run;
     return true;
   }
-  if (ACRE_UNLIKELY(!is_kept && begins_with_few(heap, c))) {
-    take_few(heap, c, slab);
-    return true;
-  }
-  slab->shelf = Shelf::kCurrent;
-  shelves.current = slab;
-  return true;
+  slot.high = found.blocks.high;
+  slot.head = found.blocks.head;
+  heap.use(c).blocks.listed += found.blocks.count;
+  shelves.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  return found.blocks.count != 0;
 }
 
-// A block of a common class, of a new run that is left to others.
-static void* common_from_new_run(Heap& heap, SizeClass c) {
+static BlockList common_from_new_run(Heap& heap, SizeClass c) {
   const BusyAtShelves busy(heap);
   heap.outbox().flush();
-  Slab* slab = new_run(heap, c);
-  if (slab == nullptr) return nullptr;
-  const Address high = high_part(slab->base);
-  const LowAddress first = slab::carve(slab, 1, kEndOfList);
-  slab::release(slab);
-  return pointer_to(high | first);
+  return blocks_from_new_run(heap, c, 1);
 }
 
-static void* common_block(Heap& heap, SizeClass c) {
-  void* block = from_bins(heap, c, [](Bin& bin) { return bin.take_block(); });
-  return block != nullptr ? block : common_from_new_run(heap, c);
+ACRE_NOINLINE static BlockList common_from_elsewhere(Heap& heap, SizeClass c) {
+  for (bool tried_all = false;; tried_all = true) {
+    BlockList block = from_bins(heap, c, [](Bin& bin) { return bin.take_blocks(1); });
+    if (!block) block = common_from_new_run(heap, c);
+    if (block || tried_all) return block;
+    gather_memory();
+  }
 }
 
 // One block at a time: what lies on private lists, nobody else can have.
 ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
-  void* block = common_block(heap, c);
-  if (block == nullptr) {
-    gather_memory();
-    block = common_block(heap, c);
-  }
-  if (block == nullptr) return false;
+  BlockList block = heap.arena->bins[c].take_blocks(1);
+  if (!block) block = common_from_elsewhere(heap, c);
+  if (!block) return false;
   ++heap.use(c).blocks.listed;
-  common::push(heap.slots[c], block);
+  common::push(heap.slots[c], pointer_to(block.high | block.head));
   return true;
 }
 

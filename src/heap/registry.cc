@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "heap/background.h"
+#include "heap/direct.h"
 #include "heap/fill.h"
 #include "heap/fork.h"
 #include "heap/hooks.h"
@@ -39,32 +40,35 @@ constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 // Heaps for threads whose own are gone. As many are made as such threads ever allocated at the same time.
 constinit Heap* g_late_heaps ACRE_GUARDED_BY(g_lock) = nullptr;  // not in use now, through next_late
 
-// Start-up happens once, on the first allocation or in the library's constructor.
-enum Stage : int { kAsleep, kStarting, kStarted };
-constinit std::atomic<int> g_stage{kAsleep};
+// Start-up happens once, on the first allocation or in the library's constructor. Awaited: other threads sleep until it is
+// done.
+enum Stage : uint32_t { kAsleep, kStarting, kAwaited, kStarted };
+constinit std::atomic<uint32_t> g_stage{kAsleep};
 pthread_key_t g_key;
 
 void take_down(void* argument);
 
 void start_once() {
-  int stage = g_stage.load(std::memory_order_acquire);
-  if (stage == kStarted) return;
-  stage = kAsleep;
+  if (g_stage.load(std::memory_order_acquire) == kStarted) return;
+  uint32_t stage = kAsleep;
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
+    os::find_clock();
     read_options(environ);
     fill::start();
     release_rate::set(options().release_rate);
     pressure::set_limits();
     unit_table::initialise();
+    direct::start();
     Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
     fork::start();
     if (options().utrace != 0) trace::start();
-    g_stage.store(kStarted, std::memory_order_release);
+    if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
     return;
   }
-  while (g_stage.load(std::memory_order_acquire) != kStarted) {  // microseconds, once in a process
-  }
+  stage = kStarting;
+  g_stage.compare_exchange_strong(stage, kAwaited);
+  while (g_stage.load(std::memory_order_acquire) == kAwaited) os::wait_while(g_stage, kAwaited, UINT64_MAX);
 }
 
 // The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there may be
@@ -202,7 +206,7 @@ bool is_token_of_lost_heap(ThreadToken token) {
 ACRE_COLD void disown_runs_of(ThreadToken token) {
   g_page_map.for_each_run([token](Run* run) {
     if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
-    relaxed_store(run->slab->owner, kNoThread);
+    slab::disown(run->slab);
   });
 }
 
@@ -210,6 +214,7 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
 void take_down(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
+  heap->set_plain(true);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kGoneHeap);
   {

@@ -3,7 +3,7 @@
 #include "heap/idle.h"
 #include "heap/lookup.h"
 #include "heap/registry.h"
-#include "slab/sharing.h"
+#include "slab/reclaim.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -70,7 +70,7 @@ void trim_allowance(Heap& heap) {
 }
 
 void put_available(Heap& heap, Slab* slab) {
-  slab->shelf = Shelf::kAvailable;
+  slab::set_list(slab, OwnersList::kAvailable);
   slab::watch(slab, slab::used(slab), 0);
   Shelves& shelves = heap.use(slab->size_class).shelves;
   shelves.available.add(slab);
@@ -85,7 +85,7 @@ ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, Shelves& shelves, Slab* s
 }
 
 void take_off_shelf(Heap& heap, Slab* slab) {
-  if (slab->shelf == Shelf::kAvailable) {
+  if (slab->list == OwnersList::kAvailable) {
     take_off_available(heap, heap.use(slab->size_class).shelves, slab);
   } else {
     heap.adopted.remove(slab);
@@ -99,9 +99,9 @@ void count_freed(Heap& heap, const Slab* slab) {
 }
 
 void take_off(Heap& heap, Slab* slab) {
-  if (slab->shelf == Shelf::kAvailable && slab::used(slab) == 0) --heap.use(slab->size_class).shelves.empties;
+  if (slab->list == OwnersList::kAvailable && slab::used(slab) == 0) --heap.use(slab->size_class).shelves.empties;
   take_off_shelf(heap, slab);
-  slab->shelf = Shelf::kNone;
+  slab::set_list(slab, OwnersList::kNone);
 }
 
 void give_up(Heap& heap, Slab* slab) {
@@ -110,9 +110,14 @@ void give_up(Heap& heap, Slab* slab) {
   slab::release(slab);
 }
 
+// Pages that a heap may keep: its part of the shared bound, and more where the option gives each thread so much.
+size_t may_keep(const Heap& heap) {
+  return larger(heap.allowed_pages, static_cast<size_t>(relaxed_load(options().thread_cache_min)) / kPageBytes);
+}
+
 // The run that can be spared most: an adopted one, which has little to give, before an available one.
 void keep_within_allowance(Heap& heap, SizeClass c) {
-  while (heap.kept_pages > heap.allowed_pages && !extend_allowance(heap)) {
+  while (heap.kept_pages > may_keep(heap) && !extend_allowance(heap)) {
     Slab* victim = heap.adopted.oldest();
     if (victim == nullptr) victim = heap.use(c).shelves.available.oldest();
     if (victim == nullptr) return;  // other classes' runs: collection sees to them
@@ -133,7 +138,7 @@ ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
 
 // The countdown of an adopted or available run has reached zero.
 ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
-  if (slab->shelf == Shelf::kAdopted) {
+  if (slab->list == OwnersList::kAdopted) {
     heap.adopted.remove(slab);
     put_available(heap, slab);
     if (slab::used(slab) != 0) return;
@@ -178,7 +183,7 @@ void shelve_adopted(Heap& heap, Slab* slab) {
   // All but the block that the thread has freed just now were freed before it owned the run.
   blocks.freed -= slab->carved - used - 1;
   heap.kept_pages += slab->pages;
-  slab->shelf = Shelf::kAdopted;
+  slab::set_list(slab, OwnersList::kAdopted);
   heap.adopted.add(slab);
   // The event comes when `enough` blocks are free, those on the remote list included.
   int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
@@ -191,8 +196,8 @@ void shelve_adopted(Heap& heap, Slab* slab) {
 // has got (registry.cc). A visitor may have taken it between the free and here, and others use its header (idle.h).
 ACRE_NOINLINE void release_event(Slab* slab) {
   Heap* heap = heap_if_any();
-  if (heap == nullptr) return relaxed_store(slab->owner, kNoThread);
-  if (slab->shelf == Shelf::kCurrent) return current::on_countdown(*heap, slab->size_class);
+  if (heap == nullptr) return slab::disown(slab);
+  if (slab->list == OwnersList::kCurrent) return current::on_countdown(*heap, slab->size_class);
   const BusyAtShelves busy(*heap);
   if (ACRE_LIKELY(relaxed_load(slab->owner) == heap->token)) on_countdown(*heap, slab);
 }

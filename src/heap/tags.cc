@@ -63,22 +63,9 @@ ThreadTags* tags_of(Heap& heap) {
   return heap.tags;
 }
 
-// Leads malloc to the heap's lists, or away from them.
-void set_plain(Heap& heap, bool plain) {
-  if (heap.is_plain == plain) return;
-  heap.is_plain = plain;
-  if (!plain) {
-    memset(heap.slot_at, 0, sizeof heap.slot_at);
-    return;
-  }
-  for (SizeClass c = 0; c < kOwnedClasses; ++c) {
-    if (heap.use(c).is_used()) heap.enter_in_table(c);
-  }
-}
-
 void set_current(Heap& heap, Tag* tag) {
   heap.tags->current = tag;
-  set_plain(heap, tag == nullptr);
+  heap.set_plain(tag == nullptr && heap.manual == nullptr);
 }
 
 void put_out_of_force(Tag* tag) {
@@ -151,7 +138,7 @@ Tag* in_force() {
 
 void end_thread(Heap& heap) {
   ThreadTags* mine = heap.tags;
-  set_plain(heap, true);
+  heap.set_plain(true);
   for (uint32_t i = 0; i < smaller(mine->depth, ThreadTags::kMostNested); ++i) put_out_of_force(mine->stack[i]);
   give_heap_back(*mine);
   heap.tags = nullptr;
@@ -220,7 +207,7 @@ bool charge_asking(Tag& tag, size_t bytes) {
 void* allocate(Tag& tag, SizeClass c) {
   if (!charge_asking(tag, size_of_class(c))) return out_of_memory(kSmallMax);
   ThreadTags* mine = tags_of_caller();
-  void* block = arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c,
+  void* block = arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c, size_of_class(c),
                                           mine == nullptr || mine->depth == 0 ? nullptr : &mine->kept);
   if (block == nullptr) {
     discharge(tag, size_of_class(c));

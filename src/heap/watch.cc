@@ -115,12 +115,8 @@ void set_thread(Heap& heap, bool on) {
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
 void* allocate(Heap& heap, SizeClass c) {
-  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
-    hooks::put_heap_aside(heap);
-    return allocate_without_heap(c, size_of_class(c));
-  }
   if (!is_watched(heap)) {
-    if (!refill(heap, c)) return out_of_memory(kSmallMax);
+    if (!refill(heap, c)) return nullptr;
     current::open_again(heap, c, UINT32_MAX);
     return pop(heap.slots[c]);
   }
@@ -131,7 +127,7 @@ void* allocate(Heap& heap, SizeClass c) {
   }
   const BlockCounts& counts = heap.use(c).blocks;
   const uint64_t before = counts.put_on_list();
-  if (!refill(heap, c)) return out_of_memory(kSmallMax);
+  if (!refill(heap, c)) return nullptr;
   uint32_t listed = static_cast<uint32_t>(counts.put_on_list() - before);
   const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
   if (listed > left) listed = shorten_list(heap, c, left);

@@ -73,6 +73,13 @@ void learn_if_in_main() {
   if (options().leaks == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
 }
 
+Request request_for_all() {
+  Request request;
+  request.mode = mode_for_all();
+  learn_if_in_main();
+  return request;
+}
+
 // Somebody reads all reports, and says what is to be said.
 bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 
@@ -169,11 +176,18 @@ void start() {
 void end() { check_at_end(); }
 
 int dump(const char* path) {
-  Request request;
-  request.mode = mode_for_all();
-  learn_if_in_main();
+  const Request request = request_for_all();
   Spaced spaced;
   return check_and_report(spaced, request, Moment::kLive, nullptr, path, true);
+}
+
+int dump(report::Sink sink) {
+  const Request request = request_for_all();
+  Spaced spaced;
+  if (spaced.space == nullptr) return EAGAIN;
+  const Turn turn;  // as for a file
+  if (const int error = check(request, &spaced.space->finding)) return error;
+  return write_report(sink, spaced.space->finding, Moment::kLive);
 }
 
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes) {

@@ -15,6 +15,9 @@ void end();
 // A check now, and its report in a file: path, or one in leaks_folder. Returns 0 or an error number.
 int dump(const char* path);
 
+// The same to whoever takes the report, who is called when the check is done and the threads run again.
+int dump(report::Sink sink);
+
 // A check of what was allocated since an epoch began, for a section of the program; since 0, for all of it, by the mode of
 // the option. With leaks, a report and a line on stderr. Returns 0 or an error number.
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes);

@@ -159,23 +159,30 @@ void default_path(Moment moment, Text& path) {
   path.add("leaks.json");
 }
 
+template <class Target>
+int write_to(Target target, const Finding& finding, Moment moment, const char* name) {
+  constexpr size_t kBuffer = size_t{64} << 10;
+  char* buffer = static_cast<char*>(os::map(kBuffer));
+  if (buffer == nullptr) return EAGAIN;
+  report::Output to(target, buffer, kBuffer);
+  Writer(to).write(finding, moment, name);
+  const int error = to.finish();
+  os::unmap(buffer, kBuffer);
+  return error;
+}
+
 }  // namespace
 
 int write_report(const char* path, const Finding& finding, Moment moment, const char* name, char* used) {
-  constexpr size_t kBuffer = size_t{64} << 10;
   Text where(used, kMostBytesOfPath);
   if (path != nullptr) {
     where.add(path);
   } else {
     default_path(moment, where);
   }
-  char* buffer = static_cast<char*>(os::map(kBuffer));
-  if (buffer == nullptr) return EAGAIN;
-  report::Output to(used, buffer, kBuffer);
-  Writer(to).write(finding, moment, name);
-  const int error = to.finish();
-  os::unmap(buffer, kBuffer);
-  return error;
+  return write_to<const char*>(used, finding, moment, name);
 }
+
+int write_report(report::Sink sink, const Finding& finding, Moment moment) { return write_to(sink, finding, moment, nullptr); }
 
 }  // namespace acre::leaks

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "leaks/check.h"
+#include "report/output.h"
 
 namespace acre::leaks {
 
@@ -12,5 +13,8 @@ enum class Moment : uint8_t { kExit, kLive, kSection };
 // the program calls the check, or null. Returns 0 or an error number; *used, of kMostBytesOfPath: where it is.
 inline constexpr size_t kMostBytesOfPath = kMostPath + 300;
 int write_report(const char* path, const Finding& finding, Moment moment, const char* name, char* used);
+
+// The same to whoever takes it, in parts of at most 64 KiB, without a byte of 0.
+int write_report(report::Sink sink, const Finding& finding, Moment moment);
 
 }  // namespace acre::leaks

@@ -30,6 +30,12 @@ bool is_for_program_alone(const Node& node) {
   return strcmp(node.name, "arena.#.reset") == 0 || strcmp(node.name, "arena.#.destroy") == 0;
 }
 
+// A text that is told and never read is a path. Who may ask is settled before the file is written: so a client must not say
+// where.
+bool writes_file(const Node& node) {
+  return node.type == Type::kString && (node.kind == Kind::kOrder || node.kind == Kind::kSink);
+}
+
 bool is_readable(const Node& node) { return node.kind == Kind::kValue; }
 
 const OptionInfo* option_of(const Node& node) {
@@ -118,7 +124,7 @@ void list_names(Reply& reply) {
   const char* before = "\n";
   for (unsigned i = 0; i < ctl::kNodes; ++i) {
     const Node& node = ctl::node(i);
-    if (is_for_program_alone(node)) continue;
+    if (is_for_program_alone(node) || writes_file(node)) continue;
     out.text().add(before).add("{\"name\":\"").add(node.name).add("\",\"type\":\"").add(ctl::name_of(node.type));
     out.text().add("\",\"readable\":").add(is_readable(node) ? "true" : "false");
     out.text().add(",\"writable\":").add(node.writable ? "true" : "false").add('}');
@@ -138,6 +144,10 @@ void answer_ctl(const Request& request, Reply& reply) {
   }
   if (is_for_program_alone(*node)) {
     return reply.refuse(message.add(request.name).add(" can only be used by the program itself").c_str());
+  }
+  if (writes_file(*node)) {
+    message.add(request.name).add(" says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`");
+    return reply.refuse(message.c_str());
   }
   const bool given = *request.value != '\0';
   take_figures(*node);

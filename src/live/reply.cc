@@ -29,10 +29,13 @@ void Reply::begin() {
 }
 
 void Reply::write(void* reply, const char* text) {
-  Reply& self = *static_cast<Reply*>(reply);
-  if (self.done_) return;
-  self.begin();
-  self.send(text, strlen(text));
+  static_cast<Reply*>(reply)->add(text, strlen(text));
+}
+
+void Reply::add(const char* data, size_t bytes) {
+  if (done_) return;
+  begin();
+  send(data, bytes);
 }
 
 void Reply::refuse(const char* message) {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "heap/attendant.h"
 #include "heap/pressure.h"
+#include "live/authority.h"
 #include "live/verbs.h"
 #include "os/socket.h"
 #include "tables/options.h"
@@ -17,7 +18,6 @@ namespace acre::live {
 namespace {
 
 constexpr uint64_t kRequestMs = 1000;    // for a client to say what it wants
-constexpr uint64_t kReplyMs = 10000;     // for it to take the answer
 constexpr uint64_t kLookMs = 10000;      // between two looks whether the socket still has its name
 constexpr uint64_t kRetryMs = 10000;     // after the system refused a thread
 constexpr unsigned kMostFailures = 30;   // looks without a socket
@@ -51,8 +51,10 @@ class Door {
     if (socket_ >= 0) os::close_file(static_cast<int>(socket_));
   }
 
-  // Sees to it that there is a socket under its name. False: there is none.
+  // Sees to it that there is a socket under its name. False: there is none. While the process is not its owner alone,
+  // nothing is made: in which folder would be up to whoever the process acts for.
   bool keep_open() {
+    if (why_nobody_may_ask() != nullptr) return socket_ >= 0;
     if (socket_ >= 0 && os::identify_path(g_path) == file_) return true;
     if (!open_in(g_runtime_folder, "/acre") && !open_in_tmp()) return socket_ >= 0;  // the old one has other names
     return true;
@@ -63,7 +65,7 @@ class Door {
  private:
   bool open_in_tmp() {
     Line<32> name;
-    name.add("/acre-").decimal(os::user());
+    name.add("/acre-").decimal(owner());
     return open_in("/tmp", name.c_str());
   }
 
@@ -71,7 +73,7 @@ class Door {
     if (*above == '\0') return false;
     Line<kMostFolder + 32> folder;
     folder.add(above).add(name);
-    if (!os::make_own_folder(folder.c_str())) return false;
+    if (!os::make_own_folder(folder.c_str(), owner())) return false;
     const int process = getpid();
     Line<os::kMostSocketPath> path, at_first;
     path.add(folder.c_str()).add('/').decimal(static_cast<uint64_t>(process)).add(".sock");
@@ -91,24 +93,7 @@ class Door {
   os::FileIdentity file_;
 };
 
-}  // namespace
-
-// The name ends in .sock.
-void add_path_beside(Text& path, const char* suffix) {
-  if (g_named.load() == 0) return;
-  const size_t size = strlen(g_path) - strlen(".sock");
-  for (size_t i = 0; i < size; ++i) path.add(g_path[i]);
-  path.add(suffix);
-}
-
-namespace {
-
 // --- Clients ------------------------------------------------------------------------------------------------------
-
-bool may_ask(int client) {
-  const uint32_t peer = os::user_of_peer(client);
-  return peer == os::user() || peer == 0;
-}
 
 // False: no whole line came in time.
 bool read_request(int client, RequestLine& line, Reply& reply) {
@@ -130,13 +115,16 @@ bool read_request(int client, RequestLine& line, Reply& reply) {
 }
 static_assert(kMostRequest == 2048);
 
+// Whether the client may ask is settled before anything of it is read, and again when its request is there: what the
+// process is may have changed meanwhile.
 void serve(int client) {
-  Reply reply(client, os::now_ms() + kRequestMs + kReplyMs);
+  Reply reply(client, os::now_ms() + kRequestMs + Reply::kMostMs);
   RequestLine line;
-  if (!may_ask(client)) {
-    reply.refuse("only the user of this process and root may ask it");
+  if (const char* why = why_not(client)) {
+    reply.refuse(why);
   } else if (read_request(client, line, reply)) {
-    answer(line.text(), reply);
+    why = why_not(client);
+    why == nullptr ? answer(line.text(), reply) : reply.refuse(why);
   }
   os::close_file(client);
 }
@@ -212,7 +200,7 @@ void find_runtime_folder() {
     constexpr char kName[] = "XDG_RUNTIME_DIR=/";
     if (strncmp(*at, kName, sizeof kName - 1) != 0) continue;
     const char* path = *at + sizeof kName - 2;
-    if (strlen(path) < kMostFolder && os::is_own_folder(path)) strcpy(g_runtime_folder, path);
+    if (strlen(path) < kMostFolder && os::is_own_folder(path, owner())) strcpy(g_runtime_folder, path);
     return;
   }
 }
@@ -220,6 +208,7 @@ void find_runtime_folder() {
 }  // namespace
 
 void start() {
+  settle_owner();
   find_runtime_folder();
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   attendant::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);

@@ -59,7 +59,8 @@ const char* read_value(ctl::Type type, const char* text, ctl::Value* value) {
   switch (type) {
     case ctl::Type::kBool: return read_bool(text, &value->of_bool);
     case ctl::Type::kSsize: return read_signed(text, &value->of_ssize);
-    case ctl::Type::kString: value->of_string = text; return nullptr;
+    case ctl::Type::kString:
+    case ctl::Type::kText: value->of_string = text; return nullptr;
     case ctl::Type::kUnsigned:
       expected = read_unsigned(text, UINT_MAX, &number);
       value->of_unsigned = static_cast<unsigned>(number);
@@ -85,7 +86,8 @@ void write_value(Output& out, ctl::Type type, const ctl::Value& value) {
     case ctl::Type::kU64: out.text().decimal(value.of_u64); return;
     case ctl::Type::kSize: out.text().decimal(value.of_size); return;
     case ctl::Type::kSsize: out.text().signed_decimal(value.of_ssize); return;
-    case ctl::Type::kString: add_json_text(out, value.of_string == nullptr ? "" : value.of_string); return;
+    case ctl::Type::kString:
+    case ctl::Type::kText: add_json_text(out, value.of_string == nullptr ? "" : value.of_string); return;
     default: out.text().add("null"); return;
   }
 }

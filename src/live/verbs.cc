@@ -1,5 +1,6 @@
 #include "live/verbs.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,8 +9,8 @@
 #include "control/print.h"
 #include "heap/explicit.h"
 #include "leaks/checker.h"
-#include "live/socket.h"
-#include "os/socket.h"
+#include "live/authority.h"
+#include "live/base64.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/options.h"
@@ -58,22 +59,42 @@ void add_run(void* opaque, uintptr_t start, size_t bytes, census::Kind, double) 
   regions.end = start + bytes;
 }
 
-// The answer says which file was written, and is not what is in it, which may have bytes of 0. write: returns 0 or an
-// error number.
-template <class Write>
-void tell_file(Reply& reply, const char* what, const char* suffix, Write write) {
-  Line<os::kMostSocketPath + 16> path;
-  add_path_beside(path, suffix);
-  const int error = path.size() == 0 ? ENOENT : write(path.c_str());
-  reply.extend(os::now_ms() + Reply::kPatienceMs);
-  if (error != 0) {
-    Line<kMostMessage> message;
-    message.add("the ").add(what).add(" cannot be written to ").add(path.c_str());
-    return reply.refuse(message.add(": error ").decimal(static_cast<uint64_t>(error)).c_str());
+// What becomes of a report that is written to the answer. start: what comes before its first byte.
+struct Body {
+  Reply& reply;
+  const char* start;
+
+  // A client that is gone needs no more of it.
+  int add(const char* data, size_t bytes) {
+    if (!reply.has_begun()) {
+      reply.extend();
+      Reply::write(&reply, start);
+    }
+    reply.add(data, bytes);
+    return reply.lost() ? EPIPE : 0;
   }
-  Output out(Reply::write, &reply);
-  out.text().add("{\"file\":\"").add(path.c_str()).add("\"}\n");
-}
+  void finish(int error, const char* what, const char* end) {
+    if (error == 0) return Reply::write(&reply, end);
+    Line<kMostMessage> message;
+    message.add("the ").add(what).add(" cannot be made: error ").decimal(static_cast<uint64_t>(error));
+    reply.has_begun() ? reply.cut_off() : reply.refuse(message.c_str());
+  }
+};
+
+struct EncodedBody {
+  Body body;
+  Base64 encode;
+
+  static int take(void* opaque, const char* data, size_t bytes) {
+    auto& self = *static_cast<EncodedBody*>(opaque);
+    char text[Base64::most_text(1024)];
+    for (size_t part; bytes != 0; data += part, bytes -= part) {
+      part = smaller<size_t>(bytes, 1024);
+      if (const int error = self.body.add(text, self.encode.add(data, part, text))) return error;
+    }
+    return 0;
+  }
+};
 
 }  // namespace
 
@@ -81,7 +102,7 @@ void answer_info(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
   Output out(Reply::write, &reply);
   out.text().add("{\"acre\":\"" ACRE_VERSION "\",\"protocol\":").decimal(kProtocol);
-  out.text().add(",\"pid\":").decimal(static_cast<uint64_t>(getpid())).add(",\"user\":").decimal(os::user());
+  out.text().add(",\"pid\":").decimal(static_cast<uint64_t>(getpid())).add(",\"user\":").decimal(owner());
   out.text().add(",\n\"verbs\":[");
   const char* before = "\n";
 #define ACRE_X(name, form, help)                                                                               \
@@ -119,13 +140,19 @@ void answer_heap(const Request& request, Reply& reply) {
     return reply.refuse("the heap profiler is off: start the program with `acre run --profile`, or let it begin now with "
                         "`acre ctl PID prof.active true`");
   }
-  tell_file(reply, "profile", which == 3 ? ".heap.txt" : ".heap.pb.gz",
-            [&](const char* path) { return report::write_profile(path, kKinds[which]); });
+  EncodedBody to{{reply, "{\"profile\":\""}, {}};
+  const int error = report::write_profile({EncodedBody::take, &to}, kKinds[which]);
+  char rest[Base64::kMostRest];
+  const size_t left = to.encode.finish(rest);
+  if (error == 0) to.body.add(rest, left);
+  to.body.finish(error, "profile", "\"}\n");
 }
 
 void answer_leaks(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
-  tell_file(reply, "report", ".leaks.json", [](const char* path) { return leaks::dump(path); });
+  Body to{reply, ""};
+  const auto take = [](void* body, const char* data, size_t bytes) { return static_cast<Body*>(body)->add(data, bytes); };
+  to.finish(leaks::dump({take, &to}), "report", "");
 }
 
 void answer_regions(const Request& request, Reply& reply) {

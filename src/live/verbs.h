@@ -6,18 +6,19 @@
 
 namespace acre::live {
 
-inline constexpr unsigned kProtocol = 1;
+inline constexpr unsigned kProtocol = 2;
 
 // X(name, what follows it, help): a verb is a line here and a function answer_NAME(const Request&, Reply&) that writes
-// a body or refuses. It allocates nothing, holds no lock while it writes, and may take as long as the client.
+// a body or refuses. It allocates nothing, holds no lock while it writes, and may take as long as the client. No verb takes
+// a path or writes a file: a client says nothing about where a process writes, and what it asks for is in the answer.
 // clang-format off
 #define ACRE_VERBS(X) \
   X(info, "", "the process, and what can be asked") \
   X(stats, "[summary|text|json|openmetrics [LETTERS]]", "statistics, in the form and with the letters of docs/statistics.md") \
   X(ctl, "[NAME [VALUE]]", "reads a name of docs/ctl.md, writes it, or does what it stands for; without one, all names") \
   X(purge, "", "returns all dirty pages to the system") \
-  X(heap, "[live|peak|growth|text]", "writes the heap profile to a file beside the socket, for whoever asks to read and remove, and says which") \
-  X(leaks, "", "looks for leaks, which stops the program for a while, and writes a report beside the socket in the same way") \
+  X(heap, "[live|peak|growth|text]", "the heap profile, in base64: a file of pprof, or with text of google-pprof and jeprof") \
+  X(leaks, "", "looks for leaks, which stops the program for a while, and tells what it found") \
   X(regions, "", "the addresses that blocks come from")
 // clang-format on
 

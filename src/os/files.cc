@@ -11,7 +11,6 @@
 #include "base/syscall.h"
 #include "base/text.h"
 #include "os/os.h"
-#include "os/socket.h"
 
 #ifndef HUGETLBFS_MAGIC
 #define HUGETLBFS_MAGIC 0x958458f6
@@ -138,26 +137,6 @@ void make_own(void* start, size_t bytes) {
   if (result == 0 || result == -ENOMEM) return;
   auto* memory = static_cast<volatile char*>(start);  // before Linux 5.14, or where madvise is refused
   for (size_t at = 0; at < bytes; at += kPageBytes) memory[at] = memory[at];
-}
-
-ForkWait begin_fork_wait() {
-  int ends[2];
-  if (failed(raw_syscall(SYS_pipe2, as_long(ends), O_CLOEXEC))) return {};
-  return {ends[0], ends[1]};
-}
-
-void wait_for_child(const ForkWait& ends, uint64_t most_ms) {
-  raw_syscall(SYS_close, ends.child_end);
-  const uint64_t until = now_ms() + most_ms;
-  for (uint64_t now = now_ms(); now < until; now = now_ms()) {  // again after a signal
-    if (wait_for(ends.parent_end, Direction::kRead, until - now)) break;
-  }
-  raw_syscall(SYS_close, ends.parent_end);
-}
-
-void end_fork_wait_in_child(const ForkWait& ends) {
-  raw_syscall(SYS_close, ends.parent_end);
-  raw_syscall(SYS_close, ends.child_end);
 }
 
 }  // namespace acre::os

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <linux/mman.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +13,10 @@
 
 #include <atomic>
 
+#include "base/clock.h"
 #include "base/syscall.h"
 #include "base/text.h"
+#include "os/linux_library.h"
 #include "os/os.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -92,15 +93,14 @@ bool commit(void* start, size_t bytes) {
   return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
-// Where a hole would be one mapping too many, the addresses are lost, but not the memory.
 void unmap(void* start, size_t bytes) {
   if (counted(kMunmap, as_long(start), static_cast<long>(bytes)) != 0) {
     counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
   }
 }
 
-bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes) {
-  if (new_bytes > old_bytes && !granted()) return false;
+bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {
+  if (!granted()) return false;
   return !failed(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                              static_cast<long>(new_bytes), 0));
 }
@@ -188,8 +188,6 @@ size_t page_bytes() {
   return bytes;
 }
 
-void yield() { raw_syscall(SYS_sched_yield); }
-
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors
   long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_long(mask));
@@ -234,11 +232,13 @@ bool commits_strictly() {
 
 Refusals refusals() { return {g_refused_memory.load(), g_refused_purges.load(), g_purge_error.load()}; }
 
-// It cannot fail for the clocks below. For the monotonic ones the vDSO answers as a rule.
-static uint64_t nanoseconds_of(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+void find_clock() {
+#if defined(__aarch64__)
+  constexpr char kName[] = "__kernel_clock_gettime";
+#else
+  constexpr char kName[] = "__vdso_clock_gettime";
+#endif
+  g_clock_function.store(reinterpret_cast<ClockFunction>(find_in_kernel_library(kName)), std::memory_order_relaxed);
 }
 
 uint64_t now_ms() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000; }

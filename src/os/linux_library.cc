@@ -1,11 +1,15 @@
 // A library's first page has its header, which leads to its dynamic section, and that to its symbols, which are in lists by
-// hash (System V ABI, chapters 4 and 5; the list's form is binutils' and glibc's DT_GNU_HASH).
+// hash (System V ABI, chapters 4 and 5; the list's form is binutils' and glibc's DT_GNU_HASH). The kernel's library may have
+// the ABI's own lists alone (DT_HASH); it has a dozen symbols, which are looked at one by one.
 #include "os/linux_library.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/units.h"
+#include "os/module.h"
 #include "os/unwind.h"
 
 namespace acre::os {
@@ -16,7 +20,8 @@ struct Library {
   Address base = 0;
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
-  const uint32_t* hash = nullptr;
+  const uint32_t* hash = nullptr;      // DT_GNU_HASH
+  const uint32_t* abi_hash = nullptr;  // DT_HASH: the number of lists, the number of symbols, …
 };
 
 // From one of its functions back to its first page. 0: not found.
@@ -35,21 +40,27 @@ const T* at(const Library& library, Address place) {
   return static_cast<const T*>(pointer_to(place < library.base ? library.base + place : place));
 }
 
-bool read_dynamic_section(Library* library) {
-  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
-  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
-  const auto* end = segment + head->e_phnum;
-  while (segment != end && segment->p_type != PT_DYNAMIC) ++segment;
-  if (segment == end) return false;
-  for (const auto* entry = at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr); entry->d_tag != DT_NULL; ++entry) {
+bool read_dynamic_section(Library* library, const ElfW(Dyn)* entry) {
+  for (; entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB: library->symbols = at<ElfW(Sym)>(*library, entry->d_un.d_ptr); break;
       case DT_STRTAB: library->names = at<char>(*library, entry->d_un.d_ptr); break;
+      case DT_HASH: library->abi_hash = at<uint32_t>(*library, entry->d_un.d_ptr); break;
       case DT_GNU_HASH: library->hash = at<uint32_t>(*library, entry->d_un.d_ptr); break;
       default: break;
     }
   }
-  return library->symbols != nullptr && library->names != nullptr && library->hash != nullptr;
+  return library->symbols != nullptr && library->names != nullptr && (library->hash != nullptr || library->abi_hash != nullptr);
+}
+
+bool read_headers(Library* library) {
+  const auto* head = at<ElfW(Ehdr)>(*library, library->base);
+  const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
+  const auto* end = segment + head->e_phnum;
+  for (; segment != end && segment->p_type != PT_DYNAMIC; ++segment) {
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_vaddr != 0) return false;  // made for a place
+  }
+  return segment != end && read_dynamic_section(library, at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr));
 }
 
 uint32_t hash_of(const char* name) {
@@ -59,14 +70,13 @@ uint32_t hash_of(const char* name) {
   return hash;
 }
 
-}  // namespace
+bool has_name(const Library& library, const ElfW(Sym)& symbol, const char* name) {
+  return symbol.st_shndx != SHN_UNDEF && strcmp(library.names + symbol.st_name, name) == 0;
+}
 
 // The table: the number of lists, that of the first symbol in them, the words of a filter, which is not needed here, and a
 // shift for it; the filter; for each list its first symbol; for each symbol its hash, with the last bit set at a list's end.
-void* find_in_library_of(const void* function, const char* name) {
-  Library library;
-  library.base = base_of(function);
-  if (library.base == 0 || !read_dynamic_section(&library)) return nullptr;
+const ElfW(Sym)* find_in_list(const Library& library, const char* name) {
   constexpr size_t kHeadWords = 4;
   const uint32_t lists = library.hash[0], first = library.hash[1], filter_words = library.hash[2];
   const uint32_t* list = library.hash + kHeadWords + filter_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -76,12 +86,64 @@ void* find_in_library_of(const void* function, const char* name) {
   if (i < first) return nullptr;
   for (;; ++i) {
     const uint32_t other = hashes[i - first];
-    const ElfW(Sym)& symbol = library.symbols[i];
-    if ((other | 1) == (hash | 1) && symbol.st_shndx != SHN_UNDEF && strcmp(library.names + symbol.st_name, name) == 0) {
-      return pointer_to(library.base + symbol.st_value);
-    }
+    if ((other | 1) == (hash | 1) && has_name(library, library.symbols[i], name)) return &library.symbols[i];
     if ((other & 1) != 0) return nullptr;
   }
+}
+
+const ElfW(Sym)* find_among_all(const Library& library, const char* name) {
+  for (uint32_t i = 0; i < library.abi_hash[1]; ++i) {
+    if (has_name(library, library.symbols[i], name)) return &library.symbols[i];
+  }
+  return nullptr;
+}
+
+void* find_symbol(const Library& library, const char* name) {
+  const ElfW(Sym)* symbol = library.hash != nullptr ? find_in_list(library, name) : find_among_all(library, name);
+  return symbol == nullptr ? nullptr : pointer_to(library.base + symbol->st_value);
+}
+
+void* find(Address base, const char* name) {
+  Library library;
+  library.base = base;
+  return base == 0 || !read_headers(&library) ? nullptr : find_symbol(library, name);
+}
+
+}  // namespace
+
+void* find_in_library_of(const void* function, const char* name) { return find(base_of(function), name); }
+
+void* find_in_kernel_library(const char* name) {
+  const int saved_errno = errno;
+  const Address base = getauxval(AT_SYSINFO_EHDR);
+  errno = saved_errno;
+  return find(base, name);
+}
+
+bool find_module(Address code, Module* module) {
+  CodeObject object;
+  if (!find_object(code, &object) || object.link_map == nullptr) return false;
+  const auto* map = static_cast<const link_map*>(object.link_map);
+  *module = {map->l_name, map->l_addr, map->l_ld};
+  return true;
+}
+
+void* find_exported(const Module& module, const char* name) {
+  Library library;
+  library.base = module.base;
+  const auto* entry = static_cast<const ElfW(Dyn)*>(module.dynamic_section);
+  return entry == nullptr || !read_dynamic_section(&library, entry) ? nullptr : find_symbol(library, name);
+}
+
+// What stands before acre was loaded with the program, and stays.
+bool is_loaded_before_acre(Address code) {
+  CodeObject object, own;
+  const void* here = reinterpret_cast<void*>(&is_loaded_before_acre);
+  if (!find_object(code, &object) || !find_object(address_of(here), &own)) return true;
+  for (const auto* map = static_cast<const link_map*>(own.link_map); map != nullptr; map = map->l_prev) {
+    if (map == object.link_map) return true;
+  }
+  return false;
 }
 
 }  // namespace acre::os

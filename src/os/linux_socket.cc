@@ -1,8 +1,10 @@
 // Sockets of acre's own.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -60,11 +62,11 @@ bool look_at(const char* path, bool only_folders, struct stat* facts) {
   return found;
 }
 
-// A folder in which nobody else can rename what is this user's.
-bool keeps_names(const char* path) {
+// A folder in which nobody but root can rename what is this user's.
+bool keeps_names(const char* path, uint32_t user) {
   struct stat facts;
   if (!look_at(path, true, &facts)) return false;
-  if (facts.st_uid != 0 && facts.st_uid != user()) return false;
+  if (facts.st_uid != 0 && facts.st_uid != user) return false;
   return (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (facts.st_mode & S_ISVTX) != 0;
 }
 
@@ -73,22 +75,22 @@ bool keeps_names(const char* path) {
 // The kernel copies nothing of what is closed at once, so that no pipe or lock of the program's lives on here.
 bool leave_descriptors() { return raw_syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0; }
 
-bool is_own_folder(const char* path) {
+bool is_own_folder(const char* path, uint32_t user) {
   struct stat facts;
-  return look_at(path, true, &facts) && facts.st_uid == user() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return look_at(path, true, &facts) && facts.st_uid == user && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool make_own_folder(const char* path) {
+bool make_own_folder(const char* path, uint32_t user) {
   const char* end = strrchr(path, '/');
   if (end == nullptr || end == path) return false;
   Line<1100> above;
   for (const char* at = path; at != end; ++at) above.add(*at);
-  if (!keeps_names(above.c_str())) return false;
+  if (!keeps_names(above.c_str(), user)) return false;
   if (raw_syscall(SYS_mkdirat, AT_FDCWD, as_long(path), S_IRWXU) == 0) {
     raw_syscall(SYS_fchmodat, AT_FDCWD, as_long(path), S_IRWXU);  // whatever the umask took away
   }
   struct stat facts;
-  return look_at(path, true, &facts) && facts.st_uid == user() && (facts.st_mode & 0777) == S_IRWXU;
+  return look_at(path, true, &facts) && facts.st_uid == user && (facts.st_mode & 0777) == S_IRWXU;
 }
 
 long listen_at(const char* path, const char* at_first) {
@@ -140,13 +142,32 @@ long send(int socket, const char* data, size_t bytes) {
   return raw_syscall(SYS_sendto, socket, as_long(data), static_cast<long>(bytes), MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 }
 
-uint32_t user() { return static_cast<uint32_t>(raw_syscall(SYS_geteuid)); }
-
 uint32_t user_of_peer(int socket) {
   struct ucred peer = {};
   socklen_t size = sizeof peer;
   const long result = raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&peer), as_long(&size));
   return result == 0 ? peer.uid : kNoUser;
+}
+
+Ids user_ids() {
+  Ids ids;
+  const bool told = raw_syscall(SYS_getresuid, as_long(&ids.real), as_long(&ids.effective), as_long(&ids.saved)) == 0;
+  return told ? ids : Ids{};
+}
+
+Ids group_ids() {
+  Ids ids;
+  const bool told = raw_syscall(SYS_getresgid, as_long(&ids.real), as_long(&ids.effective), as_long(&ids.saved)) == 0;
+  return told ? ids : Ids{};
+}
+
+bool is_dumpable() { return raw_syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) == 1; }
+
+bool has_capabilities() {
+  __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct part[_LINUX_CAPABILITY_U32S_3] = {};
+  if (raw_syscall(SYS_capget, as_long(&head), as_long(part)) != 0) return true;
+  return (part[0].permitted | part[1].permitted) != 0;
 }
 
 }  // namespace acre::os

@@ -96,7 +96,8 @@ bool find_object([[maybe_unused]] Address code, [[maybe_unused]] CodeObject* obj
   dl_find_object found;
   FindObject* const function = find_object_function();
   if (function == nullptr || function(pointer_to(code), &found) != 0) return false;
-  *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), address_of(found.dlfo_eh_frame)};
+  *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), address_of(found.dlfo_eh_frame),
+             found.dlfo_link_map};
   return true;
 #else
   return false;

@@ -28,12 +28,12 @@ void* reserve(size_t bytes);
 // Makes part of a reservation readable and writable (zeroed). Idempotent. False when refused.
 bool commit(void* start, size_t bytes);
 
-// Gives address space back. The range may be any part of earlier maps.
+// Gives address space back. The range may be any part of earlier maps. Where the kernel refuses, because it would have to
+// split a mapping and the process has as many as it may have, only the physical memory goes back.
 void unmap(void* start, size_t bytes);
 
-// Grows or shrinks a mapping of its own where it is. False when refused or when something is in the way; to
-// shrink never fails.
-bool resize_in_place(void* start, size_t old_bytes, size_t new_bytes);
+// Grows a mapping of its own where it is. False when refused or when something is in the way.
+bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes);
 
 // What became of a move. Kernels may have unmapped the destination before they find that they can't.
 enum class Move {
@@ -77,11 +77,6 @@ struct Calls {
 };
 Calls calls();
 
-// --- Threads ----------------------------------------------------------------------------------------------
-
-// Lets other threads run.
-void yield();
-
 // --- Facts ------------------------------------------------------------------------------------------------
 
 size_t page_bytes();                 // the OS page, read once
@@ -91,10 +86,6 @@ bool has_huge_pages();               // whether the system makes transparent one
 size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none
 size_t data_limit();                 // RLIMIT_DATA likewise
 bool commits_strictly();             // vm.overcommit_memory is 2
-uint64_t now_ms();                   // monotonic, coarse: may stand still for 10 ms, then go on at once
-uint64_t now_ns();                   // monotonic, fine
-uint64_t thread_ns();                // processor time of the calling thread
-uint64_t wall_clock_ns();            // since 1970
 size_t resident_bytes();             // of this process, 0 if unknown
 
 // What the system has refused so far.
@@ -110,6 +101,17 @@ struct Faults {
   uint64_t major = 0;
 };
 Faults faults();
+
+// --- Clocks -----------------------------------------------------------------------------------------------
+
+// Not the C library's: see base/clock.h. 0 where the system refuses to tell.
+uint64_t now_ms();         // monotonic, coarse: may stand still for 10 ms, then go on at once
+uint64_t now_ns();         // monotonic, fine
+uint64_t thread_ns();      // processor time of the calling thread
+uint64_t wall_clock_ns();  // since 1970
+
+// Once, at start: from then on most of these need no system call.
+void find_clock();
 
 // --- Files ------------------------------------------------------------------------------------------------
 
@@ -180,15 +182,22 @@ bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offse
 // The pages of a private mapping become the process's own, as if each had been written to, as far as there is memory.
 void make_own(void* start, size_t bytes);
 
-// How the parent of a fork waits for what its child does first: both close the end that is not theirs, and the parent's
-// wait ends when the child has closed its own, or has ended, or when there is no child; or after so many milliseconds.
-struct ForkWait {
-  int parent_end = -1;
-  int child_end = -1;
+// How the parent of a fork hands memory over to its child, without waiting for it: the parent copies the memory into a file
+// without a name, and then says so through a pipe. The child can tell, too, that the parent has ended before that.
+struct Handover {
+  OpenFile file;  // descriptor -1: there is no handover
+  int read_end = -1;
+  int write_end = -1;
 };
-ForkWait begin_fork_wait();  // before the fork; -1: descriptors are refused
-void wait_for_child(const ForkWait& ends, uint64_t most_ms);
-void end_fork_wait_in_child(const ForkWait& ends);
+Handover begin_handover(size_t bytes);  // before the fork; descriptor -1: refused
+// For the parent: appends to the file. False when refused, as where memory is short.
+bool hand_over(const Handover& handover, const void* start, size_t bytes);
+// All that was to be handed over is in the file. Not said: nothing is handed over.
+void say_handed_over(const Handover& handover);
+// For the child: whether the parent has said so. Waits until it has, or has ended, at most so many milliseconds.
+bool wait_for_handover(Handover& handover, uint64_t most_ms);
+// For both, at the end: the file stays as long as it is mapped.
+void end_handover(Handover& handover);
 
 // The C library's lock on its list of open files, which a fork takes after all handlers (heap/fork.h): nothing happens
 // while the process has one thread, or where the C library is not glibc. In the child it is free.

@@ -14,12 +14,12 @@ namespace acre::os {
 // can't (before Linux 5.9), or won't.
 bool leave_descriptors();
 
-// Makes the folder if there is none. True: it is a folder of this user's that nobody else may enter, and nobody else can
+// Makes the folder if there is none. True: it is a folder of `user` that nobody else may enter, and nobody else can
 // put another in its place. Follows no link in its last component.
-bool make_own_folder(const char* path);
+bool make_own_folder(const char* path, uint32_t user);
 
-// Is there a folder of this name of this user's that nobody else may write to?
-bool is_own_folder(const char* path);
+// Is there a folder of this name that `user` owns and nobody else may write to?
+bool is_own_folder(const char* path, uint32_t user);
 
 // A socket that listens under this name, in place of whatever had it. It is made under the name `at_first` and renamed
 // when it listens, so that there is no moment in which a client finds a dead one. The descriptor.
@@ -45,9 +45,24 @@ bool wait_for(int socket, Direction direction, uint64_t ms);
 long receive(int socket, char* buffer, size_t capacity);
 long send(int socket, const char* data, size_t bytes);
 
-// The user that this process runs as, and the one at the other end of a connection.
-uint32_t user();
+// The user at the other end of a connection, when it was made.
 inline constexpr uint32_t kNoUser = ~uint32_t{0};
 uint32_t user_of_peer(int socket);
+
+// The calling thread's ids, as the kernel has them: a library such as fakeroot's may change what libc says.
+struct Ids {
+  uint32_t real = kNoUser;
+  uint32_t effective = kNoUser;
+  uint32_t saved = kNoUser;
+  bool agree() const { return real == effective && real == saved; }
+};
+Ids user_ids();
+Ids group_ids();
+
+// Would the kernel let the process's own user look into it (PR_GET_DUMPABLE)? Not after a change of ids, for instance.
+bool is_dumpable();
+
+// Does the calling thread have any capability, or could it take one up? True if the kernel does not say.
+bool has_capabilities();
 
 }  // namespace acre::os

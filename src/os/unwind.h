@@ -24,6 +24,7 @@ struct CodeObject {
   Address start = 0;
   Address end = 0;
   Address frame_index = 0;  // .eh_frame_hdr, which leads to the tables of its frames; 0: it has none
+  const void* link_map = nullptr;  // the loader's
 };
 
 // The one that this address is in. False: none, as for code made at run time; or nobody can tell (glibc before 2.35, or

@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned kRecordsAtATime = 16;
 constexpr unsigned kRecordsPerPut = 2;  // a part and what is left of a longer one
 
-constexpr size_t kMostCopied = size_t{256} << 20;  // by a child of fork
-constexpr uint64_t kMostWaitMs = 10000;
+constexpr size_t kMostCopied = size_t{256} << 20;  // at a fork
+constexpr uint64_t kMostWaitMs = 10000;            // for a parent that is stopped in the middle of that
 
 constinit std::atomic<uint64_t> g_no_space{0};
 constinit std::atomic<uint64_t> g_beyond_limit{0};
@@ -190,36 +190,59 @@ bool FileSource::shares() const {
          settings_.kind == os::FileKind::kMemory;
 }
 
-// Something, and not more than a child can be expected to copy. Not of a hugetlbfs, which may have no pages left for that.
-bool FileSource::shares_little() {
-  if (!shares()) return false;
+// What of it the parent copies for a child, in bytes: all or nothing. Not of a hugetlbfs, which may have no pages left for
+// the child's changes.
+size_t FileSource::bytes_to_copy() {
+  if (!shares() || file_.has_huge_pages) return 0;
   size_t bytes = 0;
   for (const Part* part = parts_; part != nullptr; part = part->next) bytes += part->start != 0 ? part->bytes : 0;
-  return bytes != 0 && bytes <= kMostCopied && !file_.has_huge_pages;
+  return bytes <= kMostCopied ? bytes : 0;
+}
+
+// In the file of the handover the parts that are in use lie one after the other.
+void FileSource::copy_for_child() {
+  bool done = true;
+  for (const Part* part = parts_; part != nullptr && done; part = part->next) {
+    if (part->start != 0) done = os::hand_over(handover_, pointer_to(part->start), part->bytes);
+  }
+  if (done) os::say_handed_over(handover_);
+}
+
+// Where the parent was to copy and has not, it has ended, is stopped, or has no memory for the copy. Then the child copies.
+void FileSource::become_private() {
+  const bool is_handed_over = handover_.file.descriptor >= 0;
+  const bool has_copy = is_handed_over && os::wait_for_handover(handover_, kMostWaitMs);
+  uint64_t offset = 0;  // in the copy
+  for (const Part* part = parts_; part != nullptr; part = part->next) {
+    if (part->start == 0) continue;
+    void* start = pointer_to(part->start);
+    if (has_copy) {
+      os::map_file_at(start, part->bytes, handover_.file, offset, os::Sharing::kPrivate);
+    } else if (os::is_still(file_)) {
+      os::map_file_at(start, part->bytes, file_, part->offset, os::Sharing::kPrivate);
+      if (is_handed_over) os::make_own(start, part->bytes);
+    }
+    offset += part->bytes;
+  }
 }
 
 void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (lock_.before_fork() && shares_little()) fork_wait_ = os::begin_fork_wait();
+  if (!lock_.before_fork()) return;
+  const size_t bytes = bytes_to_copy();
+  if (bytes != 0) handover_ = os::begin_handover(bytes);
 }
 
+// The locks are held, so that free lists in this memory are the child's as they were at the fork.
 void FileSource::after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (fork_wait_.parent_end >= 0) os::wait_for_child(fork_wait_, kMostWaitMs);
-  fork_wait_ = {};
+  if (handover_.file.descriptor >= 0) copy_for_child();
+  os::end_handover(handover_);
   lock_.after_fork_in_parent();
 }
 
 void FileSource::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (shares()) {
-    for (const Part* part = parts_; part != nullptr && os::is_still(file_); part = part->next) {
-      if (part->start == 0) continue;
-      void* start = pointer_to(part->start);
-      os::map_file_at(start, part->bytes, file_, part->offset, os::Sharing::kPrivate);
-      if (fork_wait_.child_end >= 0) os::make_own(start, part->bytes);
-    }
-  }
+  if (shares()) become_private();
+  os::end_handover(handover_);
   inherited_ = is_open();
-  if (fork_wait_.child_end >= 0) os::end_fork_wait_in_child(fork_wait_);
-  fork_wait_ = {};
   lock_.after_fork_in_child();
 }
 

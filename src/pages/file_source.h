@@ -50,8 +50,8 @@ class FileSource {
   bool holds_pages(Address start, size_t bytes);
 
   // The file is the parent's. What it shares the child maps privately, so that it cannot harm the parent, and gets no
-  // more of; and copies, while the parent waits, unless it is much: so the calling thread of the parent does not change
-  // it under the child either.
+  // more of. Unless it is much, the parent copies it for the child before fork returns there: so the calling thread of the
+  // parent does not change it under the child either. The child waits for the copy, and the parent for nothing.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
@@ -70,13 +70,15 @@ class FileSource {
   bool have_records();
   void drop(Part* part) ACRE_REQUIRES(lock_);
   bool shares() const;
-  bool shares_little() ACRE_REQUIRES(lock_);
+  size_t bytes_to_copy() ACRE_REQUIRES(lock_);
+  void copy_for_child() ACRE_REQUIRES(lock_);
+  void become_private() ACRE_REQUIRES(lock_);
   Put map(const Part& part);
 
   os::OpenFile file_;
   FileSettings settings_;
   bool inherited_ = false;  // by the child of a fork
-  os::ForkWait fork_wait_;
+  os::Handover handover_;
   Mutex lock_{Rank::kFile};
   Part* parts_ ACRE_GUARDED_BY(lock_) = nullptr;  // lowest offset first
   Part* spare_ ACRE_GUARDED_BY(lock_) = nullptr;

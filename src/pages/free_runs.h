@@ -28,7 +28,7 @@ class FreeRuns {
   }
 
   // A run among the shortest that hold `pages` pages from an address aligned to align_pages, the lowest of
-  // them if any address will do. Stays in the set. Null if there is none.
+  // them if any address will do. Stays in the set. Null if there is none. pages + align_pages: up to kMostPages.
   Run* find(size_t pages, size_t align_pages) const {
     auto fits = [=](const Run* run) { return lead(run, align_pages) + pages <= run->pages; };
     // Bins in which some runs may be too short, or not have an aligned address at the right place …
@@ -60,7 +60,8 @@ class FreeRuns {
   // Without the lock that guards the set: of a recent moment.
   size_t pages() const { return __atomic_load_n(&pages_, __ATOMIC_RELAXED); }
 
-  static constexpr unsigned kBins = 192;  // the last one begins past 2^24 pages, 64 GiB
+  static constexpr unsigned kBins = 192;
+  static constexpr size_t kMostPages = size_t{1} << 25;  // of a run, and of what is looked for with room to align it
 
   // The bin that holds runs of this length.
   static constexpr unsigned bin_of(size_t pages) {

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/fatal.h"
 #include "base/mutex.h"
 #include "os/os.h"
 #include "pages/limit.h"
@@ -163,25 +164,38 @@ void free_after_move(Run* run, size_t bytes, os::Move move) {
   uncount(home, 1, counted);
 }
 
-bool resize_in_place(Run* run, size_t bytes) {
-  bytes = align_up(bytes, os::page_bytes());
-  size_t old_bytes = run->bytes();
-  void* start = pointer_to(run->base);
-  if (bytes == old_bytes) return true;
-  if (run->backing == Backing::kSource) return false;
-  if (bytes > old_bytes && !count(run->home, 0, bytes - old_bytes)) return false;
+// The end's pages go in any case (os::unmap).
+static void shrink_in_place(Run* run, size_t bytes) {
+  const size_t less = run->bytes() - bytes;
   g_page_map.set_ends(run, nullptr);
-  bool done = os::resize_in_place(start, old_bytes, bytes);
+  run->pages = bytes >> kPageShift;
+  g_page_map.set_ends(run, run);
+  os::unmap(pointer_to(run->end()), less);
+  uncount(run->home, 0, less);
+}
+
+static bool grow_in_place(Run* run, size_t bytes) {
+  const size_t old_bytes = run->bytes(), more = bytes - old_bytes;
+  if (!count(run->home, 0, more)) return false;
+  g_page_map.set_ends(run, nullptr);
+  bool done = os::grow_in_place(pointer_to(run->base), old_bytes, bytes);
   if (done && !g_page_map.prepare(run->base, bytes)) {
-    os::resize_in_place(start, bytes, old_bytes);
+    os::unmap(pointer_to(run->end()), more);
     done = false;
   }
   if (done) run->pages = bytes >> kPageShift;
-  if (!done && bytes > old_bytes) uncount(run->home, 0, bytes - old_bytes);
-  if (done && bytes < old_bytes) uncount(run->home, 0, old_bytes - bytes);
   g_page_map.set_ends(run, run);
-  if (done && bytes > old_bytes) on_growth::tell(bytes - old_bytes);
+  done ? on_growth::tell(more) : uncount(run->home, 0, more);
   return done;
+}
+
+bool resize_in_place(Run* run, size_t bytes) {
+  bytes = align_up(bytes, os::page_bytes());
+  if (bytes == run->bytes()) return true;
+  if (run->backing == Backing::kSource) return false;
+  if (bytes > run->bytes()) return grow_in_place(run, bytes);
+  shrink_in_place(run, bytes);
+  return true;
 }
 
 // Not onto what may be a file's, which at a fork is the file's in the child again.
@@ -190,6 +204,7 @@ Run* grow_elsewhere(Run* run, size_t bytes) {
   if (run->backing == Backing::kSource || source_of(home) != nullptr) return nullptr;
   bytes = align_up(bytes, os::page_bytes());
   const size_t old_bytes = run->bytes();
+  ACRE_ASSERT(bytes > old_bytes);
   if (!count(home, 1, bytes - old_bytes)) return nullptr;  // what moves is counted once
   Run* bigger = obtain(bytes, kPageBytes, home);
   if (bigger == nullptr) {

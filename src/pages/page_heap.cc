@@ -35,6 +35,10 @@ size_t growth(size_t had) {
   return smaller(larger(had / kGrowthShare, kDoublingUpTo), kMostGrowth);
 }
 
+static_assert(FreeRuns::bin_of(FreeRuns::kMostPages) == FreeRuns::kBins - 1);
+static_assert(window::kLinkReach >> kPageShift <= FreeRuns::kMostPages, "no run crosses a multiple of it");
+static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no chunk has room for more, aligned to more");
+
 }  // namespace
 
 // --- Headers ----------------------------------------------------------------------------------------------
@@ -201,7 +205,7 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
     if (run == nullptr && !obtain_chunk(kPagesPerHugePage, kPagesPerHugePage)) return;
   }
   huge_pages::populate(run->base);
-  free(run, true);
+  put_free(run, true);  // it is wanted now, whatever the decay time is
 }
 
 size_t PageHeap::step(size_t had) const {
@@ -280,21 +284,28 @@ void PageHeap::make_watched(Run* run, WatchedRun* watched) {
 
 // A slab run that was cut only in part counts as dirty as a whole: in two pieces, a dirty and a clean one, it
 // would fit no other run of its length.
-void PageHeap::free(Run* run, bool touched) {
-  {
-    Lock lock(lock_);
-    if (run->kind == RunKind::kLarge) {
-      g_page_map.set_ends(run, nullptr);
-    } else {
-      g_page_map.set_all(run, nullptr);
-    }
-    run->kind = RunKind::kNone;
-    count_used(0, run->pages);
-    const bool clean = !touched && run->fresh;
-    if (clean) limit::give_back(run->bytes());
-    insert_free(run, clean ? Holds::kClean : Holds::kDirty);
+ACRE_ALWAYS_INLINE void PageHeap::put_free(Run* run, bool touched) {
+  Lock lock(lock_);
+  if (run->kind == RunKind::kLarge) {
+    g_page_map.set_ends(run, nullptr);
+  } else {
+    g_page_map.set_all(run, nullptr);
   }
+  run->kind = RunKind::kNone;
+  count_used(0, run->pages);
+  const bool clean = !touched && run->fresh;
+  if (clean) limit::give_back(run->bytes());
+  insert_free(run, clean ? Holds::kClean : Holds::kDirty);
+}
+
+ACRE_ALWAYS_INLINE void PageHeap::on_dirty() {
+  if (ACRE_UNLIKELY(relaxed_load(at_once_))) purge_at_once();
   doorbell::ring();
+}
+
+void PageHeap::free(Run* run, bool touched) {
+  put_free(run, touched);
+  on_dirty();
 }
 
 bool PageHeap::grow_in_place(Run* run, size_t pages) {
@@ -332,7 +343,7 @@ void PageHeap::shrink_in_place(Run* run, size_t pages) {
     count_used(0, rest->pages);
     insert_free(rest, Holds::kDirty);
   }
-  doorbell::ring();
+  on_dirty();
 }
 
 ACRE_COLD PageCounts PageHeap::counts() {

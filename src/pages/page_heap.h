@@ -5,6 +5,8 @@
 // Accounting (checked by the tests): pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
 #pragma once
 
+#include <atomic>
+
 #include "base/mutex.h"
 #include "pages/decay.h"
 #include "pages/free_runs.h"
@@ -57,7 +59,8 @@ class PageHeap {
   void make_slab(Run* run, Slab* slab);
   void make_watched(Run* run, WatchedRun* watched);
 
-  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made.
+  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made. Where the decay
+  // time is 0 its pages are purged before this returns. Called with no lock held.
   void free(Run* run, bool touched);
 
   // --- For explicit arenas (heap/explicit.h): reset.cc -----------------------------------------------------
@@ -127,20 +130,21 @@ class PageHeap {
   size_t make_room(size_t pages);
 
   // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
-  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: at the next call of decay(), which for
-  // muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
+  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: in the call that frees them (what a purge was
+  // refused for: at the next call of decay()), which for muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
   void set_dirty_decay_ms(int64_t ms);
   void set_muzzy_decay_ms(int64_t ms);
   int64_t dirty_decay_ms();
   int64_t muzzy_decay_ms();
 
-  // Returns when all purges that other threads are at have ended: their pages are free again then.
+  // Returns when all purges that other threads are at have ended: their pages are free again then. A thread between the
+  // handlers of a fork does not wait: no purge can end before this thread leaves the locks.
   void wait_for_purge();
 
   // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
   // (retreat.cc)
   size_t unmap_clean(size_t pages);
-  bool may_unmap() const { return is_plain() && !keeps_chunks(); }
+  bool may_unmap() const { return is_plain() && !keeps_chunks() && !Source::has_program(); }
 
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
@@ -181,6 +185,8 @@ class PageHeap {
     asm("" : "+r"(set));
     return *set;
   }
+  void put_free(Run* run, bool touched);
+  void on_dirty();
   bool obtain_chunk(size_t pages, size_t align_pages);
   void add_huge_page_for(size_t pages, size_t align_pages);
 
@@ -192,11 +198,15 @@ class PageHeap {
   Run* take_to_purge(Holds from, size_t keep, Breaking breaking) ACRE_REQUIRES(lock_);
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
+  void lock_between_purges() ACRE_ACQUIRE(lock_);
   size_t purge(Holds from, Holds to, size_t keep, Breaking breaking);
   size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);
   void set_decay_ms(Holds of, int64_t ms);
   void set_next_epoch() ACRE_REQUIRES(lock_);
+  void set_refused(bool refused) ACRE_REQUIRES(lock_);
+  void note_kept(Holds from, size_t keep);
+  void purge_at_once();
   void release_at_rate(uint64_t now);
 
   Mutex lock_{Rank::kPages};
@@ -204,10 +214,12 @@ class PageHeap {
   RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
   RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
+  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until there are none; changes under the lock
   bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
   size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
+  bool at_once_ = false;                           // dirty pages do not wait for decay(); readable without the lock
   uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
   size_t used_hint_ = 0;                           // counts_.used, readable without the lock
   size_t perhaps_untouched_ = 0;                   // part of them

@@ -6,6 +6,9 @@ namespace acre {
 
 constinit PageMap g_page_map;
 
+// Not beside the map (cmake/seldom.ld).
+__attribute__((section(".bss.page_map_groups"))) constinit std::atomic<uint64_t> PageMap::groups_[kGroups / kWordBits] = {};
+
 static constinit std::atomic<size_t> g_leaf_bytes{0};
 
 size_t PageMap::mapped_bytes() { return g_leaf_bytes.load(std::memory_order_relaxed); }
@@ -33,19 +36,43 @@ void PageMap::set_ends(Run* run, Run* value) {
   if (run->pages > 1) entry(run->end() - kPageBytes)->store(value, std::memory_order_release);
 }
 
+// Its entries; null: memory is refused.
+PageMap::Entry* PageMap::make_leaf(size_t index) {
+  void* memory = os::map(kLeafBytes);
+  if (memory == nullptr) return nullptr;
+  Entry* made = static_cast<Leaf*>(memory)->entries;
+  Entry* entries = nullptr;
+  if (!leaves_[index].compare_exchange_strong(entries, made)) {
+    os::unmap(memory, kLeafBytes);  // another thread was faster
+    return entries;
+  }
+  const size_t group = index / kLeavesPerGroup;
+  groups_[group / kWordBits].fetch_or(uint64_t{1} << group % kWordBits, std::memory_order_release);
+  g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
+  return made;
+}
+
+// [start, end): within what the leaf covers.
+void PageMap::note_prepared(Leaf& leaf, Address start, Address end) {
+  const size_t first = start % kLeafReach / kHugePageBytes;
+  const size_t last = (end - 1) % kLeafReach / kHugePageBytes;
+  for (size_t word = first / kWordBits; word <= last / kWordBits; ++word) {
+    uint64_t bits = ~uint64_t{0};
+    if (word == first / kWordBits) bits &= ~uint64_t{0} << first % kWordBits;
+    if (word == last / kWordBits) bits &= ~uint64_t{0} >> (kWordBits - 1 - last % kWordBits);
+    leaf.prepared[word].fetch_or(bits, std::memory_order_relaxed);
+  }
+}
+
 bool PageMap::prepare(Address start, size_t bytes) {
-  constexpr size_t kLeafBytes = kLeafEntries * sizeof(Entry);
-  if ((start + bytes - 1) >> kAddressBits != 0) return false;
-  for (Address i = start >> kLeafShift; i <= (start + bytes - 1) >> kLeafShift; ++i) {
-    if (leaves_[i].load(std::memory_order_acquire) != nullptr) continue;
-    void* memory = os::map(kLeafBytes);
-    if (memory == nullptr) return false;
-    Entry* expected = nullptr;
-    if (!leaves_[i].compare_exchange_strong(expected, static_cast<Entry*>(memory))) {
-      os::unmap(memory, kLeafBytes);  // another thread was faster
-    } else {
-      g_leaf_bytes.fetch_add(kLeafBytes, std::memory_order_relaxed);
-    }
+  const Address end = start + bytes;
+  if ((end - 1) >> kAddressBits != 0) return false;
+  for (Address i = start >> kLeafShift; i <= (end - 1) >> kLeafShift; ++i) {
+    Entry* entries = leaves_[i].load(std::memory_order_acquire);
+    if (entries == nullptr) entries = make_leaf(i);
+    if (entries == nullptr) return false;
+    const Address reach = i << kLeafShift;
+    note_prepared(leaf_of(entries), larger(start, reach), smaller(end, reach + kLeafReach));
   }
   return true;
 }

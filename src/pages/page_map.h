@@ -26,33 +26,29 @@ class PageMap {
   Run* find_covering(const void* p) const;
 
   // Visits every run whose first page has an entry, in no moment's state: others go on changing them. Goes on behind
-  // the run, so that no page is in two of those visited, and reads an entry of each page that is in none.
+  // the run, so that no page is in two of those visited. Reads an entry of each page that is in none, in the huge pages
+  // for which entries were ever made, and of no others.
   template <class Visit>
   void for_each_run(Visit&& visit) const {
     Address next = 0;
-    for (const std::atomic<Entry*>& slot : leaves_) {
-      Entry* leaf = slot.load(std::memory_order_acquire);
-      const Address start = static_cast<Address>(&slot - leaves_) << kLeafShift;
-      const Address end = start + (Address{1} << kLeafShift);
-      if (leaf == nullptr || next >= end) continue;
-      for (Address a = next > start ? next : start; a < end; a = next) {
+    visit_leaves([&](const Leaf& leaf, Address start) {
+      const Address end = start + kLeafReach;
+      for (Address a = larger(next, start); (a = leaf.prepared_from(a, end)) < end; a = next) {
         next = a + kPageBytes;
-        Run* run = leaf[(a - start) >> kPageShift].load(std::memory_order_acquire);
+        Run* run = leaf.entries[(a - start) >> kPageShift].load(std::memory_order_acquire);
         if (run == nullptr || racy_load(run->base) != a) continue;
         const size_t bytes = racy_load(run->pages) << kPageShift;
         if (bytes == 0 || racy_load(run->base) != a) continue;
         next = a + bytes;
         visit(run);
       }
-    }
+    });
   }
 
   // Visits the memory of the map's own.
   template <class Visit>
   void for_each_leaf(Visit&& visit) const {
-    for (const std::atomic<Entry*>& slot : leaves_) {
-      if (Entry* leaf = slot.load(std::memory_order_acquire)) visit(address_of(leaf), bytes_for(kLeafEntries));
-    }
+    visit_leaves([&](const Leaf& leaf, Address) { visit(address_of(&leaf), kLeafBytes); });
   }
 
   // The addresses must lie in memory prepared by prepare().
@@ -69,7 +65,29 @@ class PageMap {
   using Entry = std::atomic<Run*>;
   static constexpr unsigned kAddressBits = 48;  // aarch64 has one more than x86-64
   static constexpr unsigned kLeafShift = 30;  // address bits that a leaf covers
-  static constexpr size_t kLeafEntries = size_t{1} << (kLeafShift - kPageShift);
+  static constexpr Address kLeafReach = Address{1} << kLeafShift;
+  static constexpr size_t kLeafEntries = kLeafReach >> kPageShift;
+  static constexpr size_t kWordBits = 64;
+  static constexpr size_t kWordsBefore = kLeafReach / kHugePageBytes / kWordBits;
+
+  struct Leaf {
+    std::atomic<uint64_t> prepared[kWordsBefore];  // a bit a huge page; never taken back
+    Entry entries[kLeafEntries];
+
+    // The first address from `a` on that was prepared; end: of what the leaf covers, if there is none.
+    Address prepared_from(Address a, Address end) const {
+      while (a < end) {
+        const size_t bit = a % kLeafReach / kHugePageBytes;
+        const uint64_t bits = prepared[bit / kWordBits].load(std::memory_order_relaxed) >> bit % kWordBits;
+        if ((bits & 1) != 0) return a;
+        const size_t ahead = bits == 0 ? kWordBits - bit % kWordBits : static_cast<size_t>(__builtin_ctzll(bits));
+        a = align_down(a, kHugePageBytes) + ahead * kHugePageBytes;
+      }
+      return end;
+    }
+  };
+  static constexpr size_t kLeafBytes = align_up(sizeof(Leaf), kPageBytes);
+  static_assert(sizeof(Leaf) == (kWordsBefore + kLeafEntries) * sizeof(Entry));  // leaf_of() relies on it
 
   Entry* entry(Address a) const {
     if (ACRE_UNLIKELY(a >> kAddressBits != 0)) return nullptr;
@@ -77,7 +95,29 @@ class PageMap {
     return leaf == nullptr ? nullptr : leaf + ((a >> kPageShift) & (kLeafEntries - 1));
   }
 
-  std::atomic<Entry*> leaves_[size_t{1} << (kAddressBits - kLeafShift)] = {};
+  // In the order of addresses. start: of what the leaf covers.
+  template <class Visit>
+  void visit_leaves(Visit&& visit) const {
+    for (size_t word = 0; word < kGroups / kWordBits; ++word) {
+      for (uint64_t bits = groups_[word].load(std::memory_order_acquire); bits != 0; bits &= bits - 1) {
+        const size_t first = (word * kWordBits + static_cast<size_t>(__builtin_ctzll(bits))) * kLeavesPerGroup;
+        for (size_t i = first; i < first + kLeavesPerGroup; ++i) {
+          if (Entry* entries = leaves_[i].load(std::memory_order_acquire)) visit(leaf_of(entries), Address{i} << kLeafShift);
+        }
+      }
+    }
+  }
+
+  static Leaf& leaf_of(Entry* entries) { return reinterpret_cast<Leaf*>(entries - kWordsBefore)[0]; }
+  Entry* make_leaf(size_t index);
+  static void note_prepared(Leaf& leaf, Address start, Address end);
+
+  static constexpr size_t kLeaves = size_t{1} << (kAddressBits - kLeafShift);
+  static constexpr size_t kLeavesPerGroup = 64;
+  static constexpr size_t kGroups = kLeaves / kLeavesPerGroup;
+  std::atomic<Entry*> leaves_[kLeaves] = {};
+  // A bit a group that has leaves, of one map or another (tests have their own). Apart, on a page that each process touches.
+  ACRE_HIDDEN static std::atomic<uint64_t> groups_[kGroups / kWordBits];
 };
 
 extern constinit PageMap g_page_map ACRE_HIDDEN;

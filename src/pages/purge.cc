@@ -1,4 +1,5 @@
-// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once.
+// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once: when somebody asks for it, and, where the
+// decay time is 0, in the call that made them dirty.
 //
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
@@ -57,7 +58,7 @@ ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
 
 // Of a free run, what may be purged.
 ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Breaking breaking) {
-  const huge_pages::Range all = {run->base, run->end()};
+  const huge_pages::Range all = Source::first_to_purge({run->base, run->end()});
   switch (breaking) {
     case Breaking::kOnlyWhole: return {align_up(all.start, kHugePageBytes), align_down(all.end, kHugePageBytes)};
     case Breaking::kNone: return huge_pages::without_broken(all, kHugePageBytes);
@@ -141,27 +142,52 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
       Lock lock(lock_);
       taken = take_to_purge(from, keep, breaking);
     }
-    if (taken == nullptr) return purged;
+    if (taken == nullptr) {
+      if (Source::has_program()) note_kept(from, keep);
+      return purged;
+    }
     uint64_t calls = 0;
-    bool refused = false;
+    bool refused = false, is_awaited;
     for (Run* run = taken; run != nullptr; run = run->node.next) {
       calls += purge_run(run, to, source());
       refused |= run->holds == from;
     }
-    Lock lock(lock_);
-    PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
-    counts.calls += calls;
-    counts_.purges += calls;
-    const uint64_t pages = counts.pages;
-    purged += put_back(taken, from);
-    if (first && counts.pages != pages) {
-      ++counts.sweeps;
-      first = false;
+    {
+      Lock lock(lock_);
+      PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
+      counts.calls += calls;
+      counts_.purges += calls;
+      const uint64_t pages = counts.pages;
+      purged += put_back(taken, from);
+      if (first && counts.pages != pages) {
+        ++counts.sweeps;
+        first = false;
+      }
+      decay_[at(from)].settle(free_[at(from)].pages());
+      set_refused(refused);
+      is_awaited = purging_.oldest() == nullptr && purge_awaited_.exchange(0, std::memory_order_relaxed) != 0;
     }
-    decay_[at(from)].settle(free_[at(from)].pages());
-    refused_ = refused;
+    if (is_awaited) os::wake(purge_awaited_);
     if (refused) return purged;
   }
+}
+
+// While purges are refused, each free would try in vain: decay() tries again.
+void PageHeap::set_refused(bool refused) {
+  refused_ = refused;
+  relaxed_store(at_once_, decay_[at(Holds::kDirty)].time() == 0 && !refused);
+}
+
+// Pages that cannot be purged are left: decay() need not come again soon for them.
+ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
+  Lock lock(lock_);
+  refused_ = free_[at(from)].pages() > keep;
+}
+
+ACRE_COLD void PageHeap::purge_at_once() {
+  if (release_rate::get() != release_rate::kByDecay || dirty_pages() == 0) return;
+  const bool to_muzzy = muzzy_decay_ms() != 0;
+  purge(Holds::kDirty, to_muzzy ? Holds::kMuzzy : Holds::kClean, 0, Breaking::kAll);
 }
 
 size_t PageHeap::purge_to(size_t keep) {
@@ -179,11 +205,21 @@ ACRE_COLD size_t PageHeap::make_room(size_t pages) {
   return purged;
 }
 
-ACRE_COLD void PageHeap::wait_for_purge() {
-  for (;; os::yield()) {
-    Lock lock(lock_);
+// Takes the lock when no run is in the hands of a purge.
+ACRE_COLD void PageHeap::lock_between_purges() {
+  for (;;) {
+    lock_.lock();
     if (purging_.oldest() == nullptr) return;
+    purge_awaited_.store(1, std::memory_order_relaxed);
+    lock_.unlock();
+    os::wait_while(purge_awaited_, 1, UINT64_MAX);
   }
+}
+
+ACRE_COLD void PageHeap::wait_for_purge() {
+  if (Mutex::this_thread_forks()) return;
+  lock_between_purges();
+  lock_.unlock();
 }
 
 // Pages that decay leaves alone although their time is over.
@@ -247,6 +283,7 @@ void PageHeap::set_decay_ms(Holds of, int64_t ms) {
   {
     Lock lock(lock_);
     decay_[at(of)].set_time(ms);
+    set_refused(false);
     set_next_epoch();
   }
   doorbell::ring();

@@ -1,6 +1,5 @@
 // What only explicit arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
 // to a limit.
-#include "os/os.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/page_heap.h"
@@ -59,23 +58,21 @@ void PageHeap::keep_chunk(Run* record, Address start, size_t bytes) {
 // Free runs of neighbouring chunks may have coalesced, so that a run may reach into the next chunk. Pages that a purge
 // has in its hands are in no run.
 Run* PageHeap::used_runs() {
-  for (;; os::yield()) {
-    Lock lock(lock_);
-    if (purging_.oldest() != nullptr) continue;
-    Run* used = nullptr;
-    Address at = 0;
-    for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
-      at = larger(at, chunk->base);
-      while (at < chunk->end()) {
-        Run* run = g_page_map.find(pointer_to(at));
-        at = run->end();
-        if (run->kind == RunKind::kFree) continue;
-        run->node.next = used;
-        used = run;
-      }
+  lock_between_purges();
+  Run* used = nullptr;
+  Address at = 0;
+  for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
+    at = larger(at, chunk->base);
+    while (at < chunk->end()) {
+      Run* run = g_page_map.find(pointer_to(at));
+      at = run->end();
+      if (run->kind == RunKind::kFree) continue;
+      run->node.next = used;
+      used = run;
     }
-    return used;
   }
+  lock_.unlock();
+  return used;
 }
 
 // A run crosses no multiple of kLinkReach, and so what is longer becomes several; they are one chunk, which the source
@@ -100,27 +97,23 @@ void PageHeap::add_chunk(Address start, size_t bytes) {
 }
 
 void PageHeap::release_chunks() {
-  Run* chunks = nullptr;
-  for (;; os::yield()) {
-    Lock lock(lock_);
-    if (purging_.oldest() != nullptr) continue;
-    Address at = 0;
-    for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
-      at = larger(at, chunk->base);
-      huge_pages::forget({chunk->base, chunk->end()});
-      while (at < chunk->end()) {
-        Run* run = g_page_map.find(pointer_to(at));
-        at = run->end();
-        counts_.obtained -= run->pages;
-        if (run->holds != Holds::kClean) limit::give_back(run->bytes());
-        remove_free(run);
-        drop_header(run);
-      }
+  lock_between_purges();
+  Address at = 0;
+  for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
+    at = larger(at, chunk->base);
+    huge_pages::forget({chunk->base, chunk->end()});
+    while (at < chunk->end()) {
+      Run* run = g_page_map.find(pointer_to(at));
+      at = run->end();
+      counts_.obtained -= run->pages;
+      if (run->holds != Holds::kClean) limit::give_back(run->bytes());
+      remove_free(run);
+      drop_header(run);
     }
-    chunks = chunks_;
-    chunks_ = nullptr;
-    break;
   }
+  Run* chunks = chunks_;
+  chunks_ = nullptr;
+  lock_.unlock();
   while (chunks != nullptr) {
     Run* record = chunks;
     chunks = record->node.next;

@@ -65,6 +65,19 @@ void Source::open_automatic() {
   if (!g_by_options.is_none()) g_automatic = &g_by_options;
 }
 
+constinit std::atomic<bool> Source::g_has_program{false};
+
+ACRE_COLD void Source::use_program(const ProgramSource::Function* function) {
+  g_by_options.program_.use(function);
+  if (function == nullptr) return;
+  g_has_program.store(true);
+  __atomic_store_n(&g_automatic, &g_by_options, __ATOMIC_RELEASE);
+}
+
+ACRE_COLD huge_pages::Range Source::without_program(huge_pages::Range range) {
+  return g_by_options.program_.first_to_purge(range);
+}
+
 // --- An arena's own --------------------------------------------------------------------------------------------
 
 bool Source::use_file(const FileSettings& settings, OnFailure on_failure) {
@@ -128,6 +141,7 @@ window::Chunk Source::from_hooks(size_t bytes, size_t alignment) {
 
 window::Chunk Source::chunk(size_t bytes, bool last_try) {
   bytes = align_up(bytes, kHugePageBytes);
+  if (program_.is_in_use()) return program_.chunk(bytes);
   if (hooks_ == nullptr) {
     bool in_source;
     return from_files(bytes, 0, last_try, &in_source);
@@ -140,6 +154,8 @@ window::Chunk Source::chunk(size_t bytes, bool last_try) {
 
 window::Chunk Source::huge(size_t bytes, size_t alignment, bool* in_source) {
   *in_source = true;
+  // What the program's function gives cannot be given back: such a block becomes a run in a chunk, if one is so long.
+  if (program_.is_in_use() && larger(bytes, alignment) <= window::kMostChunk) return {};
   if (hooks_ != nullptr) return from_hooks(bytes, larger(alignment, os::page_bytes()));
   return from_files(bytes, alignment, true, in_source);
 }
@@ -156,6 +172,7 @@ bool Source::release_huge(Address start, size_t bytes) {
 }
 
 void Source::release_chunk(const window::Chunk& chunk) {
+  if (program_.take_back(chunk)) return;
   if (hooks_ == nullptr) {
     window::release(chunk);
     for (File& file : files_) {

@@ -1,12 +1,13 @@
 // Memory sources: where the chunks and huge blocks of an arena come from, if not from the system's anonymous memory
 // (window.h, huge.h): a file, a device, or functions of the program's.
 //
-// There is one for all arenas that have none of their own, if the options ask for it, and one for each explicit arena
-// that was made with it.
+// There is one for all arenas that have none of their own, if the options ask for it or the program gave a function
+// (program_source.h), and one for each manual arena that was made with it.
 #pragma once
 
 #include "acre/extent_hooks.h"
 #include "pages/file_source.h"
+#include "pages/program_source.h"
 #include "pages/run.h"
 #include "pages/window.h"
 #include "tables/options.h"
@@ -19,10 +20,20 @@ enum class OnFailure : uint8_t { kRefuse, kFallBack, kAbort };
 class Source {
  public:
   // The one for arenas without their own, or null.
-  static Source* automatic() { return g_automatic; }
+  static Source* automatic() { return __atomic_load_n(&g_automatic, __ATOMIC_ACQUIRE); }
   // By the options, once. A file that cannot be had ends the program or costs a line on stderr, as the options say.
   static void start_automatic() {
     if (ACRE_UNLIKELY(options().file != 0 || options().device_start != 0)) open_automatic();
+  }
+
+  // From now on chunks for these arenas come from this function, before a file or a device; null: no longer. Not while the
+  // process forks.
+  static void use_program(const ProgramSource::Function* function);
+  // Whether there may be memory of such a function's, which must be neither purged nor unmapped, and the first part of these
+  // addresses that is none. Takes no lock.
+  static bool has_program() { return g_has_program.load(std::memory_order_relaxed); }
+  static huge_pages::Range first_to_purge(huge_pages::Range range) {
+    return ACRE_UNLIKELY(has_program()) ? without_program(range) : range;
   }
 
   // An arena's number, for hooks.
@@ -67,11 +78,14 @@ class Source {
   static bool fall_back(File& file);
   ACRE_HIDDEN static void open_automatic();
   ACRE_HIDDEN static Source* g_automatic;
+  ACRE_HIDDEN static std::atomic<bool> g_has_program;
+  static huge_pages::Range without_program(huge_pages::Range range);
 
   window::Chunk from_hooks(size_t bytes, size_t alignment);
 
   File files_[2];               // a file; a device
   extent_hooks_t* hooks_ = nullptr;
+  ProgramSource program_;       // of the automatic one
   unsigned number_ = 0;
 };
 

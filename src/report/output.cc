@@ -12,6 +12,8 @@ Output::Output(const char* path, char* buffer, size_t capacity)
   if (file_ < 0) error_ = static_cast<int>(-file_);
 }
 
+Output::Output(Sink sink, char* buffer, size_t capacity) : sink_(sink), buffer_(buffer), capacity_(capacity) {}
+
 void Output::add(const void* data, size_t bytes) {
   const char* from = static_cast<const char*>(data);
   while (bytes != 0 && error_ == 0) {
@@ -27,14 +29,20 @@ void Output::add(const void* data, size_t bytes) {
 void Output::add(const char* text) { add(text, strlen(text)); }
 
 void Output::flush() {
-  if (error_ == 0) error_ = os::write_file(static_cast<int>(file_), buffer_, size_);
+  if (error_ == 0) {
+    error_ = sink_.take != nullptr ? sink_.take(sink_.opaque, buffer_, size_)
+                                   : os::write_file(static_cast<int>(file_), buffer_, size_);
+  }
   size_ = 0;
 }
 
+void Output::fail(int error) {
+  if (error_ == 0) error_ = error;
+}
+
 int Output::finish() {
-  if (file_ < 0) return error_;
   flush();
-  os::close_file(static_cast<int>(file_));
+  if (file_ >= 0) os::close_file(static_cast<int>(file_));
   return error_;
 }
 

@@ -1,4 +1,5 @@
-// A file that is written from front to back, through a buffer of its own. The first error ends it.
+// A file, or whatever else takes bytes, that is written from front to back, through a buffer of its own. The first error
+// ends it.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +7,25 @@
 
 namespace acre::report {
 
+// Who takes the bytes of what is no file. Returns 0 or an error number.
+struct Sink {
+  int (*take)(void* opaque, const char* data, size_t bytes);
+  void* opaque;
+};
+
 class Output {
  public:
   // Creates the file, or empties it. buffer: for as long as this lives.
   Output(const char* path, char* buffer, size_t capacity);
+  Output(Sink sink, char* buffer, size_t capacity);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   void add(const void* data, size_t bytes);
   void add(const char* text);
+
+  // What is not written yet is dropped, as is what comes.
+  void fail(int error);
 
   // Writes what is left and closes the file. 0 or an error number, of this or anything before.
   int finish();
@@ -22,7 +33,8 @@ class Output {
  private:
   void flush();
 
-  long file_;
+  long file_ = -1;
+  Sink sink_ = {};
   int error_ = 0;
   char* buffer_;
   size_t capacity_;

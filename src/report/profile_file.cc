@@ -85,24 +85,24 @@ struct Buffers {
   char of_block[32 << 10];
 };
 
-// Writes one to a file of this name.
-int write_to(const char* path, Kind kind) {
+// Writes one to a file of this name, or to a sink.
+template <class Target>
+int write_to(Target target, Kind kind) {
   const size_t bytes = align_up(sizeof(Buffers), os::page_bytes());
   void* memory = os::map(bytes);
   if (memory == nullptr) return EAGAIN;
   auto& buffers = *new (memory) Buffers;
-  Output to(path, buffers.of_file, sizeof buffers.of_file);
-  int error = 0;
+  Output to(target, buffers.of_file, sizeof buffers.of_file);
   if (kind == Kind::kLegacy) {
     write_legacy(to, buffers.of_block, sizeof buffers.of_block);
   } else {
     Gzip gzip(to, buffers.of_block, sizeof buffers.of_block);
-    error = write_pprof(gzip, kind);
+    if (const int error = write_pprof(gzip, kind)) to.fail(error);
     gzip.finish();
   }
-  const int of_file = to.finish();
+  const int error = to.finish();
   os::unmap(memory, bytes);
-  return of_file != 0 ? of_file : error;
+  return error;
 }
 
 // One such name at a time for each: threads may write to one path at once.
@@ -128,6 +128,8 @@ int write_profile(const char* path, Kind kind) {
   os::remove_file(part.c_str());
   return error == EACCES || error == EPERM || error == ENAMETOOLONG ? write_to(path, kind) : error;
 }
+
+int write_profile(Sink sink, Kind kind) { return profile::is_prepared() ? write_to(sink, kind) : ENOENT; }
 
 // A text that was set before may be in use by a thread that writes: it stays.
 bool set_prefix(const char* prefix) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "report/output.h"
+
 namespace acre::report {
 
 enum class Kind : uint8_t {
@@ -17,6 +19,9 @@ enum class Kind : uint8_t {
 // other file can be made, and to a link, a pipe or a device, it is written as it comes.
 // Calls malloc never. Not for signal handlers.
 int write_profile(const char* path, Kind kind);
+
+// The same to whoever takes it, in parts of at most 64 KiB. After an error it may have taken some.
+int write_profile(Sink sink, Kind kind);
 
 // The same to a file named after the program, the process and how many were written before, in the folder of the
 // option prof_folder: PROGRAM.PID.live.pb.gz, or, with numbered, PROGRAM.PID.N.live.pb.gz. A prefix (prof_prefix) stands

@@ -24,7 +24,7 @@ double beside(const Run* run, size_t block_bytes) {
     const Slab* slab = racy_load(run->slab);
     const SlabUse use = slab == nullptr ? SlabUse() : use_of(slab);
     if (use.block_bytes == block_bytes) {
-      if (racy_load(slab->shelf) == Shelf::kCurrent) return 0;
+      if (racy_load(slab->list) == OwnersList::kCurrent) return 0;
       others = use.live;
     }
   }

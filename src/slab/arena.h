@@ -47,7 +47,7 @@ struct Arena {
   ClassEvents* ended = nullptr;
 
   static constexpr size_t kEndedBytes = kSmallClasses * sizeof(ClassEvents);
-  // Made by the program (heap/explicit.h): no thread is bound to it, and no other arena takes runs from it.
+  // Made by the program (heap/explicit.h): no thread's heap takes runs from it, and no other arena.
   bool is_explicit = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   Arena* next_explicit = nullptr;

@@ -1,7 +1,6 @@
 #include "slab/bin.h"
 
-#include "slab/lifecycle.h"
-#include "slab/sharing.h"
+#include "slab/transitions.h"
 
 namespace acre {
 
@@ -21,7 +20,7 @@ void Bin::remove(Slab* slab) {
 // this lock.
 bool Bin::take_if_all_free(Slab* slab) {
   RemoteWord word = load_remote(slab);
-  if (word.holding != Holding::kBinned || word.free != slab->capacity) return false;
+  if (word.state != RunState::kBinned || word.free != slab->capacity) return false;
   while (!change_remote(slab, word, RemoteWord{})) {
   }
   return true;
@@ -50,40 +49,52 @@ void Bin::clear() {
   relaxed_store(count_, uint32_t{0});
 }
 
-// The word less one block: the first of the list, or else one that was never cut. What a program may have written into a
-// freed block is checked before it counts.
-static RemoteWord less_one(const Slab* slab, RemoteWord word) {
-  --word.free;
-  if (word.head == 0) {
-    --word.local;
-    return word;
-  }
-  const Link* first = link_at(slab, head_block(slab, word));
-  if (!is_block_start(slab, first) || !is_marked(slab, first)) overwritten_list();
-  const LowAddress next = first->next;
-  const bool is_last = word.free == word.local;  // of the list
-  if (is_end(next) != is_last || (!is_last && !is_block_start(slab, link_at(slab, next)))) overwritten_list();
-  word.head = is_last ? 0 : head_of(slab, high_part(slab->base) | next);
-  return word;
+// While the bin is locked, all that other threads do to a run in it is to add blocks. So a prefix of the remote list that
+// was walked stays as it is until the change of the word succeeds, and the rest of the header is the locker's, but for the
+// deferred list of a shared run. What a program may have written into a freed block is checked before it counts.
+// Afterwards the run cannot go away, for blocks of it are here; and a thread that frees another block in a run that has
+// become full waits for the lock, to put the run into the bin again.
+ACRE_ALWAYS_INLINE BlockList Bin::take_blocks_of(Slab* slab, uint32_t most) {
+  uint64_t bits = slab->remote.load(std::memory_order_acquire);  // for the links: pairs with give_back()
+  uint64_t rest;
+  LowAddress head;
+  LowAddress next = kEndOfList;
+  Link* last = nullptr;
+  uint32_t count;
+  do {
+    const bool is_listed = RemoteWord::head_in(bits) != 0;
+    head = is_listed                                 ? head_block(slab, RemoteWord::head_in(bits))
+           : is_shared(RemoteWord::state_in(bits)) ? kEndOfList
+                                                   : slab->deferred;
+    if (is_end(head)) {
+      count = smaller<uint32_t>(most, slab->capacity - slab->carved);
+    } else {
+      last = checked_link(slab, head);
+      for (count = 1; count != most && !is_end(last->next); ++count) last = checked_link(slab, last->next);
+      next = last->next;
+    }
+    if (is_listed) {
+      if (is_end(next) != (count == RemoteWord::listed_in(bits))) overwritten_list();
+      if (!is_end(next) && !is_block_start(slab, link_at(slab, next))) overwritten_list();
+      rest = RemoteWord::less_listed(bits, count, is_end(next) ? 0 : head_of(slab, next), slab->enough);
+    } else {
+      rest = RemoteWord::less_local(bits, count, slab->enough);
+    }
+    // As change_remote(), and acquire on failure for the links.
+  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));
+  if (is_full(RemoteWord::state_in(rest))) remove(slab);
+  if (is_end(head)) return {high_part(slab->base), slab::cut(slab, count, kEndOfList), count};
+  if (RemoteWord::head_in(bits) == 0) slab->deferred = next;
+  last->next = kEndOfList;
+  return {high_part(slab->base), head, count};
 }
 
-// While the bin is locked, all that others do to a run in it is to add blocks: so the first block of the list stays there,
-// with its link, until the change here succeeds. Afterwards the run cannot go away, for one of its blocks is here; and who
-// frees another one in a run that has become full waits for the lock, to put it into the bin.
-void* Bin::take_block() {
-  if (seems_empty()) return nullptr;
+BlockList Bin::take_blocks(uint32_t most) {
+  if (seems_empty()) return {};
   Lock lock(lock_);
   Slab* slab = runs_.min();
-  if (slab == nullptr) return nullptr;
-  RemoteWord word = load_remote(slab);
-  RemoteWord rest;
-  do {
-    rest = less_one(slab, word);
-    if (rest.free == 0) rest.holding = Holding::kFull;
-  } while (!change_remote(slab, word, rest));
-  if (rest.free == 0) remove(slab);
-  const LowAddress first = word.head != 0 ? head_block(slab, word) : slab::carve(slab, 1, kEndOfList);
-  return pointer_to(high_part(slab->base) | first);
+  if (slab == nullptr) return {};
+  return most == 1 ? take_blocks_of(slab, 1) : take_blocks_of(slab, most);
 }
 
 Address Bin::lowest() {
@@ -93,24 +104,18 @@ Address Bin::lowest() {
   return slab == nullptr ? 0 : slab->base;
 }
 
-Slab* Bin::take(ThreadToken owner) {
-  if (seems_empty()) return nullptr;
+Bin::Taken Bin::take(ThreadToken owner, uint32_t most) {
+  if (seems_empty()) return {};
   Lock lock(lock_);
   Slab* slab = runs_.min();
-  if (slab == nullptr) return nullptr;
-  remove(slab);
+  if (slab == nullptr) return {};
   RemoteWord word = load_remote(slab);
-  RemoteWord owned;
-  do {
-    owned = word;
-    owned.holding = Holding::kOwned;
-    owned.free = word.free - word.local;
-    owned.local = 0;
-  } while (!change_remote(slab, word, owned));
-  if (slab::is_shared(slab)) return slab;
-  relaxed_store(slab->last_owner, owner);
-  relaxed_store(slab->owner, owner);
-  return slab;
+  if (is_shared(word.state)) return {nullptr, take_blocks_of(slab, most)};
+  remove(slab);
+  while (!change_remote(slab, word, word.owned())) {
+  }
+  slab::begin_ownership(slab, word, owner);
+  return {slab, {}};
 }
 
 }  // namespace acre

@@ -1,31 +1,33 @@
-// An arena's set of runs of one size class that nobody owns and that have blocks to give, lowest address
-// first.
+// An arena's set of runs of one size class that nobody owns and of which enough blocks are free, lowest address first.
 #pragma once
 
-#include "base/atomics.h"
 #include "base/mutex.h"
-#include "base/pairing_heap.h"
-#include "slab/slab.h"
+#include "slab/free_list.h"
 
 namespace acre {
 
 class Bin {
  public:
-  // Puts a run there whose word the caller has just made kBinned. If all its blocks are free by now, the
+  // Puts a run there whose word the caller has just made binned. If all its blocks are free by now, the
   // caller gets it back (true) to return its pages.
   [[nodiscard]] bool offer(Slab* slab);
 
-  // Called by a thread that has just seen all blocks of a kBinned run free. True: the run is the caller's,
+  // Called by a thread that has just seen all blocks of a binned run free. True: the run is the caller's,
   // to return its pages. False: somebody else has taken it or will see to it. The header may be another run's by now.
   [[nodiscard]] bool reclaim(Slab* slab);
 
-  // The lowest run, now held by the calling thread, and owned by it unless it is shared (slab::harvest). Null if the
-  // bin is empty.
-  Slab* take(ThreadToken owner);
+  // The lowest run, owned by the calling thread from now on; or, if that one is shared, up to `most` of its blocks. Neither
+  // if the bin is empty.
+  struct Taken {
+    Slab* run = nullptr;
+    BlockList blocks;
+    explicit operator bool() const { return run != nullptr || blocks; }
+  };
+  Taken take(ThreadToken owner, uint32_t most);
 
-  // For common classes: a block of the lowest run, which stays where it is until it has no more to give. Null if the bin
-  // is empty.
-  void* take_block();
+  // Up to `most` blocks of the lowest run, which stays where it is as long as enough of it is free. None if the bin is
+  // empty.
+  BlockList take_blocks(uint32_t most);
 
   // Where the lowest run begins; 0 if the bin is empty.
   Address lowest();
@@ -45,6 +47,7 @@ class Bin {
   void insert(Slab* slab) ACRE_REQUIRES(lock_);
   void remove(Slab* slab) ACRE_REQUIRES(lock_);
   bool take_if_all_free(Slab* slab) ACRE_REQUIRES(lock_);
+  BlockList take_blocks_of(Slab* slab, uint32_t most) ACRE_REQUIRES(lock_);
 
   Mutex lock_{Rank::kBin};
   uint32_t count_ = 0;

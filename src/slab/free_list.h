@@ -63,4 +63,12 @@ struct ListEnd {
 };
 ListEnd walk_list(const Slab* slab, LowAddress head);
 
+// A list of blocks of one run, and their number.
+struct BlockList {
+  Address high = 0;  // the blocks' high address bits
+  LowAddress head = kEndOfList;
+  uint32_t count = 0;
+  explicit operator bool() const { return count != 0; }
+};
+
 }  // namespace acre

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/atomics.h"
-#include "slab/slab.h"
+#include "slab/free_list.h"
 #include "tables/size_class.h"
 
 namespace acre {
@@ -36,6 +36,14 @@ inline constexpr Geometries kGeometries;
 // For anyone: p may be no block at all, and the header one that is just being made for a run elsewhere.
 ACRE_ALWAYS_INLINE bool is_block_start(const Slab* slab, const void* p) {
   return (address_of(p) - relaxed_load(slab->base)) * relaxed_load(slab->divide) < relaxed_load(slab->limit);
+}
+
+// The link of a block that a list leads to, which a program may have overwritten: ends the program if it is no free block
+// of the run.
+inline Link* checked_link(const Slab* slab, LowAddress low) {
+  Link* link = link_at(slab, low);
+  if (!is_block_start(slab, link) || !is_marked(slab, link)) overwritten_list();
+  return link;
 }
 
 // Index of the block that covers p.

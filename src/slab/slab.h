@@ -1,11 +1,34 @@
-// The header of a slab run: a run that is cut into blocks of one size class.
+// The header of a slab run: a run that is cut into blocks of one size class. Headers are never unmapped, so that a stale
+// pointer to one can be read.
 //
-// It has at each time one exclusive holder: the thread that owns it, or, while nobody owns it, whoever takes
-// it by a change of its remote word (remote.h). Fields that say "holder" belong to that one; others may read
-// them only where it says so. Headers are never unmapped, so that a stale pointer to one can be read.
+// THE OWNERSHIP PROTOCOL. Only this folder writes a header. A run's state is in its remote word (word.h), and each change
+// of state is one compare-and-swap of that word.
 //
-// Accounting (checked by the tests): capacity = used + blocks on `deferred` + blocks not yet carved, where
-// used counts the blocks that are with the program, in a private list or in the remote list.
+//   state           who may use the header's plain fields           where the run is
+//   owned           its owner (*)                                   the owner's thread cache
+//   full            nobody                                          in no list: too few of its blocks are free
+//   binned          who has locked its bin                          in its bin, or its maker is about to put it there
+//   shared full     former owner: free_list, deferred, countdown    in no list
+//   shared binned   former owner: the same; locker of bin: others   as binned
+//
+//   change          from            to                       by                                     function
+//   make            no run          owned                    whoever has the pages                  slab::make
+//   release         owned           full, binned, no run     its owner                              slab::release
+//   adopt           full            owned                    its last owner, with a block in hand   slab::adopt
+//   give back       any             the same, binned, no run a thread that frees others' blocks     slab::give_back
+//   take            binned          owned                    a thread, under the bin's lock         Bin::take
+//   take blocks     (shared) binned the same, (shared) full  a thread, under the bin's lock         Bin::take_blocks
+//   share           owned           shared full or binned    who reclaims from an idle owner        slab::share
+//   unshare         shared …        full, binned, no run     former owner; who reclaims             slab::unshare
+//   disown          owned           owned by no thread       the child of a fork                    slab::disown
+//
+// "No run": all blocks are free, and the pages go back to the page heap. (*) Who reclaims from an idle owner is the
+// holder, too, for the time that heap/idle.h gives.
+//
+// A run that nobody owns is binned if and only if at least `enough` of its blocks are free.
+//
+// Accounting of an owned run (checked by the tests): capacity = used + blocks on `deferred` + blocks not yet carved. Used
+// blocks are with the program, on a private list, on the remote list or in an outbox.
 #pragma once
 
 #include <atomic>
@@ -19,41 +42,42 @@ namespace acre {
 
 class Bin;
 
-// Where the owner keeps a slab run. kShared: a visitor took it from its owner, see slab::share().
-enum class Shelf : uint8_t { kNone, kCurrent, kAdopted, kAvailable, kShared };
+// Which list of its owner's thread cache an owned run is in.
+enum class OwnersList : uint8_t { kNone, kCurrent, kAdopted, kAvailable };
 
 // Low 32 bits of an address, as links in free lists are (free_list.h); odd: end of list.
 using LowAddress = uint32_t;
 inline constexpr LowAddress kEndOfList = 1;
 
+// "Fixed": from slab::make() until the pages go back. "Holder": whom the table above names.
 struct alignas(kCacheLine) Slab {
   // Hot: what the owner's free reads and writes.
-  ThreadToken owner = kNoThread;      // written by holder; anyone may compare it with himself
-  Address base = 0;                   // fixed while blocks live; 0: no slab run
-  uint64_t divide = 0;                // geometry.h; fixed while blocks live
-  uint64_t limit = 0;                 // geometry.h; holder writes, anyone reads
-  LowAddress* free_list = nullptr;    // holder: where blocks go that the owner frees (lifecycle.h)
-  LowAddress deferred = kEndOfList;   // holder: blocks freed by owners
-  int32_t countdown = 0;              // holder: owner's frees until the slow door; used = countdown + floor
-  int32_t floor = 0;
+  ThreadToken owner = kNoThread;      // holder writes; any thread may compare it with its own token
+  Address base = 0;                   // fixed; 0: no slab run
+  uint64_t divide = 0;                // fixed; geometry.h
+  uint64_t limit = 0;                 // holder writes, anyone reads; geometry.h
+  LowAddress* free_list = nullptr;    // holder: the list for blocks that the owner frees (holder.h)
+  LowAddress deferred = kEndOfList;   // holder: blocks freed by the owner
+  int32_t countdown = 0;              // holder: the owner's frees until the slow path; used = countdown + floor
+  int32_t floor = 0;                  // holder. Without meaning while no thread owns the run, as countdown is
   uint16_t block_bytes = 0;           // fixed
   uint16_t capacity = 0;              // fixed
-  uint16_t enough = 0;                // fixed: free blocks that make it worth offering again
+  uint16_t enough = 0;                // fixed: free blocks that put the run into its bin
   uint16_t carved = 0;                // holder: blocks cut so far, from the run's start
   uint8_t pages = 0;                  // fixed
   uint8_t size_class = 0;             // fixed
-  Shelf shelf = Shelf::kNone;         // holder
+  OwnersList list = OwnersList::kNone;  // owner
   bool is_explicit : 1 = false;       // fixed: its arena is (arena.h)
   bool is_labelled : 1 = false;       // fixed: the same (labels.h)
   bool by_outbox : 1 = false;         // fixed: blocks that others free wait in their outboxes
 
-  // Shared: what other threads write.
-  alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // remote.h
-  ThreadToken last_owner = kNoThread;                   // holder writes, anyone reads
+  // What other threads write.
+  alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // word.h
+  ThreadToken last_owner = kNoThread;                   // owner writes, anyone reads: only a hint of who may adopt
   Bin* binned_in = nullptr;                             // under that bin's lock
-  Run* run = nullptr;                                   // its pages
+  Run* run = nullptr;                                   // fixed: its pages
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev
-  Slab* next = nullptr;                                 // spare headers (unit_table); its last owner's shared runs
+  Slab* next = nullptr;                                 // spare headers (unit_table); a heap's shared runs
 };
 static_assert(sizeof(Slab) == 2 * kCacheLine, "two cache lines: the owner's and the others'");
 

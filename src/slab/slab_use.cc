@@ -2,20 +2,7 @@
 
 namespace acre {
 
-namespace {
-
-RunState state_of(const Slab* slab, const RemoteWord& word) {
-  if (racy_load(slab->shelf) == Shelf::kShared) return RunState::kShared;
-  switch (word.holding) {
-    case Holding::kFull: return RunState::kFull;
-    case Holding::kBinned: return RunState::kBinned;
-    default: return RunState::kOwned;
-  }
-}
-
-}  // namespace
-
-// By what slab/slab.h says of its counts. A shared run's deferred list has the hostage and blocks that came late.
+// By what slab/slab.h says of its counts. A shared run's deferred list has the hostage, and seldom more.
 SlabUse use_of(const Slab* slab) {
   SlabUse use;
   use.size_class = racy_load(slab->size_class);
@@ -29,14 +16,14 @@ SlabUse use_of(const Slab* slab) {
   const uint32_t used = is_open ? carved : smaller(static_cast<uint32_t>(larger(counted, 0)), carved);
   const uint32_t deferred = carved - used;
   use.block_bytes = shape.block_bytes;
-  use.state = state_of(slab, word);
+  use.state = word.state;
   if (use.state == RunState::kOwned) {
     use.deferred = deferred;
     use.remote = smaller(word.free, used);
     use.uncarved = capacity - carved;
     use.live = used - use.remote;
   } else {
-    use.unowned = smaller(word.free + (use.state == RunState::kShared ? deferred : 0), capacity);
+    use.unowned = smaller(word.free + is_shared(use.state), capacity);
     use.live = capacity - use.unowned;
   }
   return use;

@@ -1,12 +1,10 @@
 // The blocks of a slab run, of some moment: others go on changing it, so that every count is kept within bounds.
 #pragma once
 
-#include "slab/remote.h"
+#include "slab/word.h"
 #include "tables/size_class.h"
 
 namespace acre {
-
-enum class RunState : uint8_t { kOwned, kFull, kBinned, kShared };
 
 struct SlabUse {
   size_t block_bytes = 0;    // 0: it is no slab run any more

@@ -41,6 +41,12 @@ size_t wanted_window() {
   return bytes >= kFirstCover ? bytes : 0;
 }
 
+void set_mask(size_t window_bytes) {
+  const size_t mask = table_bytes_for(window_bytes) - sizeof(Slab);
+  __atomic_store_n(&g_mask, mask, __ATOMIC_RELEASE);
+  if (g_gated_table == g_table) __atomic_store_n(&g_gated_mask, mask, __ATOMIC_RELEASE);
+}
+
 // Makes the table reach over this much of the window. Another thread may be doing the same: harmless.
 bool cover(size_t window_bytes) {
   size_t covered = g_covered.load(std::memory_order_acquire);
@@ -49,7 +55,7 @@ bool cover(size_t window_bytes) {
     if (next > window::bytes()) return false;
     if (!os::commit(pointer_to(g_table), table_bytes_for(next))) return false;
     if (g_covered.compare_exchange_strong(covered, next)) {
-      __atomic_store_n(&g_mask, table_bytes_for(next) - sizeof(Slab), __ATOMIC_RELEASE);
+      set_mask(next);
       covered = next;
     }
   }
@@ -60,9 +66,11 @@ bool cover(size_t window_bytes) {
 
 constinit Address g_table = 0;
 constinit size_t g_mask = 0;
+constinit Address g_gated_table = 0;
+constinit size_t g_gated_mask = 0;
 
 void initialise() {
-  g_table = address_of(&g_no_slab);
+  g_table = g_gated_table = address_of(&g_no_slab);
   size_t bytes = options().unit_table ? wanted_window() : 0;
   if (bytes == 0) return;
   void* table = os::reserve(table_bytes_for(bytes));
@@ -78,7 +86,12 @@ void initialise() {
   window::place(below, bytes);
   g_table = address_of(table);
   g_covered.store(kFirstCover);
-  __atomic_store_n(&g_mask, table_bytes_for(kFirstCover) - sizeof(Slab), __ATOMIC_RELEASE);
+  set_mask(kFirstCover);
+}
+
+void show_gated() {
+  g_gated_table = g_table;
+  g_gated_mask = g_mask;
 }
 
 Slab* header_for(const Run* run) {

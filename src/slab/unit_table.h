@@ -29,10 +29,20 @@ static_assert(sizeof(Slab) == size_t{1} << kHeaderShift);
 extern constinit Address g_table ACRE_HIDDEN;
 extern constinit size_t g_mask ACRE_HIDDEN;  // (covered units - 1) * sizeof(Slab); only grows
 
-ACRE_ALWAYS_INLINE Slab* at(const void* p) {
-  size_t offset = (address_of(p) >> (kUnitShift - kHeaderShift)) & relaxed_load(g_mask);
-  return reinterpret_cast<Slab*>(g_table + offset);
+ACRE_ALWAYS_INLINE size_t offset_of(const void* p, const size_t& mask) {
+  return (address_of(p) >> (kUnitShift - kHeaderShift)) & relaxed_load(mask);
 }
+ACRE_ALWAYS_INLINE Slab* at(const void* p) { return reinterpret_cast<Slab*>(g_table + offset_of(p, g_mask)); }
+
+// The same for a caller that asks first whether it may (heap/direct.h): unless show_gated() was called, there is the header
+// of no run for every pointer.
+extern constinit Address g_gated_table ACRE_HIDDEN;
+extern constinit size_t g_gated_mask ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE Slab* at_gated(const void* p) {
+  return reinterpret_cast<Slab*>(g_gated_table + offset_of(p, g_gated_mask));
+}
+// Once, after initialise(), before any memory is obtained.
+void show_gated();
 
 // Reserves the table and places the window. Once, before any memory is obtained.
 void initialise();

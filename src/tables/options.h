@@ -87,6 +87,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(release_rate, Bytes, -1, -1, kMostRate, kAnyTime, "so much goes back in a second, in place of the decay times; 0: nothing; -1: the decay times hold") \
   X(background_thread, Bool, 0, 0, 1, kAnyTime, "a thread that returns memory when the program is idle") \
   X(thread_cache_max, Bytes, -1, -1, kMostBytes, kAnyTime, "runs that all threads together may keep beyond their current runs; -1: a quarter of the memory in use, 64 MiB if that is more, or all of it while there is one thread") \
+  X(thread_cache_min, Bytes, 0, 0, kMostBytes, kAnyTime, "so much of it each thread may keep, whatever thread_cache_max says") \
   X(unit_table, Bool, 1, 0, 1, kAtStart, "find run headers through the unit table where address space allows") \
   X(chunk, Bytes, 0, 0, kMostChunkBytes, kAtStart, "address space that an arena gets at a time, rounded up to 2 MiB; 0: more, the larger it is") \
   X(huge_pages, HugePagesChoice, 1, 0, 2, kAtStart, "transparent huge pages: never, auto (where an arena is large and dense), or always") \

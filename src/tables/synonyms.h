@@ -32,6 +32,7 @@ inline constexpr Synonym kSynonyms[] = {
     {"TCMALLOC_AGGRESSIVE_DECOMMIT", Option::dirty_decay_ms, SynonymValue::kZeroIfTrue},
     {"TCMALLOC_DISABLE_MEMORY_RELEASE", Option::dirty_decay_ms, SynonymValue::kNeverIfTrue},
     {"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", Option::thread_cache_max, SynonymValue::kSame},
+    {"TCMALLOC_MIN_PER_THREAD_CACHE_BYTES", Option::thread_cache_min, SynonymValue::kSame},
     {"TCMALLOC_SAMPLE_PARAMETER", Option::prof_sample, SynonymValue::kUnlessZero},
     {"TCMALLOC_SAMPLE_PARAMETER", Option::prof, SynonymValue::kTrueUnlessZero},
     {"TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", Option::large_alloc_report, SynonymValue::kSame},

@@ -56,6 +56,9 @@ static void check_properties() {
     CHECK(tcmalloc().SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", 32 * MIB));
     CHECK_EQ(property("tcmalloc.max_total_thread_cache_bytes"), 32 * MIB);
     CHECK(!tcmalloc().SetNumericProperty("generic.heap_size", 1));
+    CHECK(tcmalloc().SetNumericProperty("tcmalloc.min_per_thread_cache_bytes", MIB));
+    CHECK_EQ(property("tcmalloc.min_per_thread_cache_bytes"), MIB);
+    CHECK(tcmalloc().SetNumericProperty("tcmalloc.min_per_thread_cache_bytes", 0));
 }
 
 static void check_release() {
@@ -178,11 +181,6 @@ class Own : public MallocExtension {
     static void* at(uintptr_t n) { return reinterpret_cast<void*>(n); }
 };
 
-class OwnMemory : public SysAllocator {
- public:
-    void* Alloc(size_t, size_t*, size_t) override { return nullptr; }
-};
-
 static void check_own() {
     Own own;
     MallocExtension* const before = &tcmalloc();
@@ -224,11 +222,6 @@ static void check_own() {
     own.Ranges(nullptr, look);
     MallocExtension::Register(before);
     CHECK(MallocExtension::instance() == before);
-
-    OwnMemory memory;  // acre takes none: it says so by NULL
-    CHECK(tcmalloc().GetSystemAllocator() == nullptr);
-    tcmalloc().SetSystemAllocator(&memory);
-    CHECK(tcmalloc().GetSystemAllocator() == nullptr);
 }
 
 static int handler_calls;
@@ -248,6 +241,17 @@ static bool throws(Allocate allocate) {
     } catch (const std::bad_alloc&) {
         return true;
     }
+}
+
+// Later than the gperftools that the program may be linked with.
+static void check_aligned_sized() {
+    void* const symbol = dlsym(RTLD_DEFAULT, "tc_free_aligned_sized");
+    CHECK(symbol != nullptr);
+    const auto free_aligned_sized = reinterpret_cast<void (*)(void*, size_t, size_t)>(symbol);
+    void* const block = tc_memalign(256, 1000);
+    CHECK(is_aligned(block, 256));
+    free_aligned_sized(block, 256, 1000);
+    CHECK_EQ(tcmalloc().GetOwnership(block), MallocExtension::kNotOwned);
 }
 
 static void check_operators() {
@@ -282,6 +286,25 @@ static void check_operators() {
     CHECK(tc_new_nothrow(impossible, std::nothrow) == nullptr && handler_calls == 4);
 }
 
+// A handler that makes room: malloc goes on with what it was asked for, for a small block as well.
+static void raise_limit() {
+    ++handler_calls;
+    CHECK(tcmalloc().SetNumericProperty("tcmalloc.heap_limit_mb", 0));
+}
+
+static void check_small_blocks() {
+    std::vector<void*> blocks;
+    blocks.reserve(1 << 20);
+    CHECK(tcmalloc().SetNumericProperty("tcmalloc.heap_limit_mb", property("generic.heap_size") / MIB + 10));
+    handler_calls = 0;
+    while (handler_calls == 0) {
+        blocks.push_back(malloc(3000));
+        CHECK(blocks.back() != nullptr);
+    }
+    CHECK_EQ(handler_calls, 1);
+    for (void* block : blocks) free(block);
+}
+
 static void check_new_mode() {
     const size_t impossible = hide_size(SIZE_MAX / 2);
     void* out = nullptr;
@@ -300,10 +323,31 @@ static void check_new_mode() {
     CHECK(hide(tc_malloc_skip_new_handler(impossible)) == nullptr && handler_calls == 7);
     CHECK(tc_posix_memalign(&out, 3, 1) == EINVAL && handler_calls == 7);
     CHECK(tc_realloc(tc_malloc(10), 0) == nullptr && handler_calls == 7);
+
+    errno = 0;
+    CHECK(hide(malloc(impossible)) == nullptr && handler_calls == 8 && errno == ENOMEM);
+    CHECK(hide(calloc(impossible, 1)) == nullptr && handler_calls == 9);
+    CHECK(hide(realloc(nullptr, impossible)) == nullptr && handler_calls == 10);
+    CHECK(hide(aligned_alloc(64, impossible)) == nullptr && handler_calls == 11);
+    CHECK(posix_memalign(&out, 64, impossible) == ENOMEM && handler_calls == 12);
+    char* const kept = static_cast<char*>(malloc(10));
+    CHECK(hide(realloc(kept, impossible)) == nullptr && handler_calls == 13);
+    free(kept);
+    CHECK(throws([=] { return operator new(impossible); }) && handler_calls == 14);
+    CHECK(operator new(impossible, std::nothrow) == nullptr && handler_calls == 15);
+    CHECK(throws([=] { return tc_new(impossible); }) && handler_calls == 16);
+    CHECK(tc_new_nothrow(impossible, std::nothrow) == nullptr && handler_calls == 17);
     std::set_new_handler(handler);
     handler_calls = 0;
     CHECK(hide(tc_malloc(impossible)) == nullptr && handler_calls == 3);
+    std::set_new_handler(handler);
+    CHECK(hide(malloc(impossible)) == nullptr && handler_calls == 6);
+    std::set_new_handler(raise_limit);
+    check_small_blocks();
     CHECK_EQ(tc_set_new_mode(0), 1);
+    std::set_new_handler(throwing_handler);
+    handler_calls = 0;
+    CHECK(hide(malloc(impossible)) == nullptr && handler_calls == 0);
 }
 
 int main() {
@@ -314,6 +358,7 @@ int main() {
     check_lists();
     check_texts();
     check_own();
+    check_aligned_sized();
     check_operators();
     check_new_mode();
     return 0;

@@ -5,6 +5,8 @@
 // And kernels that know no MADV_FREE, or refuse any advice, as every kernel does for locked memory.
 //
 // A seccomp filter refuses the advice, and turns each mremap into a signal, whose handler plays such a kernel.
+//
+// And a process that has all the mappings that it may have: the kernel refuses to split one.
 #include <gtest/gtest.h>
 
 #include <linux/audit.h>
@@ -28,6 +30,7 @@
 #include "acre/acre.h"
 #include "blocks.h"
 #include "child.h"
+#include "pages/limit.h"
 
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1
@@ -228,6 +231,50 @@ void ask_during_a_purge() {
   FAKE_OS_CHECK(first != nullptr);
   acre_free(first);
   while (count != 0) acre_free(rest[--count]);
+}
+
+// Makes mappings of a page, no two neighbours alike, until the kernel refuses one.
+void use_up_mappings() {
+  for (unsigned i = 0;; ++i) {
+    const int protection = i % 2 == 0 ? PROT_NONE : PROT_READ;
+    if (mmap(nullptr, kPageBytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) return;
+  }
+}
+
+// Two blocks lie in one mapping. So the end of the first can't be unmapped without one more. A copy would not be within the
+// hard limit.
+void shrink_without_a_mapping_left() {
+  constexpr size_t kBytes = 200 * kMiB, kLess = 150 * kMiB;
+  auto* block = static_cast<unsigned char*>(acre_malloc(kBytes));
+  // The mapping goes on behind the block, so that the kernel has to split it. Where something else lies there already, as
+  // another mapping of acre's may, that is the same to the kernel.
+  mmap(block + kBytes, kMiB, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  memset(block, 7, kBytes);
+  limit::set_hard(limit::held() + 50 * kMiB);
+  const size_t held = limit::held();
+  const uint64_t refusals = limit::refusals();
+  use_up_mappings();
+  FAKE_OS_CHECK(munmap(block + kLess, kBytes - kLess) == -1);
+  FAKE_OS_CHECK(acre_realloc(block, kLess) == block);
+  FAKE_OS_CHECK(limit::held() == held - (kBytes - kLess));
+  FAKE_OS_CHECK(limit::refusals() == refusals);
+  FAKE_OS_CHECK(acre_malloc_usable_size(block) == kLess);
+  FAKE_OS_CHECK(block[0] == 7 && memcmp(block, block + 1, kLess - 1) == 0);
+  unsigned char resident[(kBytes - kLess) / kPageBytes];
+  FAKE_OS_CHECK(mincore(block + kLess, kBytes - kLess, resident) == 0);
+  FAKE_OS_CHECK(test::all_zero(resident, sizeof resident));
+  acre_free(block);
+  FAKE_OS_CHECK(limit::held() <= held - kBytes);
+}
+
+TEST(Kernels, WithoutAMappingLeftAHugeBlockShrinksInPlace) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "AddressSanitizer needs mappings itself";
+#endif
+#endif
+  EXPECT_EQ(in_child(shrink_without_a_mapping_left), "");
 }
 
 TEST(Kernels, WhatIsBeingPurgedIsWaitedFor) { EXPECT_EQ(in_child(ask_during_a_purge), ""); }

@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The C++ operators, by the names that a compiler gives them.
+void *new_object(size_t) __asm__("_Znwm");
+void *new_array(size_t) __asm__("_Znam");
+void *new_nothrow(size_t, const void *) __asm__("_ZnwmRKSt9nothrow_t");
+void *new_aligned(size_t, size_t) __asm__("_ZnwmSt11align_val_t");
+void *new_aligned_array(size_t, size_t) __asm__("_ZnamSt11align_val_t");
+void delete_object(void *) __asm__("_ZdlPv");
+void delete_array(void *) __asm__("_ZdaPv");
+void delete_sized(void *, size_t) __asm__("_ZdlPvm");
+void delete_sized_aligned(void *, size_t, size_t) __asm__("_ZdlPvmSt11align_val_t");
+void delete_aligned_array(void *, size_t) __asm__("_ZdaPvSt11align_val_t");
+
 enum { kBatch = 1000, kSlots = 10000, kShuffled = 4096 };
 
 static void *volatile sink;
@@ -105,6 +117,46 @@ static void realloc_in_place(long rounds) {
   free(p);
 }
 
+static void operator_pair(long rounds) {
+  for (long i = 0; i < rounds; i++) {
+    void *p = new_object(48);
+    sink = p;
+    delete_object(p);
+  }
+}
+
+static void operator_sized(long rounds, size_t size) {
+  for (long i = 0; i < rounds; i++) {
+    void *p = new_nothrow(size, order);
+    sink = p;
+    delete_sized(p, size);
+  }
+}
+
+static void operator_array(long rounds, size_t size) {
+  for (long i = 0; i < rounds; i++) {
+    void *p = new_array(size);
+    sink = p;
+    delete_array(p);
+  }
+}
+
+static void operator_aligned(long rounds) {
+  for (long i = 0; i < rounds; i++) {
+    void *p = new_aligned(128, 64);
+    sink = p;
+    delete_sized_aligned(p, 128, 64);
+  }
+}
+
+static void operator_aligned_array(long rounds) {
+  for (long i = 0; i < rounds; i++) {
+    void *p = new_aligned_array(128, 64);
+    sink = p;
+    delete_aligned_array(p, 64);
+  }
+}
+
 static void mix(long rounds) {
   for (long i = 0; i < rounds; i++) {
     void *zeroed = calloc(4, 24);
@@ -135,6 +187,12 @@ static int run(const char *name, long rounds) {
   else if (!strcmp(name, "calloc_1000")) calloc_pair(rounds, 1000);
   else if (!strcmp(name, "realloc_growth")) realloc_growth(rounds);
   else if (!strcmp(name, "realloc_in_place")) realloc_in_place(rounds);
+  else if (!strcmp(name, "operator_pair")) operator_pair(rounds);
+  else if (!strcmp(name, "operator_sized")) operator_sized(rounds, 48);
+  else if (!strcmp(name, "operator_array")) operator_array(rounds, 48);
+  else if (!strcmp(name, "operator_array_100k")) operator_array(rounds, 100000);
+  else if (!strcmp(name, "operator_aligned")) operator_aligned(rounds);
+  else if (!strcmp(name, "operator_aligned_array")) operator_aligned_array(rounds);
   else if (!strcmp(name, "mix")) mix(rounds);
   else return 0;
   return 1;

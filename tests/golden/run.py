@@ -54,6 +54,12 @@ CASES = {
     "calloc_1000": Case(20_000, 50_000, 1),
     "realloc_growth": Case(2_000, 10_000, 1),
     "realloc_in_place": Case(20_000, 100_000, 2),
+    "operator_pair": Case(20_000, 100_000, 1),
+    "operator_sized": Case(20_000, 100_000, 1),
+    "operator_array": Case(20_000, 100_000, 1),
+    "operator_array_100k": Case(5_000, 20_000, 1),
+    "operator_aligned": Case(20_000, 100_000, 1),
+    "operator_aligned_array": Case(20_000, 100_000, 1),
     "mix": Case(5_000, 20_000, 3),
 }
 
@@ -73,7 +79,7 @@ def build(folder):
     flags = ["-O2", "-fno-builtin"]
     if platform.machine() == "x86_64":
         flags.append("-fcf-protection=none")  # no endbr64 in the PLT, whatever the distribution
-    subprocess.run([compiler, *flags, str(HERE / "hotpaths.c"), "-o", str(program)], check=True)
+    subprocess.run([compiler, *flags, str(HERE / "hotpaths.c"), "-o", str(program), "-lstdc++"], check=True)
     return program
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, acre, as_json, ask_raw, ends_well,
                      eventually, is_one_line, path_of, tasks)
 
+import authority
 import commands
 import live
 from checks import Checks, check_page, clean_environment, run
@@ -284,8 +285,9 @@ def main():
         os.environ.pop("XDG_RUNTIME_DIR", None)
         for check in (commands.check_run, commands.check_ps, commands.check_stats, commands.check_ctl,
                       commands.check_background_thread, commands.check_purge, commands.check_why, commands.check_heap,
-                      commands.check_top, check_errors, check_users, check_refusals, check_folders, check_thread,
-                      check_fork_and_exec, check_descriptors, check_last_thread, check_static, check_hostile):
+                      commands.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
+                      check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
+                      check_last_thread, check_static, check_hostile):
             if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
                 check(checks, work)
         commands.check_call_sites(checks)

@@ -108,7 +108,7 @@ byte out_run[4];
  * (+ 1) whose word it has read and nobody has changed since. That is exact, with far fewer states than any
  * counter.
  *
- * LOCAL_IN_WORD (what src/slab/remote.h does): no tag, but the word also says how many free blocks are not
+ * LOCAL_IN_WORD (what src/slab/word.h does): no tag, but the word also says how many free blocks are not
  * on the remote list. Compare-and-swap compares values, and so succeeds after any number of changes that
  * end in the same value.
  */

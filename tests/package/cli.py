@@ -156,7 +156,7 @@ def check_options(checks, acre):
 def check_tcmalloc_page(checks, library, source):
     """The page names what the sources name, and says rightly what can be set."""
     page = source / "docs/tcmalloc.md"
-    in_page = {name: row[1] == "yes" for row in documented(page, "| property | set |")
+    in_page = {name: row[1].startswith("yes") for row in documented(page, "| property | set, P |")
                for name in re.findall(r"`([a-z_.]+)`", row[0])}
     in_source = {name: kind == "W" for kind, name in
                  re.findall(r'\b([RW])\("([a-z_.]+)"', (source / "src/control/properties.cc").read_text())}

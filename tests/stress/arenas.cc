@@ -1,5 +1,5 @@
 // acre-test: libs=pthread conf=background_thread:true
-// Threads that have blocks from chosen arenas, move to others, turn their caches off and on, ask what they have
+// Threads that have blocks from chosen arenas, move to others, a manual one among them, turn their caches off and on, ask what they have
 // allocated, and hand blocks to each other; and forks among them.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace {
 constexpr unsigned kThreads = 4;
 constexpr unsigned kSteps = 20000;
 std::array<std::atomic<unsigned char*>, 64> g_exchange;  // blocks on their way to whoever takes them
+unsigned g_manual;                                       // an arena
 
 void must(bool holds) {
   if (!holds) abort();
@@ -55,7 +57,7 @@ void live(unsigned seed) {
     must(block != nullptr && block[0] == 0 && block[acre_sallocx(block, 0) - 1] == 0);
     memset(block, static_cast<int>(choice), acre_sallocx(block, 0));
     free_checked(g_exchange[choice % g_exchange.size()].exchange(block));
-    if (i % 500 == 0) set("thread.arena", choice % arenas % 5);
+    if (i % 500 == 0) set("thread.arena", choice % 3 == 0 ? g_manual : choice % arenas % 5);
     if (i % 700 == 0) set("thread.tcache.enabled", i % 1400 == 0);
     if (i % 50 == 0) {
       const auto allocated = get<uint64_t>("thread.allocated");
@@ -87,6 +89,7 @@ void fork_once() {
 
 int main() {
   acre_free(acre_malloc(1));
+  g_manual = get<unsigned>("arenas.create");
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(live, i * 7919 + 1);
   for (int i = 0; i < 20; ++i) {
@@ -95,5 +98,7 @@ int main() {
   }
   for (std::thread& thread : threads) thread.join();
   for (auto& block : g_exchange) free_checked(block.load());
+  const std::string destroy = "arena." + std::to_string(g_manual) + ".destroy";
+  must(acre_mallctl(destroy.c_str(), nullptr, nullptr, nullptr, 0) == 0);
   return 0;
 }

@@ -59,17 +59,19 @@ class CommonBin : public testing::Test {
   Slab* binned_run(std::vector<void*>& out) {
     Slab* slab = test::make_slab(arena_, kClass, kNoThread);
     for (void* block : test::carve(slab, 1)) out.push_back(block);
-    slab::give_up(slab, slab->capacity - 1u);
+    slab::release(slab);
     return slab;
   }
   void* take() {
-    void* block = bin_.take_block();
-    if (block != nullptr) link_of(block)->mark = 0;
+    const BlockList taken = bin_.take_blocks(1);
+    if (taken.count == 0) return nullptr;
+    void* block = pointer_to(taken.high | taken.head);
+    link_of(block)->mark = 0;
     return block;
   }
   static void expect_free(const Slab* slab, uint32_t free) {
     const RemoteWord word = load_remote(slab);
-    EXPECT_EQ(word.holding, free == 0 ? Holding::kFull : Holding::kBinned);
+    EXPECT_EQ(word.state, free == 0 ? RunState::kFull : RunState::kBinned);
     EXPECT_EQ(word.free, free);
     EXPECT_EQ(word.free, word.local + test::list_length(slab, head_block(slab, word)));
     EXPECT_EQ(use_of(slab).live, slab->capacity - free);

@@ -144,45 +144,76 @@ TEST_F(Crowd, AChildHasOneThread) {
   worker.run([&] { acre_free(block); });
 }
 
-// --- slab::take_some ------------------------------------------------------------------------------------------
+// --- Bin::take_blocks -----------------------------------------------------------------------------------------
 
-class TakeSome : public testing::Test {
+class TakeBlocks : public testing::Test {
  protected:
   std::vector<void*> take(uint32_t count) {
-    uint64_t told = 0;
-    std::vector<void*> blocks = test::blocks_of(slab_, slab::take_some(slab_, count, &told));
-    EXPECT_EQ(told, blocks.size());
+    const BlockList taken = bin().take_blocks(count);
+    std::vector<void*> blocks = test::blocks_of(slab_, taken.head);
+    EXPECT_EQ(taken.count, blocks.size());
     return blocks;
   }
+  Bin& bin() { return arena_.bins[kClass]; }
+  uint32_t free() const { return load_remote(slab_).free; }
+  bool is_in_bin() { return is_binned(load_remote(slab_).state); }
 
-  Slab* slab_ = test::make_slab(test::new_arena(), kClass);
+  // With so many blocks in the program's hands, and these deferred.
+  std::vector<void*> release_after(uint32_t blocks, uint32_t deferred) {
+    std::vector<void*> carved = test::carve(slab_, blocks + deferred);
+    for (uint32_t i = 0; i < deferred; ++i) slab::defer(slab_, carved[blocks + i]);
+    slab::release(slab_);
+    return carved;
+  }
+
+  Arena& arena_ = test::new_arena();
+  Slab* slab_ = test::make_slab(arena_, kClass);
 };
 
-TEST_F(TakeSome, OfThoseNeverUsedNoMoreThanThereAre) {
+TEST_F(TakeBlocks, NeverUsedOnes) {
+  release_after(2, 0);
   EXPECT_EQ(take(5).size(), 5u);
-  EXPECT_EQ(slab_->carved, 5u);
-  EXPECT_EQ(take(slab_->capacity).size(), slab_->capacity - 5u);
-  test::expect_adds_up(slab_, slab_->capacity);
+  EXPECT_EQ(slab_->carved, 7u);
+  EXPECT_EQ(free(), slab_->capacity - 7u);
 }
 
-TEST_F(TakeSome, OfThoseThatTheOwnerFreed) {
-  std::vector<void*> blocks = take(10);
-  for (int i = 0; i < 6; ++i) slab::defer(slab_, blocks[i]);
-  EXPECT_EQ(take(4), (std::vector<void*>{blocks[5], blocks[4], blocks[3], blocks[2]}));
-  test::expect_adds_up(slab_, 8);
-  EXPECT_EQ(take(4), (std::vector<void*>{blocks[1], blocks[0]}));
-  test::expect_adds_up(slab_, 10);
-  EXPECT_EQ(slab_->carved, 10u);
+TEST_F(TakeBlocks, ThoseThatTheLastOwnerFreed) {
+  const std::vector<void*> blocks = release_after(2, 6);
+  EXPECT_EQ(take(4), (std::vector<void*>{blocks[7], blocks[6], blocks[5], blocks[4]}));
+  EXPECT_EQ(take(4), (std::vector<void*>{blocks[3], blocks[2]}));
+  EXPECT_EQ(slab_->carved, 8u);
+  EXPECT_EQ(free(), slab_->capacity - 8u);
 }
 
-TEST_F(TakeSome, OfThoseThatOthersFreed) {
-  std::vector<void*> blocks = take(10);
+TEST_F(TakeBlocks, ThoseThatOthersFreedFirst) {
+  const std::vector<void*> blocks = release_after(10, 1);
   test::give_back(slab_, {blocks[0], blocks[1], blocks[2]});
   EXPECT_EQ(take(2).size(), 2u);
-  test::expect_adds_up(slab_, 9);
-  EXPECT_EQ(load_remote(slab_).free, 0u);
   EXPECT_EQ(take(2).size(), 1u);
-  EXPECT_EQ(slab_->carved, 10u);
+  EXPECT_EQ(take(2), std::vector<void*>{blocks[10]});
+  EXPECT_EQ(free(), slab_->capacity - 11u);
+}
+
+TEST_F(TakeBlocks, TheRunLeavesTheBinWhenTooLittleIsFree) {
+  const uint32_t enough = slab_->enough;
+  const std::vector<void*> blocks = release_after(2, 0);
+  EXPECT_EQ(take(slab_->capacity - 2 - enough).size(), slab_->capacity - 2 - enough);
+  EXPECT_TRUE(is_in_bin());
+  EXPECT_EQ(take(1).size(), 1u);
+  EXPECT_FALSE(is_in_bin());
+  EXPECT_EQ(take(1).size(), 0u);
+  EXPECT_EQ(free(), enough - 1);
+  test::give_back(slab_, {blocks[0]});
+  EXPECT_TRUE(is_in_bin());
+  EXPECT_TRUE(slab::adopt(slab_, test::kOwner) == false) << "it is in the bin";
+}
+
+// The next owner finds the counts right, whoever took blocks meanwhile.
+TEST_F(TakeBlocks, TheNextOwnersCountsAddUp) {
+  const std::vector<void*> blocks = release_after(3, 5);
+  EXPECT_EQ(take(2).size(), 2u);
+  ASSERT_EQ(bin().take(test::kOther, 1).run, slab_);
+  test::expect_adds_up(slab_, 5);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(CtlFigures, TwoNumbersInAName) {
   mib[4] = 0;
   mib[2] = arenas::count();
   EXPECT_EQ(ctl::by_mib(mib.data(), mib.size(), &value, &size, nullptr, 0), ENOENT) << "no such arena";
-  for (const char* name : {".bins.73.curregs", ".bins.0", ".bins..curregs", ".bins.0.mutex", ".lextents.16376.curlextents",
+  for (const char* name : {".bins.73.curregs", ".bins.0", ".bins..curregs", ".bins.0.mutex", ".lextents.16413.curlextents",
                            ".extents.192.ndirty", ".bins.0.nothing", ".bins.0.curregs.x"}) {
     EXPECT_EQ(act(arena + name), ENOENT) << name;
   }

@@ -273,7 +273,7 @@ TEST(ExplicitArenas, NumbersBeginWhereNoOtherArenasGetTo) {
 TEST(ExplicitArenas, TheirPagesDecayWhenOthersAllocate) {
   ExplicitArena* arena = arenas::create({});
   PageHeap& pages = arena->arena.pages;
-  pages.set_dirty_decay_ms(0);
+  pages.set_dirty_decay_ms(1);
   memset(allocate_in(*arena, size_t{4} << 20, 1, false), 1, size_t{4} << 20);
   arenas::reset(*arena);
   EXPECT_GT(pages.dirty_pages(), 0u);

@@ -12,7 +12,7 @@
 
 #include "heap/free.h"
 #include "heap/registry.h"
-#include "slab/sharing.h"
+#include "slab/reclaim.h"
 #include "slab/unit_table.h"
 #include "heap_support.h"
 #include "support.h"
@@ -195,7 +195,7 @@ TEST(IdleHeap, RunsInWhichSomethingLivesCanBeHadByOthers) {
   EXPECT_EQ(theirs.heap->kept_pages, 0u);
   ASSERT_NE(theirs.heap->shared, nullptr);
   for (Slab* slab = theirs.heap->shared; slab != nullptr; slab = slab->next) {
-    EXPECT_TRUE(slab::is_shared(slab));
+    EXPECT_TRUE(is_shared(load_remote(slab).state));
     EXPECT_EQ(slab->owner, kNoThread);
   }
 
@@ -226,8 +226,8 @@ TEST(IdleHeap, GetsItsSharedRunsBackWhenItWakes) {
   worker.run([&] { collect_step(*filled.heap); });
   EXPECT_EQ(filled.heap->shared, nullptr);
   for (Slab* slab : shared) {
-    EXPECT_FALSE(slab::is_shared(slab));
-    EXPECT_EQ(slab::deferred_count(slab), 0u);
+    EXPECT_FALSE(is_shared(load_remote(slab).state));
+    EXPECT_TRUE(is_end(slab->deferred));
   }
   filled.free_all();
 }
@@ -250,7 +250,7 @@ TEST(IdleHeap, AFreeThatWasUnderWayLosesNothing) {
   });
   worker.run([&] { slab::defer(slab, *late); });
   filled.blocks.erase(late);
-  EXPECT_EQ(slab::deferred_count(slab), 2u);
+  EXPECT_EQ(walk_list(slab, slab->deferred).count, 2u);
   filled.free_all();
   other.run([&] {
     others.free_all();

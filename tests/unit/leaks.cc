@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 
 #include "acre/acre.h"
 #include "leaks/blocks.h"
@@ -167,20 +168,20 @@ struct Seen {
 TEST(Leaks, OtherThreadsStandStillMeanwhile) {
   pthread_t threads[3];
   for (pthread_t& thread : threads) ASSERT_EQ(pthread_create(&thread, nullptr, turn, nullptr), 0);
-  while (g_turns.load() < 1000) os::yield();
+  while (g_turns.load() < 1000) std::this_thread::yield();
   Seen seen;
   const auto work = [](const os::Threads& all, void* argument) {
     auto& to = *static_cast<Seen*>(argument);
     to.stopped = all.count;
     const uint64_t turns = g_turns.load();
-    for (int i = 0; i < 1000; ++i) os::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
     to.stood = g_turns.load() == turns;
   };
   ASSERT_EQ(os::with_threads_stopped(work, &seen), os::Stopped::kDone);
   EXPECT_GE(seen.stopped, 4u);
   EXPECT_TRUE(seen.stood);
   const uint64_t turns = g_turns.load();
-  while (g_turns.load() == turns) os::yield();  // they go on
+  while (g_turns.load() == turns) std::this_thread::yield();  // they go on
   g_end.store(true);
   for (pthread_t& thread : threads) pthread_join(thread, nullptr);
 }

@@ -1,9 +1,12 @@
 // os/linux_library.h: what it finds is what dlsym finds.
 #include "os/linux_library.h"
+#include "os/module.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+
+#include <string>
 
 #include "base/units.h"
 
@@ -29,6 +32,17 @@ TEST(Library, OthersAreNot) {
   }
 }
 
+TEST(Library, WithListsOfTheSystemVAbiAlone) {
+  void* library = dlopen(LIBRARY_OF_LISTS, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  void* first = dlsym(library, "first_function");
+  for (const char* name : {"first_function", "second_function"}) {
+    EXPECT_EQ(os::find_in_library_of(first, name), dlsym(library, name)) << name;
+  }
+  EXPECT_EQ(os::find_in_library_of(first, "third_function"), nullptr);
+  dlclose(library);
+}
+
 TEST(Library, WhatIsNoneHasNone) {
   constexpr size_t kPages = 3;
   void* pages = mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,6 +50,20 @@ TEST(Library, WhatIsNoneHasNone) {
   mprotect(pages, kPageBytes, PROT_NONE);
   EXPECT_EQ(os::find_in_library_of(static_cast<char*>(pages) + (kPages - 1) * kPageBytes, "atoi"), nullptr);
   munmap(pages, kPages * kPageBytes);
+}
+
+TEST(Library, ACodesModuleHasItsFileAndWhatItExports) {
+  os::Module module;
+  ASSERT_TRUE(os::find_module(address_of(c_library()), &module));
+  EXPECT_NE(std::string(module.path).find("libc.so"), std::string::npos);
+  for (const char* name : {"atoi", "getenv", "qsort"}) {
+    EXPECT_EQ(os::find_exported(module, name), in_c_library(name)) << name;
+  }
+  EXPECT_EQ(os::find_exported(module, "cos"), nullptr);
+
+  ASSERT_TRUE(os::find_module(address_of(reinterpret_cast<void*>(&c_library)), &module));
+  EXPECT_STREQ(module.path, "");
+  EXPECT_FALSE(os::find_module(address_of(&module), &module));
 }
 
 }  // namespace

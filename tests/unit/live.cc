@@ -11,6 +11,7 @@
 #include "control/nodes.h"
 #include "heap/registry.h"
 #include "heap/tags.h"
+#include "live/base64.h"
 #include "live/request.h"
 #include "live/value.h"
 #include "live/verbs.h"
@@ -204,6 +205,37 @@ TEST(LiveAnswer, WhatIsForTheProgramAlone) {
   }
 }
 
+// No client says where a process writes, or has it write a file.
+TEST(LiveAnswer, NoPaths) {
+  for (const char* name : {"prof.dump", "prof.dump /tmp/acre.heap", "prof.prefix /tmp/acre", "leaks.dump",
+                           "leaks.dump /tmp/acre.json"}) {
+    EXPECT_NE(asked(std::string("ctl ") + name).find(" says where a file is to be"), std::string::npos) << name;
+  }
+  const std::string names = asked("ctl");
+  for (const char* name : {"prof.dump", "prof.prefix", "leaks.dump"}) {
+    EXPECT_EQ(names.find('"' + std::string(name) + '"'), std::string::npos) << name;
+  }
+}
+
+TEST(LiveBase64, AsTheStandardHasIt) {
+  const std::string bytes = "foobar";
+  const char* wanted[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    for (size_t cut = 0; cut <= size; ++cut) {
+      Base64 encode;
+      char text[Base64::most_text(6) * 2 + Base64::kMostRest];
+      size_t at = encode.add(bytes.data(), cut, text);
+      at += encode.add(bytes.data() + cut, size - cut, text + at);
+      at += encode.finish(text + at);
+      EXPECT_EQ(std::string(text, at), wanted[size]);
+    }
+  }
+  const unsigned char all[] = {0x00, 0x10, 0x83, 0xfb, 0xff, 0xbf};  // the first digits and the last
+  char text[Base64::most_text(6)];
+  Base64 encode;
+  EXPECT_EQ(std::string(text, encode.add(reinterpret_cast<const char*>(all), 6, text)), "ABCD+/+/");
+}
+
 TEST(LiveAnswer, ReadsAndWrites) {
   const std::string before = asked("ctl opt.dirty_decay_ms");
   EXPECT_EQ(asked("ctl opt.dirty_decay_ms 1234"), "ok\n{\"name\":\"opt.dirty_decay_ms\",\"type\":\"ssize_t\",\"value\":1234}\n");
@@ -269,20 +301,21 @@ TEST(LiveFolder, OnlyAnOwnOneWillDo) {
   char root[] = "/tmp/acre-live-XXXXXX";
   ASSERT_NE(mkdtemp(root), nullptr);
   const std::string folder = std::string(root) + "/acre", link = std::string(root) + "/link";
-  EXPECT_TRUE(os::make_own_folder(folder.c_str()));
-  EXPECT_TRUE(os::make_own_folder(folder.c_str()));
+  EXPECT_TRUE(os::make_own_folder(folder.c_str(), geteuid()));
+  EXPECT_TRUE(os::make_own_folder(folder.c_str(), geteuid()));
   EXPECT_EQ(symlink(folder.c_str(), link.c_str()), 0);
-  EXPECT_FALSE(os::make_own_folder(link.c_str()));
+  EXPECT_FALSE(os::make_own_folder(link.c_str(), geteuid()));
   EXPECT_EQ(chmod(folder.c_str(), 0750), 0);
-  EXPECT_FALSE(os::make_own_folder(folder.c_str()));
+  EXPECT_FALSE(os::make_own_folder(folder.c_str(), geteuid()));
   EXPECT_EQ(chmod(folder.c_str(), 0700), 0);
   EXPECT_EQ(chmod(root, 0777), 0);  // anyone could put another folder in its place
-  EXPECT_FALSE(os::make_own_folder(folder.c_str()));
+  EXPECT_FALSE(os::make_own_folder(folder.c_str(), geteuid()));
   EXPECT_EQ(chmod(root, 01777), 0);
-  EXPECT_TRUE(os::make_own_folder(folder.c_str()));
+  EXPECT_TRUE(os::make_own_folder(folder.c_str(), geteuid()));
   if (geteuid() == 0) {
     EXPECT_EQ(chown(folder.c_str(), 65534, 65534), 0);
-    EXPECT_FALSE(os::make_own_folder(folder.c_str()));
+    EXPECT_FALSE(os::make_own_folder(folder.c_str(), geteuid()));
+    EXPECT_TRUE(os::make_own_folder(folder.c_str(), 65534));
   }
   unlink(link.c_str());
   rmdir(folder.c_str());

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <thread>
 #include <vector>
 
@@ -79,6 +81,57 @@ TEST(PageMap, TheRunThatCoversAPointer) {
   EXPECT_EQ(map.find_covering(at(first.base - 1)), nullptr);
   EXPECT_EQ(map.find_covering(at(first.end())), nullptr) << "behind a run";
   EXPECT_EQ(map.find_covering(at(second.end())), nullptr);
+}
+
+// Whole leaves and huge pages without entries are passed over, wherever a run's neighbours are.
+TEST(PageMap, AllRunsAreVisitedInOrder) {
+  static PageMap map;
+  const Address bases[] = {kPageBytes,
+                           3 * kLeafBytes - 2 * kHugePageBytes - kPageBytes,  // the page before a huge page
+                           3 * kLeafBytes - kHugePageBytes,
+                           3 * kLeafBytes + 64 * kHugePageBytes,
+                           3 * kLeafBytes + 129 * kHugePageBytes + 7 * kPageBytes,
+                           70 * kLeafBytes,
+                           1000 * kLeafBytes + 511 * kHugePageBytes + 511 * kPageBytes,
+                           kEndOfAddresses - kPageBytes};
+  std::vector<PageRun> runs;
+  for (Address base : bases) runs.push_back(run_at(base, base == 3 * kLeafBytes - kHugePageBytes ? 1024 : 1));
+  std::vector<const PageRun*> expected, seen;
+  for (PageRun& run : runs) {
+    ASSERT_TRUE(map.prepare(run.base, run.bytes()));
+    map.set_ends(&run, &run);
+    expected.push_back(&run);
+  }
+  map.for_each_run([&seen](const PageRun* run) { seen.push_back(run); });
+  EXPECT_EQ(seen, expected);
+  map.set_ends(&runs[4], nullptr);
+  expected.erase(expected.begin() + 4);
+  seen.clear();
+  map.for_each_run([&seen](const PageRun* run) { seen.push_back(run); });
+  EXPECT_EQ(seen, expected);
+}
+
+// Pages that were read or written, of memory of the map's own.
+size_t touched_pages(Address start, size_t bytes) {
+  start = align_up(start, kPageBytes);
+  std::vector<unsigned char> present(bytes / kPageBytes);
+  EXPECT_EQ(mincore(pointer_to(start), present.size() * kPageBytes, present.data()), 0);
+  size_t touched = 0;
+  for (unsigned char page : present) touched += page & 1;
+  return touched;
+}
+
+// A walk over the runs takes as long as there are runs, not as long as there are addresses: programs ask for figures often.
+TEST(PageMap, AWalkReadsOnlyWhatWasPrepared) {
+  static PageMap map;
+  PageRun run = run_at(20 * kLeafBytes + 100 * kHugePageBytes, 512);
+  ASSERT_TRUE(map.prepare(run.base, run.bytes()));
+  map.set_ends(&run, &run);
+  size_t seen = 0;
+  map.for_each_run([&seen](const PageRun*) { ++seen; });
+  EXPECT_EQ(seen, 1u);
+  map.for_each_leaf([](Address start, size_t bytes) { EXPECT_LE(touched_pages(start, bytes), 3u); });
+  EXPECT_LE(touched_pages(address_of(&map), sizeof map), 3u);
 }
 
 TEST(PageMap, AddressesOutOfRangeCannotBePrepared) {

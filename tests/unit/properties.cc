@@ -12,6 +12,8 @@
 #include "acre/tcmalloc.h"
 #include "control/census.h"
 #include "control/ctl.h"
+#include "control/statistics.h"
+#include "heap/registry.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -81,6 +83,46 @@ TEST_F(Properties, FreeBlocksAreSomebodysWaitingOrNobodys) {
   expect_sums_agree();
 }
 
+// Neither runs nor lists are looked at for them, which is done under the lock of control.
+TEST_F(Properties, FiguresOfPagesComeWithoutAWalk) {
+  get("generic.current_allocated_bytes");
+  const uint64_t walks = registry::control_lock.counts().acquisitions;
+  for (const char* name :
+       {"generic.heap_size", "generic.total_physical_bytes", "tcmalloc.max_total_thread_cache_bytes",
+        "tcmalloc.pageheap_free_bytes", "tcmalloc.pageheap_unmapped_bytes", "tcmalloc.slack_bytes",
+        "tcmalloc.pageheap_committed_bytes", "tcmalloc.pageheap_scavenge_count", "tcmalloc.pageheap_decommit_count",
+        "tcmalloc.pageheap_total_decommit_bytes", "tcmalloc.pageheap_total_commit_bytes", "tcmalloc.heap_limit_mb",
+        "tcmalloc.aggressive_memory_decommit", "tcmalloc.impl.thread_cache_count"}) {
+    get(name);
+  }
+  EXPECT_EQ(registry::control_lock.counts().acquisitions, walks);
+  get("generic.current_allocated_bytes");
+  EXPECT_EQ(registry::control_lock.counts().acquisitions, walks + 1);
+}
+
+// By themselves they are what they are among all figures.
+TEST_F(Properties, FiguresOfPagesAreThoseOfTheStatistics) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 3000; ++i) blocks.push_back(acre_malloc(static_cast<size_t>(i) * 37 % 60000 + 1));
+  blocks.push_back(acre_malloc(100 << 20));
+  for (size_t i = 0; i < blocks.size(); i += 3) acre_free(blocks[i]);
+  const ProcessStatistics all = gather_process();
+  const ProcessStatistics pages = gather_pages();
+  EXPECT_EQ(pages.active, all.active);
+  EXPECT_EQ(pages.dirty, all.dirty);
+  EXPECT_EQ(pages.clean, all.clean);
+  EXPECT_EQ(pages.resident, all.resident);
+  EXPECT_EQ(pages.mapped, all.mapped);
+  EXPECT_EQ(pages.live_huge, all.live_huge);
+  EXPECT_EQ(pages.purged, all.purged);
+  EXPECT_EQ(pages.purges, all.purges);
+  EXPECT_EQ(pages.threads, all.threads);
+  EXPECT_EQ(gather_blocks().allocated, all.allocated);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i % 3 != 0) acre_free(blocks[i]);
+  }
+}
+
 TEST_F(Properties, UnknownOnesAndThoseThatAreRead) {
   size_t value = 7;
   EXPECT_EQ(acre_get_property("", &value), 0);
@@ -98,6 +140,14 @@ TEST_F(Properties, TheBoundOfThreadCachesIsTheOption) {
   EXPECT_EQ(acre_set_property("tcmalloc.max_total_thread_cache_bytes", size_t{kMostBytes} + 1), 0);
   EXPECT_EQ(acre_set_property("tcmalloc.max_total_thread_cache_bytes", SIZE_MAX), 0);
   EXPECT_EQ(options().thread_cache_max, 1234567);
+}
+
+TEST_F(Properties, WhatEachThreadMayKeepIsTheOption) {
+  EXPECT_EQ(get("tcmalloc.min_per_thread_cache_bytes"), 0u);
+  EXPECT_EQ(acre_set_property("tcmalloc.min_per_thread_cache_bytes", 512 << 10), 1);
+  EXPECT_EQ(options().thread_cache_min, 512 << 10);
+  EXPECT_EQ(get("tcmalloc.min_per_thread_cache_bytes"), size_t{512} << 10);
+  EXPECT_EQ(acre_set_property("tcmalloc.min_per_thread_cache_bytes", SIZE_MAX), 0);
 }
 
 TEST_F(Properties, TheHeapLimitIsTheHardLimit) {

@@ -32,7 +32,7 @@ struct Walk {
   explicit Walk(Heap& heap) {
     const BusyAtShelves busy(heap);
     for (const Slab* slab = heap.adopted.newest(); slab != nullptr; slab = slab->node.next) {
-      EXPECT_EQ(slab->shelf, Shelf::kAdopted);
+      EXPECT_EQ(slab->list, OwnersList::kAdopted);
       visit(heap, slab);
       ++adopted;
     }
@@ -46,7 +46,7 @@ struct Walk {
     const Shelves& shelves = heap.use(c).shelves;
     unsigned empties = 0;
     for (const Slab* slab = shelves.available.newest(); slab != nullptr; slab = slab->node.next) {
-      EXPECT_EQ(slab->shelf, Shelf::kAvailable);
+      EXPECT_EQ(slab->list, OwnersList::kAvailable);
       EXPECT_EQ(slab->size_class, c);
       visit(heap, slab);
       empties += slab::used(slab) == 0;
@@ -56,7 +56,7 @@ struct Walk {
     EXPECT_LE(shelves.empties, shelves.keep_more + 1u);
     EXPECT_LT(shelves.keep_more, kMostRunsKept);
     if (shelves.current != nullptr) {
-      EXPECT_EQ(shelves.current->shelf, Shelf::kCurrent);
+      EXPECT_EQ(shelves.current->list, OwnersList::kCurrent);
       EXPECT_EQ(shelves.current->owner, heap.token);
     }
   }
@@ -359,6 +359,26 @@ TEST_F(ShelvesTest, AnEmptiedHeapReturnsAllPages) {
   for (size_t size = 1; size <= kSmallMax; size += size / 3 + 1) free_shuffled(allocate(500, size), size);
   empty_heap(heap());
   EXPECT_EQ(used(), before);
+}
+
+// Each thread may keep so much, although all together may keep nothing.
+TEST_F(ShelvesTest, WhatEachThreadMayKeep) {
+  set_bound(0);
+  const auto keep = [](int64_t least) {
+    ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), least, OptionSource::kRunTime));
+    size_t most = 0;
+    const std::vector<void*> blocks = allocate((size_t{16} << 20) / 100, 100);
+    for (size_t i = 0; i < blocks.size(); i += 2) {
+      acre_free(blocks[i]);
+      most = larger(most, heap().kept_pages * kPageBytes);
+    }
+    EXPECT_LE(most, static_cast<size_t>(least));
+    EXPECT_GE(most, static_cast<size_t>(least) * 3 / 4);
+    for (size_t i = 1; i < blocks.size(); i += 2) acre_free(blocks[i]);
+  };
+  std::thread(keep, 0).join();
+  std::thread(keep, int64_t{1} << 20).join();
+  ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), 0, OptionSource::kRunTime));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// slab/lifecycle and slab/bin: each way from holder to holder, one case each.
+// slab/transitions and slab/bin: each way from holder to holder, one case each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,14 +25,14 @@ class SlabTest : public testing::Test {
   }
   size_t used_pages() { return arena.pages.counts().used; }
   Bin& bin() { return arena.bins[c]; }
-  static Holding holding(const Slab* slab) { return load_remote(slab).holding; }
+  static RunState state(const Slab* slab) { return load_remote(slab).state; }
 
   // A run all of whose blocks are out, given up by its owner.
   Slab* make_full(std::vector<void*>* blocks) {
     Slab* slab = make();
     *blocks = test::carve_all(slab);
     slab::release(slab);
-    EXPECT_EQ(holding(slab), Holding::kFull);
+    EXPECT_EQ(state(slab), RunState::kFull);
     return slab;
   }
 
@@ -151,10 +151,10 @@ TEST_F(SlabTest, ReleasedWithEnoughFreeItGoesToTheBin) {
   Slab* slab = make();
   std::vector<void*> blocks = test::carve(slab, shape.capacity - shape.enough);
   slab::release(slab);
-  EXPECT_EQ(holding(slab), Holding::kBinned);
+  EXPECT_EQ(state(slab), RunState::kBinned);
   EXPECT_EQ(bin().count(), 1u);
   EXPECT_FALSE(slab::adopt(slab, kOwner)) << "who wants it takes it from the bin";
-  ASSERT_EQ(bin().take(kOther), slab);
+  ASSERT_EQ(bin().take(kOther, 1).run, slab);
   EXPECT_EQ(slab->owner, kOther);
   EXPECT_EQ(bin().count(), 0u);
   expect_adds_up(slab, blocks.size());
@@ -165,12 +165,12 @@ TEST_F(SlabTest, AFullRunIsOfferedWhenEnoughIsFree) {
   Slab* slab = make_full(&blocks);
   for (uint32_t i = 1; i < shape.enough; ++i) {
     give_back(slab, take_from(blocks, 1));
-    ASSERT_EQ(holding(slab), Holding::kFull);
+    ASSERT_EQ(state(slab), RunState::kFull);
     ASSERT_TRUE(bin().seems_empty());
   }
   give_back(slab, take_from(blocks, 1));
-  EXPECT_EQ(holding(slab), Holding::kBinned);
-  ASSERT_EQ(bin().take(kOther), slab);
+  EXPECT_EQ(state(slab), RunState::kBinned);
+  ASSERT_EQ(bin().take(kOther, 1).run, slab);
   expect_adds_up(slab, blocks.size());
 }
 
@@ -212,7 +212,7 @@ TEST_F(SlabTest, AnOfferOfARunWhoseBlocksAreAllFreeIsReturned) {
   test::Group group(slab, blocks);
   group.last->next = kEndOfList;
   RemoteWord full = load_remote(slab);
-  const RemoteWord binned{Holding::kBinned, group.count, 0, head_of(slab, high_part(slab->base) | group.head)};
+  const RemoteWord binned{RunState::kBinned, group.count, 0, head_of(slab, group.head)};
   while (!change_remote(slab, full, binned)) {
   }
   give_back(slab, last);
@@ -237,8 +237,8 @@ TEST_F(SlabTest, TheBinHandsOutTheLowestRun) {
     slab::release(slabs[i - 1]);
   }
   EXPECT_EQ(bin().count(), 20u);
-  for (Slab* slab : sorted) ASSERT_EQ(bin().take(kOther), slab);
-  EXPECT_EQ(bin().take(kOther), nullptr);
+  for (Slab* slab : sorted) ASSERT_EQ(bin().take(kOther, 1).run, slab);
+  EXPECT_EQ(bin().take(kOther, 1).run, nullptr);
 }
 
 TEST_F(SlabTest, ReclaimOfARunThatIsNotInTheBin) {

@@ -1,4 +1,4 @@
-// slab/lifecycle: random steps of several holders against a model; then threads that stress a few runs.
+// slab/transitions: random steps of several holders against a model; then threads that stress a few runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/atomics.h"
-#include "slab/sharing.h"
+#include "slab/reclaim.h"
 #include "slab_support.h"
 
 namespace acre {
@@ -22,7 +22,7 @@ class Fuzz {
   Fuzz(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
 
   void step() {
-    switch (random_.below(11)) {
+    switch (random_.below(12)) {
       case 0: acquire(); break;
       case 1: case 2: with_owned(&Fuzz::allocate); break;
       case 3: with_owned(&Fuzz::defer); break;
@@ -32,6 +32,7 @@ class Fuzz {
       case 7: with_owned(&Fuzz::share); break;
       case 8: with_shared(&Fuzz::free_late); break;
       case 9: with_shared(&Fuzz::unshare); break;
+      case 10: take_blocks(); break;
       default: free_remotely(); break;
     }
     check();
@@ -68,28 +69,40 @@ class Fuzz {
   void acquire() {
     if (runs_.size() >= 12) return;
     const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
-    Slab* slab = arena_.bins[c_].take(me);
+    Slab* lowest = lowest_binned();
+    const Bin::Taken taken = arena_.bins[c_].take(me, 1 + static_cast<uint32_t>(random_.below(10)));
+    if (lowest != nullptr && runs_[lowest].hostages != 0) return expect_taken(lowest, taken.blocks);
+    ASSERT_EQ(taken.run, lowest);
+    Slab* slab = taken.run;
     if (slab == nullptr) {
       slab = test::make_slab(arena_, c_, me);
       ASSERT_NE(slab, nullptr);
       ASSERT_FALSE(runs_.contains(slab)) << "the same run twice";
       runs_[slab] = {me, me, {}};
     }
-    for (auto& [other, known] : runs_) {
-      if (holding(other) == Holding::kBinned) {
-        ASSERT_LT(slab->base, other->base) << "a lower run was in the bin";
-      }
+    runs_[slab].owner = runs_[slab].last_owner = me;
+  }
+
+  void take_blocks() {
+    Slab* lowest = lowest_binned();
+    const BlockList blocks = arena_.bins[c_].take_blocks(1 + static_cast<uint32_t>(random_.below(10)));
+    if (lowest != nullptr) return expect_taken(lowest, blocks);
+    ASSERT_EQ(blocks.count, 0u);
+  }
+
+  Slab* lowest_binned() {
+    Slab* lowest = nullptr;
+    for (auto& [slab, known] : runs_) {
+      if (is_binned(state(slab)) && (lowest == nullptr || slab->base < lowest->base)) lowest = slab;
     }
-    Known& known = runs_[slab];
-    if (known.hostages == 0) {
-      known.owner = known.last_owner = me;
-    } else {
-      uint64_t told = 0;
-      const std::vector<void*> blocks =
-          test::blocks_of(slab, slab::harvest(slab, static_cast<uint32_t>(random_.below(10)), &told));
-      EXPECT_EQ(told, blocks.size());
-      take_out(known, blocks);
-    }
+    return lowest;
+  }
+
+  void expect_taken(Slab* slab, const BlockList& taken) {
+    ASSERT_NE(taken.count, 0u);
+    const std::vector<void*> blocks = test::blocks_of(slab, taken.head);
+    ASSERT_EQ(blocks.size(), taken.count);
+    take_out(runs_[slab], blocks);
   }
 
   void with_shared(void (Fuzz::*act)(Slab*, Known&)) {
@@ -102,7 +115,7 @@ class Fuzz {
     if (known.out.empty() || is_end(slab->deferred)) return;
     const uint32_t deferred = slab::deferred_count(slab);
     EXPECT_EQ(slab::share(slab, slab::find_hostage(slab)), deferred - 1) << "all but the hostage";
-    known.owner = known.last_owner = kNoThread;
+    known.owner = kNoThread;
     known.hostages = 1;
   }
 
@@ -162,7 +175,7 @@ class Fuzz {
   void adopt() {
     const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
     for (auto& [slab, known] : runs_) {
-      const bool should = holding(slab) == Holding::kFull && known.last_owner == me;
+      const bool should = state(slab) == RunState::kFull && known.last_owner == me;
       ASSERT_EQ(slab::adopt(slab, me), should);
       if (should) {
         known.owner = me;
@@ -187,7 +200,7 @@ class Fuzz {
     }
   }
 
-  static Holding holding(const Slab* slab) { return load_remote(slab).holding; }
+  static RunState state(const Slab* slab) { return load_remote(slab).state; }
 
   void check() {
     uint32_t binned = 0;
@@ -198,16 +211,15 @@ class Fuzz {
         test::expect_adds_up(slab, known.out.size());
         continue;
       }
-      ASSERT_NE(word.holding, Holding::kOwned);
-      binned += word.holding == Holding::kBinned;
-      ASSERT_EQ(slab::is_shared(slab), known.hostages != 0);
+      ASSERT_NE(word.state, RunState::kOwned);
+      binned += is_binned(word.state);
+      ASSERT_EQ(is_shared(word.state), known.hostages != 0);
       if (known.hostages != 0) {
-        ASSERT_EQ(slab::deferred_count(slab), known.hostages);
         ASSERT_EQ(test::list_length(slab, slab->deferred), known.hostages);
       }
       ASSERT_EQ(word.free, slab->capacity - known.out.size() - known.hostages);
       ASSERT_EQ(word.free - word.local, test::list_length(slab, head_block(slab, word)));
-      ASSERT_EQ(word.holding == Holding::kBinned, word.free >= slab->enough);
+      ASSERT_EQ(is_binned(word.state), word.free >= slab->enough);
     }
     ASSERT_EQ(arena_.bins[c_].count(), binned);
     ASSERT_EQ(arena_.pages.counts().used, runs_.size() * run_shape(c_).pages);
@@ -275,7 +287,7 @@ class Stress {
   static constexpr uint64_t kOut = 0x0123456789abcdef;
 
   Slab* next_run(ThreadToken me) {
-    if (Slab* slab = arena_.bins[c_].take(me)) return slab;
+    if (Slab* slab = arena_.bins[c_].take(me, 1).run) return slab;
     return test::make_slab(arena_, c_, me);
   }
 

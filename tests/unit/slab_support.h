@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "slab/lifecycle.h"
+#include "slab/transitions.h"
 #include "support.h"
 
 namespace acre::test {
@@ -73,7 +73,7 @@ inline uint32_t list_length(const Slab* slab, LowAddress head) { return walk_lis
 // has, private lists included; the remote list comes on top.
 inline void expect_adds_up(const Slab* slab, size_t with_program) {
   const RemoteWord word = load_remote(slab);
-  EXPECT_EQ(word.holding, Holding::kOwned);
+  EXPECT_EQ(word.state, RunState::kOwned);
   EXPECT_EQ(word.local, 0u);
   EXPECT_EQ(word.free, list_length(slab, head_block(slab, word)));
   EXPECT_EQ(slab::used(slab), with_program + word.free);

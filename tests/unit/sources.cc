@@ -3,11 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,59 +22,6 @@
 
 namespace acre {
 namespace {
-
-// A folder of the test's own, with a file system of this type mounted on it; empty() if that is not allowed.
-class Folder {
- public:
-  explicit Folder(const char* type = nullptr, const char* settings = "") {
-    char name[] = "/tmp/acre-sources-XXXXXX";
-    path_ = mkdtemp(name);
-    if (type == nullptr) return;
-    mounted_ = mount("acre", path_.c_str(), type, 0, settings) == 0;
-    if (!mounted_) remove();
-  }
-  ~Folder() { remove(); }
-  bool empty() const { return path_.empty(); }
-  const char* c_str() const { return path_.c_str(); }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
-  size_t used() const {
-    struct statfs facts;
-    if (statfs(c_str(), &facts) != 0) return 0;
-    return (facts.f_blocks - facts.f_bfree) * static_cast<size_t>(facts.f_bsize);
-  }
-  size_t names() const {
-    const std::string count = "test $(ls -A " + path_ + " | wc -l) = ";
-    for (int i = 0; i < 100; ++i) {
-      if (system((count + std::to_string(i)).c_str()) == 0) return static_cast<size_t>(i);
-    }
-    return 100;
-  }
-
- private:
-  void remove() {
-    if (path_.empty()) return;
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-    unlink((path_ + "/file").c_str());
-    rmdir(path_.c_str());
-    path_.clear();
-  }
-  std::string path_;
-  bool mounted_ = false;
-};
-
-struct Maker {
-  FileSettings file;
-  OnFailure on_failure = OnFailure::kRefuse;
-
-  explicit Maker(const char* path) { file.path = path; }
-  ExplicitArena* make() {
-    arenas::ArenaSettings settings;
-    settings.file = &file;
-    settings.on_failure = on_failure;
-    return arenas::create(settings);
-  }
-};
 
 // Whether the page is mapped from a file with this text in its path, by /proc/self/maps.
 bool is_mapped_from(const void* p, const char* text) {
@@ -268,101 +211,6 @@ TEST(FileSources, AFullTmpfsRefusesWhatIsMappedPrivatelyToo) {
   EXPECT_LE(blocks.size() * 100000, 8 * kMiB);
   expect_contents(blocks, 100000);
   arenas::destroy(*arena);
-}
-
-int status_of(pid_t child) {
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
-  for (os::Sharing sharing : {os::Sharing::kShared, os::Sharing::kPrivate}) {
-    Folder folder;
-    Maker maker(folder.c_str());
-    maker.file.sharing = sharing;
-    maker.on_failure = OnFailure::kFallBack;
-    ExplicitArena* arena = maker.make();
-    const auto blocks = fill_up(arena, 10000, 1000);
-    const pid_t child = fork();
-    if (child == 0) {
-      expect_contents(blocks, 10000);
-      for (size_t i = 0; i < blocks.size(); i += 2) {
-        memset(blocks[i], 0xee, 10000);
-        acre_free(blocks[i]);
-      }
-      for (int i = 0; i < 3000; ++i) {
-        void* p = allocate(arena, 10000);
-        if (p == nullptr) _exit(1);
-        memset(p, 0xdd, 10000);
-      }
-      arenas::reset(*arena);
-      arenas::destroy(*arena);
-      _exit(testing::Test::HasFailure() ? 2 : 0);
-    }
-    EXPECT_EQ(status_of(child), 0);
-    expect_contents(blocks, 10000);
-    for (unsigned char* p : blocks) acre_free(p);
-    expect_contents(fill_up(arena, 10000, 3000), 10000);
-    arenas::destroy(*arena);
-  }
-}
-
-// Blocks in a file that is mapped shared, and a process that forks.
-class ForkOfSharedFile : public testing::Test {
- protected:
-  ~ForkOfSharedFile() override { arenas::destroy(*arena); }
-
-  Folder folder;
-  ExplicitArena* arena = Maker(folder.c_str()).make();
-  const std::vector<unsigned char*> blocks = fill_up(arena, 10000, 1000);
-};
-
-TEST_F(ForkOfSharedFile, AParentThatGoesOnChangesNothingInItsChild) {
-  int descriptors[2];
-  ASSERT_EQ(pipe(descriptors), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    char go;
-    close(descriptors[1]);
-    EXPECT_EQ(read(descriptors[0], &go, 1), 1);  // when the parent has written
-    expect_contents(blocks, 10000);
-    _exit(testing::Test::HasFailure() ? 2 : 0);
-  }
-  for (unsigned char* p : blocks) memset(p, 0xee, 10000);
-  EXPECT_EQ(write(descriptors[1], "x", 1), 1);
-  close(descriptors[0]);
-  close(descriptors[1]);
-  EXPECT_EQ(status_of(child), 0);
-}
-
-TEST_F(ForkOfSharedFile, AChildsOwnChildHasWhatTheChildHas) {
-  const pid_t child = fork();
-  if (child == 0) {
-    for (unsigned char* p : blocks) memset(p, 0xee, 10000);
-    const pid_t grandchild = fork();
-    if (grandchild == 0) {
-      for (unsigned char* p : blocks) EXPECT_TRUE(std::all_of(p, p + 10000, [](unsigned char c) { return c == 0xee; }));
-      _exit(testing::Test::HasFailure() ? 2 : 0);
-    }
-    _exit(status_of(grandchild) == 0 ? 0 : 3);
-  }
-  EXPECT_EQ(status_of(child), 0);
-  expect_contents(blocks, 10000);
-}
-
-TEST_F(ForkOfSharedFile, AForkThatFailsIsNotWaitedFor) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (setuid(65534) != 0) _exit(77);
-    const rlimit none = {0, 0};
-    setrlimit(RLIMIT_NPROC, &none);
-    alarm(5);
-    _exit(fork() == -1 ? 0 : 1);
-  }
-  const int status = status_of(child);
-  EXPECT_TRUE(status == 0 || WEXITSTATUS(status) == 77) << status;
-  expect_contents(blocks, 10000);
 }
 
 TEST(FileSources, AClosedDescriptorIsARefusal) {

@@ -1,4 +1,5 @@
 // A program that is asked while it runs. Its first argument says what it does; a line on stdout says when it does.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +67,38 @@ static void open_files(void) {
     }
 }
 
+// A daemon that acts for others, started by root: each signal changes who it is. What changes ids makes a process not
+// dumpable; unless the signal is for that, the process makes itself dumpable again, as some daemons do.
+enum { kOther = 65534 };
+static volatile sig_atomic_t wish;
+static void on_wish(int number) { wish = number; }
+
+static void change(int number) {
+    const char *what = "back";
+    int failed = 0;
+    switch (number) {
+        case SIGUSR1: what = "acts_for_other"; failed = seteuid(kOther); break;
+        case SIGUSR2: failed = seteuid(0) || setegid(0); break;
+        case SIGHUP: what = "is_other"; failed = setresuid(kOther, kOther, kOther); break;
+        case SIGALRM: what = "has_other_group"; failed = setegid(kOther); break;
+        default: what = "not_dumpable"; break;
+    }
+    if (failed || prctl(PR_SET_DUMPABLE, number != SIGWINCH, 0, 0, 0) != 0) abort();
+    tell(what);
+}
+
+static void change_when_told(void) {
+    static const int kSignals[] = {SIGUSR1, SIGUSR2, SIGHUP, SIGALRM, SIGWINCH};
+    for (size_t i = 0; i < sizeof kSignals / sizeof kSignals[0]; i++) signal(kSignals[i], on_wish);
+    tell("ready");
+    while (!stop) {
+        const int number = wish;
+        wish = 0;
+        if (number != 0) change(number);
+        usleep(2000);
+    }
+}
+
 static void *end_late(void *argument) {
     free(malloc(100));
     usleep(300000);
@@ -112,6 +146,19 @@ int main(int count, char **arguments) {
             kill(child, SIGTERM);
             waitpid(child, NULL, 0);
         }
+    } else if (strcmp(what, "changes") == 0) {
+        change_when_told();
+    } else if (strcmp(what, "worker") == 0) {
+        const pid_t child = fork();
+        if (child == 0) {
+            change(SIGHUP);
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // which a change of ids would undo
+            allocate_a_little();
+            idle();
+            return 0;
+        }
+        tell("ready");
+        idle();
     } else if (strcmp(what, "forks") == 0) {
         start_work(1);
         tell("ready");

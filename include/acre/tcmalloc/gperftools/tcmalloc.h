@@ -31,11 +31,12 @@ extern "C" {
 PERFTOOLS_DLL_DECL const char *tc_version(int *major, int *minor, const char **patch) ACRE_TC_NOTHROW;
 
 /* As their namesakes without tc_. After tc_set_new_mode(1) those that would return NULL for lack of memory call C++'s
- * new_handler, as operator new does, all but tc_malloc_skip_new_handler. */
+ * new_handler, as operator new does, all but tc_malloc_skip_new_handler; malloc and its kin do so as well. */
 PERFTOOLS_DLL_DECL void *tc_malloc(size_t size) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void *tc_malloc_skip_new_handler(size_t size) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void tc_free(void *ptr) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void tc_free_sized(void *ptr, size_t size) ACRE_TC_NOTHROW;
+PERFTOOLS_DLL_DECL void tc_free_aligned_sized(void *ptr, size_t alignment, size_t size) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void *tc_realloc(void *ptr, size_t size) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void *tc_calloc(size_t count, size_t size) ACRE_TC_NOTHROW;
 PERFTOOLS_DLL_DECL void tc_cfree(void *ptr) ACRE_TC_NOTHROW;

@@ -1,5 +1,5 @@
-// slab/remote: the remote word holds what it is given, at the extremes of each field.
-#include "slab/remote.h"
+// slab/word: the remote word holds what it is given, at the extremes of each field.
+#include "slab/word.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 void expect_round_trip(const RemoteWord& word) {
   const RemoteWord back = RemoteWord::unpack(word.pack());
-  EXPECT_EQ(back.holding, word.holding);
+  EXPECT_EQ(back.state, word.state);
   EXPECT_EQ(back.free, word.free);
   EXPECT_EQ(back.local, word.local);
   EXPECT_EQ(back.head, word.head);
@@ -21,10 +21,11 @@ TEST(RemoteWord, RoundTripAtTheExtremes) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     const uint32_t capacity = run_shape(c).capacity;
     const uint32_t last = static_cast<uint32_t>((capacity - 1) * size_of_class(c) / 8 + 1);
-    for (Holding holding : {Holding::kOwned, Holding::kFull, Holding::kBinned}) {
+    for (RunState state : {RunState::kOwned, RunState::kFull, RunState::kBinned, RunState::kSharedFull,
+                           RunState::kSharedBinned}) {
       for (uint32_t free : {0u, 1u, capacity - 1, capacity}) {
         for (uint32_t local : {0u, 1u, free, capacity}) {
-          for (uint32_t head : {0u, 1u, last}) expect_round_trip({holding, free, local, head});
+          for (uint32_t head : {0u, 1u, last}) expect_round_trip({state, free, local, head});
         }
       }
     }
@@ -33,10 +34,10 @@ TEST(RemoteWord, RoundTripAtTheExtremes) {
 
 TEST(RemoteWord, FieldsDoNotTouchEachOther) {
   EXPECT_EQ(RemoteWord{}.pack(), 0u);
-  const RemoteWord full{Holding::kBinned, 0x7fff, 0x7fff, 0x1ffff};
+  const RemoteWord full{RunState::kBinned, 0x7fff, 0x7fff, 0x1ffff};
   expect_round_trip(full);
-  const uint64_t parts = RemoteWord{Holding::kBinned, 0, 0, 0}.pack() ^ RemoteWord{Holding::kOwned, 0x7fff, 0, 0}.pack() ^
-                         RemoteWord{Holding::kOwned, 0, 0x7fff, 0}.pack() ^ RemoteWord{Holding::kOwned, 0, 0, 0x1ffff}.pack();
+  const uint64_t parts = RemoteWord{RunState::kBinned, 0, 0, 0}.pack() ^ RemoteWord{RunState::kOwned, 0x7fff, 0, 0}.pack() ^
+                         RemoteWord{RunState::kOwned, 0, 0x7fff, 0}.pack() ^ RemoteWord{RunState::kOwned, 0, 0, 0x1ffff}.pack();
   EXPECT_EQ(parts, full.pack());
 }
 
@@ -47,7 +48,7 @@ TEST(RemoteWord, HeadNamesABlock) {
     for (uint32_t block = 0; block < run_shape(c).capacity; ++block) {
       const Address start = slab.base + block * size_of_class(c);
       RemoteWord word;
-      word.head = head_of(&slab, start);
+      word.head = head_of(&slab, low_address(start));
       ASSERT_NE(word.head, 0u);
       ASSERT_EQ(RemoteWord::unpack(word.pack()).head, word.head);
       ASSERT_EQ(address_of(link_at(&slab, head_block(&slab, word))), start);
@@ -60,13 +61,13 @@ TEST(RemoteWord, ChangeSucceedsOnlyFromWhatIsThere) {
   Slab slab;
   reset_remote(&slab);
   RemoteWord from = load_remote(&slab);
-  RemoteWord to{Holding::kFull, 3, 2, 1};
+  RemoteWord to{RunState::kFull, 3, 2, 1};
   while (!change_remote(&slab, from, to)) {  // it may fail for nothing
   }
   EXPECT_EQ(load_remote(&slab).pack(), to.pack());
 
   RemoteWord stale;
-  EXPECT_FALSE(change_remote(&slab, stale, RemoteWord{Holding::kBinned, 5, 0, 0}));
+  EXPECT_FALSE(change_remote(&slab, stale, RemoteWord{RunState::kBinned, 5, 0, 0}));
   EXPECT_EQ(stale.pack(), to.pack()) << "what is there now";
   EXPECT_EQ(load_remote(&slab).pack(), to.pack());
 }

@@ -1,0 +1,73 @@
+// dlsym, for RTLD_NEXT and the functions of malloc.
+//
+// A library that has a malloc of its own may hand what that has not allocated to the next free: dlsym(RTLD_NEXT,
+// "free"). Of a library that was opened by dlopen, "next" means its own dependencies: that finds the C library's free
+// and leaves out acre's, although what the C library allocates (realpath, getline …) comes from acre. So libraries
+// get acre's functions from here. Libraries before acre, such as others that were preloaded, find acre's anyway, or
+// those of a library between.
+//
+// All other calls go on by a jump, which leaves the return address: by it dlsym knows the caller.
+#include "base/compiler.h"
+
+#if !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "base/fatal.h"
+#include "entry/jump.h"
+#include "os/module.h"
+
+using namespace acre;
+
+namespace {
+
+using Dlsym = void* (*)(void*, const char*);
+
+struct Function {
+  const char* name;
+  void* function;
+};
+#define ACRE_FUNCTION(name) {#name, reinterpret_cast<void*>(&::name)}
+
+void* find_own(const char* name) {
+  static const Function functions[] = {
+      ACRE_FUNCTION(malloc),         ACRE_FUNCTION(free),          ACRE_FUNCTION(calloc),
+      ACRE_FUNCTION(realloc),        ACRE_FUNCTION(reallocarray),  ACRE_FUNCTION(memalign),
+      ACRE_FUNCTION(aligned_alloc),  ACRE_FUNCTION(valloc),        ACRE_FUNCTION(pvalloc),
+      ACRE_FUNCTION(posix_memalign), ACRE_FUNCTION(malloc_usable_size),
+  };
+  for (const Function& f : functions) {
+    if (strcmp(f.name, name) == 0) return f.function;
+  }
+  return nullptr;
+}
+
+// The glibc that the program runs on has one of these versions.
+Dlsym find_next() {
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
+    if (void* found = dlvsym(RTLD_NEXT, "dlsym", version)) return reinterpret_cast<Dlsym>(found);
+  }
+  fatal("dlsym: the C library's is not found");
+}
+
+}  // namespace
+
+extern "C" ACRE_EXPORT ACRE_JUMPING void* dlsym(void* handle, const char* name) {
+  static std::atomic<Dlsym> real{nullptr};
+  if (ACRE_UNLIKELY(handle == RTLD_NEXT) && !os::is_loaded_before_acre(address_of(__builtin_return_address(0)))) {
+    if (void* own = find_own(name)) return own;
+  }
+  Dlsym next = real.load(std::memory_order_relaxed);
+  if (ACRE_UNLIKELY(next == nullptr)) {
+    next = find_next();
+    real.store(next, std::memory_order_relaxed);
+  }
+  ACRE_JUMP next(handle, name);
+}
+
+#endif

@@ -1,0 +1,128 @@
+// What the operators do beyond their fast paths: calls of new_handler, bad_alloc, calls of the operators that they
+// are built on.
+//
+// The shared library serves C programs too and must not need libstdc++: there, what is needed of it is looked for by
+// weak symbols. In the static archive this object is linked into C++ programs only, and refers to it plainly, so that
+// the linker brings it in.
+#include "entry/operators.h"
+
+#include "entry/api.h"
+#include "heap/direct.h"
+#include "heap/refusal.h"
+
+#if !ACRE_PREFIX_ONLY
+
+namespace std {
+void __throw_bad_alloc();
+}
+extern "C" std::new_handler acre_get_new_handler() __asm__("_ZSt15get_new_handlerv");
+
+#if ACRE_STATIC_ARCHIVE
+static auto find_thrower() { return &std::__throw_bad_alloc; }
+static std::new_handler current_handler() { return acre_get_new_handler(); }
+#else
+// What a catch clause refers to, too.
+asm(".weak _ZSt17__throw_bad_allocv, _ZSt15get_new_handlerv");
+asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Resume, _ZSt9terminatev");
+
+#include <dlfcn.h>
+
+// A program in C that has loaded a library in C++ later on: the weak symbols were bound before that.
+static void* find_in_cxx_library(const char* symbol) {
+  for (const char* name : {"libstdc++.so.6", "libc++.so.1"}) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* found = dlsym(library, symbol);
+    dlclose(library);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+template <class Function>
+static Function* or_later(Function* bound, const char* symbol) {
+  return bound != nullptr ? bound : reinterpret_cast<Function*>(find_in_cxx_library(symbol));
+}
+static auto find_thrower() { return or_later(&std::__throw_bad_alloc, "_ZSt17__throw_bad_allocv"); }
+static std::new_handler current_handler() {
+  auto* get = or_later(&acre_get_new_handler, "_ZSt15get_new_handlerv");
+  return get == nullptr ? nullptr : get();
+}
+#endif
+
+using namespace acre;
+using std::align_val_t;
+using std::nothrow_t;
+
+namespace {
+
+// Where malloc asks before it gives up (heap/refusal.h), all was done already.
+template <class Allocate>
+ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
+  for (;;) {
+    std::new_handler handler = refusal::has_handler() ? nullptr : current_handler();
+    if (handler == nullptr) {
+      if (!may_throw) return nullptr;
+      if (auto* throw_bad_alloc = find_thrower()) throw_bad_alloc();
+      fatal("operator new: out of memory, and no C++ library to throw bad_alloc");
+    }
+    handler();
+    if (void* p = allocate()) return p;
+  }
+}
+
+ACRE_COLD void* retry(size_t size, bool may_throw) {
+  return allocate_or_throw([size] { return allocate(size); }, may_throw);
+}
+ACRE_COLD void* retry(size_t size, align_val_t a, bool may_throw) {
+  return allocate_or_throw([=] { return allocate_aligned(size, static_cast<size_t>(a)); }, may_throw);
+}
+
+// base(arguments…) is the operator that has to be called, if it has to be.
+template <class... Arguments>
+ACRE_COLD void* retry_or_call(void* (*base)(Arguments...), Arguments... arguments) {
+  return direct::is_on() ? retry(arguments..., true) : base(arguments...);
+}
+
+// The nothrow forms return null where a new_handler or a replaced operator throws.
+template <class... Arguments>
+ACRE_COLD void* retry_or_call_nothrow(void* (*base)(Arguments...), Arguments... arguments) noexcept {
+  try {
+    return direct::is_on() ? retry(arguments..., false) : base(arguments...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+namespace acre::operators {
+
+void* new_slow(size_t n) {
+  void* p = allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry(n, true);
+}
+void* new_array_slow(size_t n) {
+  void* p = direct::g_allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call(&::operator new, n);
+}
+void* new_nothrow_slow(size_t n) noexcept {
+  void* p = direct::g_allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(&::operator new, n);
+}
+void* new_array_nothrow_slow(size_t n) noexcept {
+  void* p = direct::g_allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(&::operator new[], n);
+}
+
+void* new_aligned_refused(size_t n, align_val_t a) { return retry(n, a, true); }
+void* new_array_aligned_refused(size_t n, align_val_t a) { return retry_or_call(&::operator new, n, a); }
+void* new_aligned_nothrow_refused(size_t n, align_val_t a) noexcept {
+  return retry_or_call_nothrow(&::operator new, n, a);
+}
+void* new_array_aligned_nothrow_refused(size_t n, align_val_t a) noexcept {
+  return retry_or_call_nothrow(&::operator new[], n, a);
+}
+
+}  // namespace acre::operators
+
+#endif

@@ -1,0 +1,57 @@
+#include "slab/reclaim.h"
+
+#include "slab/transitions.h"
+
+namespace acre::slab {
+
+bool is_all_free(const Slab* slab) {
+  const int32_t used_blocks = acquire_load(slab->countdown) + slab->floor;  // pairs with defer()
+  const RemoteWord word = acquire_remote(slab);
+  return word.state == RunState::kOwned && used_blocks == static_cast<int32_t>(word.free);
+}
+
+LowAddress find_hostage(const Slab* slab) {
+  const LowAddress head = acquire_load(slab->deferred);  // pairs with defer()
+  const uint32_t blocks = walk_list(slab, head).count;
+  const int32_t used_blocks = acquire_load(slab->countdown) + slab->floor;  // the same
+  return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : kEndOfList;
+}
+
+// A late block is put before the hostage, whether that free has read the list's head by now or not.
+uint32_t share(Slab* slab, LowAddress hostage) {
+  relaxed_store(slab->owner, kNoThread);
+  const LowAddress others = link_at(slab, hostage)->next;
+  link_at(slab, hostage)->next = kEndOfList;
+  const ListEnd end = walk_list(slab, others);
+  const uint32_t local = slab->capacity - slab->carved;
+  Bin* const bin = bin_of(slab);  // read now: after the change another thread may take blocks, but not the run
+  RemoteWord word = load_remote(slab);
+  RemoteWord next;
+  do {
+    next = word;
+    if (end.count != 0) {
+      end.last->next = head_block(slab, word);
+      next.head = head_of(slab, others);
+    }
+    next.free = word.free + end.count + local;
+    next.local = local;
+    next.state = unowned_state(next.free, slab->enough, true);
+  } while (!change_remote(slab, word, next));
+  if (is_binned(next.state)) static_cast<void>(bin->offer(slab));  // never all free
+  return end.count;
+}
+
+bool is_free_but_for_hostage(const Slab* slab) {
+  const RemoteWord word = acquire_remote(slab);
+  return is_shared(word.state) && word.free + 1 == slab->capacity;
+}
+
+uint32_t unshare(Slab* slab) {
+  const LowAddress head = relaxed_load(slab->deferred);  // the caller's own store, or what share() has seen
+  const ListEnd end = walk_list(slab, head);
+  relaxed_store(slab->deferred, kEndOfList);
+  give_back_and_move(slab, head, end.last, end.count, GiveBack::kAndUnshare);
+  return end.count;
+}
+
+}  // namespace acre::slab

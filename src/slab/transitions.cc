@@ -1,0 +1,144 @@
+#include "slab/transitions.h"
+
+#include "slab/labels.h"
+#include "slab/unit_table.h"
+
+namespace acre::slab {
+
+Slab* make(Run* run, SizeClass c, ThreadToken owner) {
+  Slab* slab = unit_table::header_for(run);
+  if (slab == nullptr) return nullptr;
+  const RunShape& shape = run_shape(c);
+  const Arena* arena = arena_of(run);
+  if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
+    unit_table::drop_header(slab);
+    return nullptr;
+  }
+  slab->run = run;
+  relaxed_store(slab->divide, kGeometries.geometry[c].divide);
+  slab->block_bytes = static_cast<uint16_t>(shape.block_bytes);
+  slab->capacity = shape.capacity;
+  slab->enough = shape.enough;
+  slab->pages = static_cast<uint8_t>(shape.pages);
+  slab->size_class = static_cast<uint8_t>(c);
+  slab->is_explicit = arena->is_explicit;
+  slab->is_labelled = arena->is_labelled;
+  slab->by_outbox = !arena->is_explicit && !is_common(c);
+  slab->deferred = kEndOfList;
+  slab->free_list = &slab->deferred;
+  slab->list = OwnersList::kNone;
+  set_carved(slab, 0);
+  relaxed_store(slab->base, run->base);
+  watch(slab, 0, 0);
+  reset_remote(slab);
+  relaxed_store(slab->last_owner, owner);
+  relaxed_store(slab->owner, owner);
+  run->home->make_slab(run, slab);
+  return slab;
+}
+
+void free_pages(Slab* slab) {
+  relaxed_store(slab->owner, kNoThread);
+  bool touched = slab->carved != 0;
+  relaxed_store(slab->limit, uint64_t{0});
+  relaxed_store(slab->base, Address{0});
+  Run* run = slab->run;
+  if (ACRE_UNLIKELY(slab->is_labelled)) labels::detach(run, slab->size_class);
+  unit_table::drop_header(slab);
+  run->home->free(run, touched);
+}
+
+// In the child of a fork another thread may have been about to do this in the parent: then the header is no longer the
+// run's.
+void discard(Run* run) {
+  Slab* slab = run->slab;
+  if (slab->run != run || relaxed_load(slab->base) != run->base) return run->home->free(run, true);
+  relaxed_store(slab->binned_in, static_cast<Bin*>(nullptr));
+  free_pages(slab);
+}
+
+void disown(Slab* slab) { relaxed_store(slab->owner, kNoThread); }
+
+// `owner` is cleared before the word changes: afterwards another thread may own the run.
+void release(Slab* slab) {
+  const uint32_t local = slab->capacity - used(slab);
+  slab->free_list = &slab->deferred;
+  slab->list = OwnersList::kNone;
+  relaxed_store(slab->owner, kNoThread);
+  RemoteWord word = acquire_remote(slab);
+  RemoteWord next;
+  Bin* bin = nullptr;
+  do {
+    next = word;
+    next.free = word.free + local;
+    next.local = local;
+    if (next.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
+    next.state = unowned_state(next.free, slab->enough, false);
+    if (next.state == RunState::kBinned) bin = bin_of(slab);  // read now: after the change the run may be gone
+  } while (!change_remote(slab, word, next));
+  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);
+}
+
+void begin_ownership(Slab* slab, const RemoteWord& word, ThreadToken owner) {
+  watch(slab, slab->capacity - word.local, 0);
+  relaxed_store(slab->last_owner, owner);
+  relaxed_store(slab->owner, owner);
+}
+
+// `last_owner` may be stale. The word alone decides: it is full only while nobody has the run, and a run that somebody
+// reclaims from this thread is not full but shared.
+bool adopt(Slab* slab, ThreadToken me) {
+  if (relaxed_load(slab->last_owner) != me) return false;
+  RemoteWord word = load_remote(slab);
+  while (word.state == RunState::kFull) {
+    if (change_remote(slab, word, word.owned())) {
+      begin_ownership(slab, word, me);
+      return true;
+    }
+  }
+  return false;
+}
+
+// The run may go to another place: its bin, or the page heap.
+void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
+  // Whatever is needed later is read before the change: after it the run may be gone.
+  Bin* bin = nullptr;
+  const uint32_t capacity = slab->capacity;
+  const uint32_t enough = slab->enough;
+  const uint32_t head_index = head_of(slab, head);
+  RemoteWord word = load_remote(slab);
+  RemoteWord next;
+  do {
+    last->next = head_block(slab, word);
+    next = word;
+    next.head = head_index;
+    next.free = word.free + count;
+    if (word.state == RunState::kOwned) continue;
+    bin = bin_of(slab);
+    const bool shared = is_shared(word.state) && what == GiveBack::kBlocks;
+    next.state = unowned_state(next.free, enough, shared);
+  } while (!change_remote(slab, word, next));
+
+  bool ours = false;
+  if (is_full(word.state)) {
+    ours = is_binned(next.state) && bin->offer(slab);
+  } else if (is_binned(word.state) && next.free == capacity) {
+    ours = bin->reclaim(slab);
+  }
+  if (ours) free_pages(slab);
+}
+
+// The common case, in which the run stays where it is and its list grows.
+void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
+  const uint32_t head_index = head_of(slab, head);
+  uint64_t bits = slab->remote.load(std::memory_order_relaxed);
+  while (RemoteWord::only_grows(bits, count, slab->enough)) {
+    last->next = head_block(slab, static_cast<uint32_t>(bits & RemoteWord::kHeadMask));
+    const uint64_t grown = RemoteWord::grown(bits, count, head_index);
+    // Release: the blocks' links and what the program wrote pair with change_remote() and take_blocks().
+    if (slab->remote.compare_exchange_weak(bits, grown, std::memory_order_release, std::memory_order_relaxed)) return;
+  }
+  give_back_and_move(slab, head, last, count, GiveBack::kBlocks);
+}
+
+}  // namespace acre::slab

@@ -1,0 +1,111 @@
+"""Bugs that run.py plants in the ownership protocol: each is a change of the text of src/slab/ that the search must find.
+
+A text that is not there, or there twice, is an error: keep these up to date with the code.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    what: str
+    file: str
+    old: str
+    new: str
+
+
+BUGS = [
+    Bug("adopts-a-shared-run",
+        "whether a run is shared does not stop its former owner from adopting it",
+        "transitions.cc",
+        "while (word.state == RunState::kFull) {\n    if (change_remote(slab, word, word.owned())) {",
+        "while (is_full(word.state)) {\n    if (change_remote(slab, word, word.owned())) {"),
+    Bug("adopts-by-last-owner",
+        "the last owner alone says that a run may be adopted",
+        "transitions.cc",
+        "while (word.state == RunState::kFull) {\n    if (change_remote(slab, word, word.owned())) {",
+        "while (word.state != RunState::kOwned) {\n    if (change_remote(slab, word, word.owned())) {"),
+    Bug("offer-without-recheck",
+        "who puts a run into its bin does not look whether all blocks are free by now",
+        "bin.cc",
+        "  if (take_if_all_free(slab)) return true;\n  insert(slab);",
+        "  insert(slab);"),
+    Bug("reclaim-unbinned",
+        "who frees the last block takes the run although it is not in the bin yet",
+        "bin.cc",
+        "relaxed_load(slab->binned_in) != this || ",
+        ""),
+    Bug("owner-cleared-after",
+        "release clears the owner when another thread may have the run",
+        "transitions.cc",
+        "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);\n}",
+        "  relaxed_store(slab->owner, kNoThread);\n"
+        "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);\n}"),
+    Bug("hostage-not-counted",
+        "the hostage is of a free whose last store is to come",
+        "reclaim.cc",
+        "return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : kEndOfList;",
+        "return used_blocks >= 0 && blocks != 0 ? head : kEndOfList;"),
+    Bug("no-hostage",
+        "all deferred blocks are taken from an idle owner",
+        "reclaim.cc",
+        "  const LowAddress others = link_at(slab, hostage)->next;\n"
+        "  link_at(slab, hostage)->next = kEndOfList;",
+        "  const LowAddress others = hostage;\n"
+        "  release_store(slab->deferred, kEndOfList);"),
+    Bug("unshared-early",
+        "who reclaims ends the sharing while a late block may come",
+        "reclaim.cc",
+        "word.free + 1 == slab->capacity",
+        "word.free + 2 >= slab->capacity"),
+    Bug("shared-taken-as-owner",
+        "a thread that finds a shared run in its bin becomes its owner",
+        "bin.cc",
+        "  if (is_shared(word.state)) return {nullptr, take_blocks_of(slab, most)};\n",
+        ""),
+    Bug("takes-the-hostage",
+        "blocks are taken off the deferred list of a shared run",
+        "bin.cc",
+        "           : is_shared(RemoteWord::state_in(bits)) ? kEndOfList\n",
+        ""),
+    Bug("takes-unlocked",
+        "blocks are taken of a run without its bin's lock",
+        "bin.cc",
+        "  if (seems_empty()) return {};\n  Lock lock(lock_);\n  Slab* slab = runs_.min();\n"
+        "  if (slab == nullptr) return {};\n  return most == 1",
+        "  if (seems_empty()) return {};\n  Slab* slab = runs_.min();\n"
+        "  if (slab == nullptr) return {};\n  return most == 1"),
+    Bug("stays-binned",
+        "the run of which too little is free leaves its bin, and its word still says binned",
+        "word.h",
+        "return (bits >> kFreeAt & kCountMask) >= enough ? bits : bits - (uint64_t{1} << kStateAt);",
+        "return bits + 0 * enough;"),
+    Bug("bin-read-after",
+        "the run's bin is read after the change of the word, when the header may be another run's",
+        "transitions.cc",
+        "  bool ours = false;\n",
+        "  bool ours = false;\n  bin = bin_of(slab);\n"),
+    Bug("capacity-read-after",
+        "the run's capacity is read after the change of the word",
+        "transitions.cc",
+        "} else if (is_binned(word.state) && next.free == capacity) {",
+        "} else if (is_binned(word.state) && next.free == slab->capacity) {"),
+    Bug("local-blocks-forgotten",
+        "the next owner takes blocks that only it can reach for remote ones",
+        "word.h",
+        "return {RunState::kOwned, free - local, 0, head};",
+        "return {RunState::kOwned, free, 0, head};"),
+    Bug("used-forgotten",
+        "the next owner counts no deferred blocks",
+        "transitions.cc",
+        "watch(slab, slab->capacity - word.local, 0);",
+        "watch(slab, slab->carved, 0);"),
+    Bug("release-by-store",
+        "release stores the word: a block that is freed meanwhile is lost",
+        "transitions.cc",
+        "  } while (!change_remote(slab, word, next));\n"
+        "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);",
+        "  } while (false);\n  slab->remote.store(next.pack(), std::memory_order_release);\n"
+        "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);"),
+]

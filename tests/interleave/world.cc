@@ -1,0 +1,225 @@
+#include "world.h"
+
+#include <new>
+
+#include "engine.h"
+#include "slab/labels.h"
+#include "slab/unit_table.h"
+
+namespace interleave {
+
+using namespace acre;
+
+namespace {
+
+constexpr size_t kBlockBytes = 64;
+constexpr SizeClass kClass = class_of_size(kBlockBytes);
+static_assert(size_of_class(kClass) == kBlockBytes);
+
+struct World {
+  alignas(kCacheLine) Slab header;
+  alignas(kCacheLine) Run pages;
+  alignas(kCacheLine) char blocks[kBlocks * kBlockBytes];
+  alignas(kCacheLine) char arena[sizeof(Arena)];
+  alignas(kCacheLine) char page_lock[sizeof(Mutex)];  // of the page heap
+};
+static_assert(sizeof(World) <= kWorldBytes);
+World& world() { return *reinterpret_cast<World*>(g_world); }
+Mutex& page_lock() { return *reinterpret_cast<Mutex*>(world().page_lock); }
+
+// What the program has. Not part of the world: the search does not see it.
+bool g_live[kBlocks];
+bool g_pages_free;
+
+void name_world() {
+  name(&world().header, "header");
+  name(&world().header.owner, "owner");
+  name(&world().header.base, "base");
+  name(&world().header.divide, "divide");
+  name(&world().header.limit, "limit");
+  name(&world().header.free_list, "free_list");
+  name(&world().header.deferred, "deferred");
+  name(&world().header.countdown, "countdown");
+  name(&world().header.floor, "floor");
+  name(&world().header.block_bytes, "block_bytes");
+  name(&world().header.carved, "carved");
+  name(&world().header.pages, "pages and later");
+  name(&world().header.remote, "word");
+  name(&world().header.last_owner, "last_owner");
+  name(&world().header.binned_in, "binned_in");
+  name(&world().header.run, "run");
+  name(&world().header.node, "node");
+  name(&world().pages, "page run");
+  name(world().blocks, "blocks");
+  name(world().arena, "arena");
+  name(&bin(), "bin");
+  name(&page_lock(), "page heap's lock");
+}
+
+Slab* make_run(ThreadToken owner, unsigned capacity, unsigned enough) {
+  Slab* slab = slab::make(&world().pages, kClass, owner);
+  slab->capacity = static_cast<uint16_t>(capacity);
+  slab->enough = static_cast<uint16_t>(enough);
+  return slab;
+}
+
+}  // namespace
+
+void begin(ThreadToken owner, unsigned live, unsigned capacity, unsigned enough) {
+  for (bool& each : g_live) each = false;
+  g_pages_free = false;
+  new (&world().header) Slab;
+  new (&world().pages) Run;
+  world().pages.base = address_of(world().blocks);
+  world().pages.pages = 1;
+  world().pages.home = reinterpret_cast<PageHeap*>(world().arena);
+  name_world();
+  Slab* slab = make_run(owner, capacity, enough);
+  if (live != 0) hand_out_list(slab::carve(slab, live, kEndOfList));
+}
+
+Slab* run() { return &world().header; }
+Bin& bin() { return reinterpret_cast<Arena*>(world().arena)->bins[kClass]; }
+void* block(unsigned index) { return world().blocks + index * kBlockBytes; }
+unsigned index_of(const void* block) {
+  return static_cast<unsigned>((static_cast<const char*>(block) - world().blocks) / kBlockBytes);
+}
+
+void hand_out(void* block) {
+  bool& live = g_live[index_of(block)];
+  if (live) fail("block %u was handed out twice", index_of(block));
+  if (g_pages_free) fail("block %u was handed out of a run whose pages are free", index_of(block));
+  live = true;
+}
+
+void take_back(void* block) {
+  bool& live = g_live[index_of(block)];
+  if (!live) fail("the scenario frees block %u twice", index_of(block));
+  live = false;
+}
+
+unsigned hand_out_list(LowAddress head) {
+  unsigned count = 0;
+  while (!is_end(head)) {
+    Link* link = link_at(run(), head);
+    head = link->next;
+    link->mark = 0;
+    hand_out(link);
+    ++count;
+  }
+  return count;
+}
+
+bool is_live(unsigned index) { return g_live[index]; }
+
+unsigned live_blocks() {
+  unsigned count = 0;
+  for (const bool live : g_live) count += live;
+  return count;
+}
+
+bool are_pages_free() { return g_pages_free; }
+
+Slab* make_again(ThreadToken owner, unsigned capacity, unsigned enough) {
+  {
+    Lock lock(page_lock());
+    if (!g_pages_free) return nullptr;
+    g_pages_free = false;
+  }
+  return make_run(owner, capacity, enough);
+}
+
+bool free_block(unsigned index, ThreadToken me) {
+  Slab* slab = run();
+  void* p = block(index);
+  if (!is_block_start(slab, p)) fail("block %u is not known as a block", index);
+  take_back(p);
+  if (relaxed_load(slab->owner) == me) {
+    slab::defer(slab, p);
+    return false;
+  }
+  if (slab::adopt(slab, me)) {
+    slab::defer(slab, p);
+    return true;
+  }
+  slab::give_back(slab, p);
+  return false;
+}
+
+// The remote list as it is.
+static unsigned listed_blocks(const RemoteWord& word) { return walk_list(run(), head_block(run(), word)).count; }
+
+void check_at_rest() {
+  const Slab* slab = run();
+  if (g_pages_free) {
+    if (live_blocks() != 0) fail("the pages are free, and blocks live");
+    if (bin().count() != 0 || slab->binned_in != nullptr) fail("the pages are free, and the run is in its bin");
+    return;
+  }
+  const RemoteWord word = load_remote(slab);
+  const unsigned deferred = walk_list(slab, slab->deferred).count;
+  const unsigned listed = listed_blocks(word);
+  const unsigned uncarved = slab->capacity - slab->carved;
+  if (live_blocks() + deferred + listed + uncarved != slab->capacity) fail("a block is lost");
+  const bool in_bin = slab->binned_in == &bin();
+  if (in_bin != is_binned(word.state)) fail("the word says binned: %d, and the bin: %d", is_binned(word.state), in_bin);
+  if (bin().count() != in_bin) fail("the bin counts %u runs", bin().count());
+  if (word.state == RunState::kOwned) {
+    if (word.free != listed || word.local != 0) fail("an owned run's word has %u free, listed are %u", word.free, listed);
+    if (slab->owner == kNoThread) fail("an owned run names no owner");
+    if (slab::used(slab) != slab->carved - deferred) fail("used is %u, deferred are %u", slab::used(slab), deferred);
+    return;
+  }
+  if (slab->owner != kNoThread) fail("nobody owns the run, but it names an owner");
+  const unsigned hidden = is_shared(word.state) ? deferred : 0;
+  if (is_shared(word.state) && deferred == 0) fail("a shared run has no hostage");
+  if (word.free != slab->capacity - live_blocks() - hidden) fail("the word has %u free", word.free);
+  if (word.free - word.local != listed) fail("the word has %u listed, there are %u", word.free - word.local, listed);
+  if (is_binned(word.state) != (word.free >= slab->enough)) fail("binned: %d with %u free", in_bin, word.free);
+  if (word.free == slab->capacity) fail("all blocks are free, and the pages were not returned");
+}
+
+}  // namespace interleave
+
+// --- What lies below the folder ------------------------------------------------------------------------------
+
+namespace acre {
+
+void fatal(const char* message) { interleave::fail("the program was ended: %s", message); }
+
+void PageHeap::free(Run*, bool) {
+  using namespace interleave;
+  Lock lock(page_lock());
+  if (g_pages_free) fail("the pages were returned twice");
+  if (live_blocks() != 0) fail("the pages were returned while a block lives");
+  if (relaxed_load(run()->binned_in) != nullptr) fail("the pages were returned while the run is in its bin");
+  g_pages_free = true;
+}
+
+void PageHeap::make_slab(Run* run, Slab* slab) {
+  run->kind = RunKind::kSlab;
+  run->slab = slab;
+}
+
+namespace unit_table {
+Slab* header_for(const Run*) { return interleave::run(); }
+void drop_header(Slab*) {}
+}  // namespace unit_table
+
+namespace labels {
+bool attach(Run*, SizeClass) { return true; }
+void detach(Run*, SizeClass) {}
+}  // namespace labels
+
+// Waits until the lock was left, and tries again.
+void Mutex::lock_slow() {
+  const auto* state = reinterpret_cast<const uint32_t*>(&state_);
+  for (uint32_t expected = kHeld;; expected = kFree) {
+    interleave::wait_while(state, kHeld);
+    expected = kFree;
+    if (state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) return;
+  }
+}
+void Mutex::wake_one() {}
+
+}  // namespace acre
