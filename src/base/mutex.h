@@ -76,11 +76,8 @@ class ACRE_CAPABILITY("mutex") Mutex {
 
   void unlock() ACRE_RELEASE() {
     if (ACRE_DEBUG) leave_order();
-    uint64_t mine = this_thread();
-    if (ACRE_UNLIKELY(!state_.compare_exchange_strong(mine, kFree, std::memory_order_release,
-                                                      std::memory_order_relaxed))) {
-      unlock_slow();
-    }
+    if (ACRE_UNLIKELY(forking_thread_.load(std::memory_order_relaxed) != kNoThread)) return unlock_while_forking();
+    leave();
   }
 
   // Without the lock: of a recent moment.
@@ -111,7 +108,7 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kWaitedFor = 1;
   static constexpr uint64_t kForFork = 2;      // taken by before_fork
-  static constexpr uint64_t kKept = 4;         // held by the forking thread before; unlock() takes the slow path
+  static constexpr uint64_t kKept = 4;         // held by the forking thread before
   static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork; no holder: in the child, which cannot have it
   static constexpr uint64_t kFlags = 15;
   static ThreadToken holder_in(uint64_t state) { return state & ~kFlags; }
@@ -127,11 +124,13 @@ class ACRE_CAPABILITY("mutex") Mutex {
   void wait_while(uint64_t state, long most_ns) const;  // 0: without end
 
   ACRE_COLD void lock_slow();
-  ACRE_COLD void unlock_slow();
+  ACRE_COLD void unlock_while_forking();
   bool spin();
   void sleep();
-  void leave();
-  void wake_one() const;
+  void leave() {
+    if (ACRE_UNLIKELY((state_.exchange(kFree, std::memory_order_release) & kWaitedFor) != 0)) wake_one();
+  }
+  ACRE_COLD void wake_one() const;
   void check_order() const;
   void leave_order() const;
 
