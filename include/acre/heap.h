@@ -7,7 +7,8 @@
  *
  * A block of a heap is freed by free (acre_free), like any other, or with its heap. realloc leaves it in its heap.
  * Heaps are cheap enough for one a request: to create and to destroy one takes no system call once others were
- * destroyed before. All functions may be called from any thread, and from several at the same time, but for
+ * destroyed before. Of those that were destroyed 16 are kept, and one for each four that live; the others' memory goes back
+ * to the system. All functions may be called from any thread, and from several at the same time, but for
  * acre_heap_reset and acre_heap_destroy: nobody may use the heap or blocks of it then. None is async-signal-safe.
  */
 #ifndef ACRE_HEAP_H
@@ -64,7 +65,9 @@ void *acre_heap_calloc(acre_heap_t *heap, size_t count, size_t size);
 void *acre_heap_aligned_alloc(acre_heap_t *heap, size_t alignment, size_t size);
 void *acre_heap_realloc(acre_heap_t *heap, void *block, size_t size);
 
-/* Frees all blocks of the heap. */
+/* Frees all blocks of the heap. To reset or destroy a heap that was destroyed, or that another thread resets or destroys
+ * at that moment, ends the program with one line on stderr. A heap that was created since may have the same address: then
+ * it is that heap which is reset or destroyed. */
 void acre_heap_reset(acre_heap_t *heap);
 
 /* Frees all blocks and the heap. */

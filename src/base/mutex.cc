@@ -90,6 +90,15 @@ LockCounts Mutex::counts() const {
           racy_load(wait_ns_),      racy_load(longest_wait_ns_), racy_load(most_waiting_)};
 }
 
+ACRE_COLD void LockCounts::add(const LockCounts& other) {
+  acquisitions += other.acquisitions;
+  waits += other.waits;
+  spins += other.spins;
+  wait_ns += other.wait_ns;
+  if (other.longest_wait_ns > longest_wait_ns) longest_wait_ns = other.longest_wait_ns;
+  if (other.most_waiting > most_waiting) most_waiting = other.most_waiting;
+}
+
 #if ACRE_DEBUG
 void Mutex::check_order() const {
   if (is_any_order_right()) return;

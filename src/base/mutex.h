@@ -57,6 +57,9 @@ struct LockCounts {
   uint64_t wait_ns = 0;       // of both
   uint64_t longest_wait_ns = 0;
   uint64_t most_waiting = 0;  // threads at the same time
+
+  // Another lock's that stands for the same in statistics.
+  void add(const LockCounts& other);
 };
 
 class ACRE_CAPABILITY("mutex") Mutex {

@@ -19,8 +19,10 @@ PageHeap* pages_of(size_t index) {
 
 namespace {
 
+// In a Walk what another thread destroys meanwhile stays to be looked at.
 template <class Action>
 int for_arenas(size_t index, Action action) {
+  const arenas::Walk walk;
   if (PageHeap* pages = pages_of(index)) action(*pages);
   if (index != kAllArenas && index != arenas::numbers()) return 0;
   arenas::for_each([&](Arena& arena) { action(arena.pages); });
@@ -36,6 +38,7 @@ int purge_arenas(size_t index) {
 }
 
 int64_t decay_time(Option of, size_t index, int* error) {
+  const arenas::Walk walk;
   PageHeap* pages = pages_of(index);
   if (pages == nullptr) {
     *error = EFAULT;
@@ -64,25 +67,17 @@ unsigned create_arena(const void* hooks, int* error) {
   return 0;
 }
 
-int reset_arena(size_t index) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr) return EFAULT;
-  arenas::reset(*arena);
-  return 0;
-}
-int destroy_arena(size_t index) {
-  ExplicitArena* arena = arenas::explicit_at(index);
-  if (arena == nullptr) return EFAULT;
-  arenas::destroy(*arena);
-  return 0;
-}
+int reset_arena(size_t index) { return arenas::reset_number(index) ? 0 : EFAULT; }
+int destroy_arena(size_t index) { return arenas::destroy_number(index) ? 0 : EFAULT; }
 
 extent_hooks_t* hooks_of(size_t index, int* error) {
+  const arenas::Walk walk;
   if (pages_of(index) == nullptr) *error = EFAULT;
   ExplicitArena* arena = arenas::explicit_at(index);
   return arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
 }
 int set_hooks_of(size_t index, extent_hooks_t* hooks) {
+  const arenas::Walk walk;
   ExplicitArena* arena = arenas::explicit_at(index);
   if (arena == nullptr || hooks == nullptr) return EFAULT;
   arenas::set_hooks(*arena, hooks);
@@ -90,12 +85,14 @@ int set_hooks_of(size_t index, extent_hooks_t* hooks) {
 }
 
 const char* name_of_arena(size_t index, int* error) {
+  const arenas::Walk walk;
   ExplicitArena* arena = arenas::explicit_at(index);
   if (arena != nullptr) return arena->name;
   if (pages_of(index) == nullptr) *error = EFAULT;
   return "auto";
 }
 int set_name_of(size_t index, const char* name) {
+  const arenas::Walk walk;
   ExplicitArena* arena = arenas::explicit_at(index);
   if (arena == nullptr || name == nullptr) return EFAULT;
   arenas::set_name(*arena, name);
@@ -103,11 +100,13 @@ int set_name_of(size_t index, const char* name) {
 }
 
 size_t grow_limit_of(size_t index, int* error) {
+  const arenas::Walk walk;
   const PageHeap* pages = pages_of(index);
   if (pages == nullptr) *error = EFAULT;
   return pages == nullptr || pages->most_growth() == 0 ? SIZE_MAX : pages->most_growth();
 }
 int set_grow_limit_of(size_t index, size_t bytes) {
+  const arenas::Walk walk;
   PageHeap* pages = pages_of(index);
   if (pages == nullptr || bytes < kPageBytes) return EFAULT;
   pages->set_most_growth(bytes == SIZE_MAX ? 0 : bytes);

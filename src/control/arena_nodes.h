@@ -9,7 +9,7 @@
 
 namespace acre::ctl {
 
-// The arena with this number, if it was made yet; the first one is made.
+// The arena with this number, if it was made yet; the first one is made. To be looked into within an arenas::Walk.
 PageHeap* pages_of(size_t index);
 
 // Of one arena, or of all: before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still
@@ -25,6 +25,7 @@ int set_decay_time(Option of, size_t index, int64_t ms);
 
 // hooks: where its memory comes from; null: from where all memory does. EAGAIN: no memory.
 unsigned create_arena(const void* hooks, int* error);
+// EFAULT also if another thread resets or destroys it just now.
 int reset_arena(size_t index);
 int destroy_arena(size_t index);
 

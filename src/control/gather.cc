@@ -1,5 +1,3 @@
-#include <new>
-
 #include "control/ctl.h"
 #include "control/process.h"
 #include "control/sums.h"
@@ -39,7 +37,7 @@ struct Gathering {
 // The arena that a run belongs to; null: none that counts, as those of tests.
 const Arena* find_arena(const PageHeap* home, unsigned automatic) {
   if (home == nullptr) return nullptr;
-  const auto* arena = reinterpret_cast<const Arena*>(home);
+  const auto* arena = arena_with(home);
   if (home->keeps_chunks()) return arena;  // an explicit one
   const unsigned index = racy_load(arena->index);
   return index < automatic && arenas::at(index) == arena ? arena : nullptr;
@@ -232,7 +230,20 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   report.arena.uptime = larger(report.arena.uptime, age_ms * kNsPerMs);
   if (!to.locks) return;
   add_lock(report.pages_lock, arena.pages.lock_counts());
-  for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bins[c].lock_counts());
+  for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bin(c).lock_counts());
+}
+
+// Those that are gone have had no number.
+void add_retired(Gathering& to) {
+  const arenas::Retired& retired = arenas::retired();
+  ArenaReport& all = to.report.all;
+  add_purges(all.arena, retired.pages);
+  to.purged += retired.pages.purged * kPageBytes;
+  add_lock(all.pages_lock, retired.pages_lock);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    add_events(all.classes[c], retired.events[c]);
+    add_lock(all.bin_locks[c], retired.bin_locks[c]);
+  }
 }
 
 }  // namespace
@@ -246,7 +257,9 @@ void gather(Report& report, const KernelFigures* kernel) {
   report.all = {};
   report.for_each([](unsigned, ArenaReport& arena) { arena = {}; });
   const uint64_t now_ms = os::now_ms();
+  const arenas::Walk walk;  // no arena goes before its figures are added, nor between two of them
   arenas::for_each([&](Arena& arena) { add_arena(to, arena, now_ms); });
+  add_retired(to);
   add_runs(to);
   registry::for_each(add_heap, &to, add_ended);
   arenas::for_each_heap(add_heap, &to);
@@ -265,6 +278,7 @@ void gather(Report& report, const KernelFigures* kernel) {
 
 size_t count_large(size_t arena, size_t bytes) {
   size_t blocks = 0;
+  const arenas::Walk walk;
   g_page_map.for_each_run([&](const Run* run) {
     const RunKind kind = racy_load(run->kind);
     if (racy_load(run->pages) != bytes >> kPageShift) return;
@@ -275,46 +289,5 @@ size_t count_large(size_t arena, size_t bytes) {
   });
   return blocks;
 }
-
-// Threads that ask may have small stacks.
-static ProcessStatistics gather_in_scratch(const KernelFigures* kernel) {
-  static constinit std::atomic<Report*> scratch{nullptr};  // used under the lock
-  if (scratch.load(std::memory_order_acquire) == nullptr) {
-    void* memory = metadata::allocate(sizeof(Report));
-    if (memory == nullptr) return {};
-    Report* none = nullptr;
-    scratch.compare_exchange_strong(none, new (memory) Report);  // else another thread was faster
-  }
-  Lock lock(registry::control_lock);
-  Report& report = *scratch.load(std::memory_order_acquire);
-  gather(report, kernel);
-  return report.process;
-}
-
-ProcessStatistics gather_process() {
-  const KernelFigures kernel = ask_kernel();
-  return gather_in_scratch(&kernel);
-}
-
-ProcessStatistics gather_blocks() { return gather_in_scratch(nullptr); }
-
-// With a place for each arena that there may be: what is not touched costs nothing.
-constexpr size_t kBytesOfReport = sizeof(Report) + arenas::kMostNumbers * sizeof(ArenaReport);
-static size_t bytes_of_report() { return align_up(kBytesOfReport, os::page_bytes()); }
-
-Report* make_report() {
-  void* memory = os::map(bytes_of_report());
-  if (memory == nullptr) return nullptr;
-  Report* report = new (memory) Report;
-  auto* place = reinterpret_cast<ArenaReport*>(report + 1);
-  for (unsigned i = 0; i < arenas::numbers(); ++i, ++place) {
-    if (arenas::is_one(i)) report->each[i] = place;
-  }
-  const KernelFigures kernel = ask_kernel();
-  gather(*report, &kernel);
-  return report;
-}
-
-void drop_report(Report* report) { os::unmap(report, bytes_of_report()); }
 
 }  // namespace acre

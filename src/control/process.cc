@@ -53,6 +53,15 @@ void finish_pages(ProcessStatistics& to, const ArenaStatistics& arena) {
 
 }  // namespace
 
+void add_purges(ArenaStatistics& to, const PageCounts& counts) {
+  to.dirty_purges += counts.from_dirty.sweeps;
+  to.dirty_calls += counts.from_dirty.calls;
+  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
+  to.muzzy_purges += counts.from_muzzy.sweeps;
+  to.muzzy_calls += counts.from_muzzy.calls;
+  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
+}
+
 void add_pages(ArenaStatistics& to, const PageCounts& counts) {
   const size_t free = counts.dirty + counts.muzzy + counts.clean;
   to.active += counts.used * kPageBytes;
@@ -62,12 +71,7 @@ void add_pages(ArenaStatistics& to, const PageCounts& counts) {
   to.purging += (counts.obtained - counts.used - free) * kPageBytes;
   to.base += counts.headers * sizeof(Run);
   to.spare_headers += counts.spare_headers;
-  to.dirty_purges += counts.from_dirty.sweeps;
-  to.dirty_calls += counts.from_dirty.calls;
-  to.dirty_purged += counts.from_dirty.pages * kPageBytes;
-  to.muzzy_purges += counts.from_muzzy.sweeps;
-  to.muzzy_calls += counts.from_muzzy.calls;
-  to.muzzy_purged += counts.from_muzzy.pages * kPageBytes;
+  add_purges(to, counts);
 }
 
 void add_system(ProcessStatistics& to, const KernelFigures& kernel) {

@@ -5,7 +5,8 @@
 
 namespace acre {
 
-// Adds an arena's pages.
+// Adds what an arena has purged, and its pages.
+void add_purges(ArenaStatistics& to, const PageCounts& counts);
 void add_pages(ArenaStatistics& to, const PageCounts& counts);
 
 // all: what the arenas have together, huge blocks not yet among it. huge_rounding: of huge blocks.

@@ -7,7 +7,7 @@ namespace acre::binding {
 
 namespace {
 
-bool is_alive(const ExplicitArena* arena, uint32_t life) {
+bool is_alive(const ExplicitArena* arena, uint64_t life) {
   return arena != nullptr && arena->life.load(std::memory_order_acquire) == life;
 }
 

@@ -3,45 +3,36 @@
 #include <errno.h>
 #include <string.h>
 
-#include <new>
-
-#include "base/text.h"
 #include "heap/fill.h"
 #include "heap/free.h"
 #include "heap/hooks.h"
 #include "heap/large.h"
 #include "heap/malloc.h"
-#include "heap/registry.h"
 #include "heap/scarcity.h"
 #include "heap/thread_bytes.h"
 #include "heap/watch.h"
-#include "pages/huge.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
-#include "tables/options.h"
 
 namespace acre::arenas {
 
 namespace {
 
-constinit Mutex g_lock{Rank::kExplicit};
-constinit ExplicitArena* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
-
-// By number less explicit_numbers_begin(). Written under the lock.
-constinit std::atomic<ExplicitArena*> g_numbered[kMostNumbered];
-constinit std::atomic<unsigned> g_numbers{0};  // of which so many were ever given
-
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
-// Its token is its address, which is no thread's, so that no thread takes its runs for its own.
+// Its token is its address, which is no thread's, so that no thread takes its runs for its own. It is not plain: its table
+// by sizes, which nobody reads, is not filled in.
 Heap* make_heap(ExplicitArena& arena) {
-  Heap* heap = Heap::make();
-  if (heap == nullptr) return nullptr;
+  const bool has_first = arena.has_first_heap.exchange(true);
+  void* memory = has_first ? metadata::allocate_pages(Heap::kBytes) : memory_of_first_heap(arena);
+  if (memory == nullptr) return nullptr;
+  Heap* heap = Heap::in(memory);
   heap->begin();
+  heap->is_plain = false;
   heap->token = address_of(heap);
   heap->arena = &arena.arena;
   heap->bound = true;
-  Lock lock(arena.lock);
+  Lock lock(arena.arena.heaps_lock);
   heap->next = arena.heaps;
   arena.heaps = heap;
   return heap;
@@ -49,7 +40,7 @@ Heap* make_heap(ExplicitArena& arena) {
 
 Heap* take_idle(ExplicitArena& arena) {
   if (Heap* heap = arena.at_hand.exchange(nullptr, std::memory_order_acquire)) return heap;
-  Lock lock(arena.lock);
+  Lock lock(arena.arena.heaps_lock);
   Heap* heap = arena.idle;
   if (heap != nullptr) arena.idle = heap->next_late;
   return heap;
@@ -63,7 +54,7 @@ Heap* enter(ExplicitArena& arena) {
 void leave(ExplicitArena& arena, Heap* heap) {
   Heap* none = nullptr;
   if (arena.at_hand.compare_exchange_strong(none, heap, std::memory_order_release, std::memory_order_relaxed)) return;
-  Lock lock(arena.lock);
+  Lock lock(arena.arena.heaps_lock);
   heap->next_late = arena.idle;
   arena.idle = heap;
 }
@@ -166,146 +157,7 @@ void* allocate_large(ExplicitArena& arena, size_t n, size_t alignment, bool zero
   return large::hand_out(run, n, zeroed);
 }
 
-// --- Arenas ---------------------------------------------------------------------------------------------------
-
-ExplicitArena* make_arena() {
-  registry::start();
-  if (count() == 0) registry::birth();  // ticks rely on it that there is one
-  void* memory = count() == 0 ? nullptr : metadata::allocate(sizeof(ExplicitArena));
-  if (memory == nullptr) return nullptr;
-  auto* made = new (memory) ExplicitArena;
-  made->arena.is_explicit = true;
-  made->arena.index = kNoNumber;
-  made->arena.pages.keep_chunks();
-  Lock lock(g_lock);
-  add_explicit(&made->arena);
-  return made;
-}
-
-ExplicitArena* take_spare() {
-  Lock lock(g_lock);
-  ExplicitArena* arena = g_spare;
-  if (arena != nullptr) g_spare = arena->next_spare;
-  return arena;
-}
-
-void forget_lists(Heap& heap) {
-  for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    heap.slots[c] = {};
-    heap.use(c).shelves = {};
-  }
-}
-
-// To set one forgets when pages became dirty.
-void set_decay_times(PageHeap& pages, int64_t dirty_ms, int64_t muzzy_ms) {
-  if (pages.dirty_decay_ms() != dirty_ms) pages.set_dirty_decay_ms(dirty_ms);
-  if (pages.muzzy_decay_ms() != muzzy_ms) pages.set_muzzy_decay_ms(muzzy_ms);
-}
-
-// All heaps are idle then, those too that a fork left in use by threads that are not in the child.
-void forget_all_lists(ExplicitArena& arena) {
-  arena.at_hand.store(nullptr, std::memory_order_relaxed);
-  Lock lock(arena.lock);
-  arena.idle = nullptr;
-  for (Heap* heap = arena.heaps; heap != nullptr; heap = heap->next) {
-    forget_lists(*heap);
-    heap->next_late = arena.idle;
-    arena.idle = heap;
-  }
-}
-
-void put_away(ExplicitArena& arena) {
-  Lock lock(g_lock);
-  arena.next_spare = g_spare;
-  g_spare = &arena;
-}
-
-int64_t chosen(int64_t setting, const int64_t& option) {
-  return setting == ArenaSettings::kAsOptions ? relaxed_load(option) : setting;
-}
-
-// What an arena that is used again has from before is anonymous memory, which has to go first.
-bool set_source(ExplicitArena& arena, const ArenaSettings& settings) {
-  if (settings.hooks == nullptr && settings.file == nullptr) return true;
-  PageHeap& pages = arena.arena.pages;
-  pages.release_chunks();
-  pages.set_source(&arena.source);
-  if (settings.hooks != nullptr) {
-    arena.source.use_hooks(settings.hooks);
-  } else if (!arena.source.use_file(*settings.file, settings.on_failure)) {
-    pages.set_source(nullptr);
-    return false;
-  }
-  return true;
-}
-
-void take_number(ExplicitArena& arena) {
-  Lock lock(g_lock);
-  if (arena.arena.index == kNoNumber) return;
-  g_numbered[arena.arena.index - explicit_numbers_begin()].store(nullptr, std::memory_order_release);
-  arena.arena.index = kNoNumber;
-}
-
 }  // namespace
-
-ExplicitArena* create(const ArenaSettings& settings) {
-  ExplicitArena* arena = take_spare();
-  if (arena == nullptr) arena = make_arena();
-  if (arena == nullptr) return nullptr;
-  PageHeap& pages = arena->arena.pages;
-  pages.set_limit(settings.limit == SIZE_MAX ? SIZE_MAX : settings.limit / kPageBytes);
-  pages.set_most_growth(0);
-  set_soft_limit(*arena, settings);
-  set_decay_times(pages, chosen(settings.dirty_decay_ms, options().dirty_decay_ms),
-                  chosen(settings.muzzy_decay_ms, options().muzzy_decay_ms));
-  set_name(*arena, settings.name);
-  if (!set_source(*arena, settings)) {
-    put_away(*arena);
-    return nullptr;
-  }
-  arena->in_use.store(true, std::memory_order_release);
-  return arena;
-}
-
-void set_hooks(ExplicitArena& arena, extent_hooks_t* hooks) {
-  if (hooks == default_hooks()) hooks = nullptr;
-  if (bytes_in_use(arena) == 0) arena.arena.pages.release_chunks();  // so that all that is to come is the new hooks'
-  arena.source.use_hooks(hooks);
-  arena.arena.pages.set_source(hooks == nullptr ? nullptr : &arena.source);
-}
-
-void set_name(ExplicitArena& arena, const char* name) {
-  Text(arena.name, sizeof arena.name).add(name);
-}
-
-void reset(ExplicitArena& arena) {
-  if (!arena.in_use.load(std::memory_order_acquire)) fatal("an arena that was destroyed is reset or destroyed again");
-  forget_all_lists(arena);
-  for (Bin& bin : arena.arena.bins) bin.clear();
-  PageHeap& pages = arena.arena.pages;
-  for (Run *run = pages.used_runs(), *next; run != nullptr; run = next) {
-    next = run->node.next;
-    if (run->ticket != kNoTicket) watch::freeing_run(run);
-    run->kind == RunKind::kSlab ? slab::discard(run) : pages.free(run, true);
-  }
-  while (Run* run = pages.oldest_huge()) {
-    if (run->ticket != kNoTicket) watch::freeing_run(run);
-    huge::free(run);
-  }
-}
-
-void destroy(ExplicitArena& arena) {
-  reset(arena);
-  arena.life.fetch_add(1, std::memory_order_release);
-  take_number(arena);
-  if (!arena.source.is_none()) {
-    arena.arena.pages.release_chunks();
-    arena.arena.pages.set_source(nullptr);
-    arena.source.use_none();
-  }
-  arena.in_use.store(false, std::memory_order_release);
-  put_away(arena);
-}
 
 static void* allocate_once(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed) {
   const SizeClass c = class_for_aligned(n, alignment);
@@ -345,41 +197,21 @@ size_t bytes_in_use(const ExplicitArena& arena) {
   return (arena.arena.pages.used_pages() + arena.arena.pages.huge_pages()) * kPageBytes;
 }
 
-// --- Numbers --------------------------------------------------------------------------------------------------
-
-unsigned numbers() { return explicit_numbers_begin() + g_numbers.load(std::memory_order_acquire); }
-
-unsigned give_number(ExplicitArena& arena) {
-  const unsigned begin = explicit_numbers_begin();
-  Lock lock(g_lock);
-  for (unsigned i = 0; i < kMostNumbered; ++i) {
-    if (g_numbered[i].load(std::memory_order_relaxed) != nullptr) continue;
-    arena.arena.index = begin + i;
-    arena.source.set_number(arena.arena.index);
-    g_numbered[i].store(&arena, std::memory_order_release);
-    if (i == g_numbers.load(std::memory_order_relaxed)) g_numbers.store(i + 1, std::memory_order_release);
-    return arena.arena.index;
-  }
-  return kNoNumber;
-}
-
-bool is_one(size_t number) { return number < count() || explicit_at(number) != nullptr; }
-
-ExplicitArena* explicit_at(size_t number) {
-  if (number < explicit_numbers_begin() || number >= numbers()) return nullptr;
-  return g_numbered[number - explicit_numbers_begin()].load(std::memory_order_acquire);
-}
+// --- All of them ------------------------------------------------------------------------------------------------
 
 namespace {
 
-ExplicitArena* first() { return reinterpret_cast<ExplicitArena*>(first_explicit()); }
-ExplicitArena* after(ExplicitArena* arena) { return reinterpret_cast<ExplicitArena*>(arena->arena.next_explicit); }
+// In a Walk, or at a fork.
+ExplicitArena* from(Arena* arena) { return arena == nullptr ? nullptr : explicit_from(arena); }
+ExplicitArena* first() { return from(first_explicit()); }
+ExplicitArena* after(ExplicitArena* arena) { return from(arena->arena.next_explicit); }
 
 }  // namespace
 
 void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
+  const Walk walk;
   for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    Lock lock(arena->lock);
+    Lock lock(arena->arena.heaps_lock);
     for (Heap* heap = arena->heaps; heap != nullptr; heap = heap->next) visit(*heap, argument);
   }
 }
@@ -387,26 +219,29 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
 // --- Fork -----------------------------------------------------------------------------------------------------
 
 void explicit_before_fork() {
-  g_lock.before_fork();
-  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->lock.before_fork();
+  explicit_lock.before_fork();
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->arena.heaps_lock.before_fork();
 }
 void explicit_sources_before_fork() {
-  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) arena->source.before_fork();
+  for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    if (arena->has_source) arena->source.before_fork();
+  }
 }
 void explicit_after_fork_in_parent() {
   for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    arena->source.after_fork_in_parent();
-    arena->lock.after_fork_in_parent();
+    if (arena->has_source) arena->source.after_fork_in_parent();
+    arena->arena.heaps_lock.after_fork_in_parent();
   }
-  g_lock.after_fork_in_parent();
+  explicit_lock.after_fork_in_parent();
 }
 void explicit_after_fork_in_child() {
   for (ExplicitArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    arena->source.after_fork_in_child();
-    arena->lock.after_fork_in_child();
-    arena->soft_limit.calling.store(false, std::memory_order_relaxed);
+    if (arena->has_source) arena->source.after_fork_in_child();
+    arena->arena.heaps_lock.after_fork_in_child();
+    std::atomic<bool>& calling = arena->soft_limit.calling;
+    if (calling.load(std::memory_order_relaxed)) calling.store(false, std::memory_order_relaxed);
   }
-  g_lock.after_fork_in_child();
+  explicit_lock.after_fork_in_child();
 }
 
 }  // namespace acre::arenas

@@ -5,12 +5,15 @@
 // their end are (registry.h). Its blocks are freed by free() like any others, but without an outbox: straight to the run's
 // remote word. So when an arena is reset no thread holds anything of it but the program's pointers.
 //
-// An arena that was destroyed is kept for the next that is made. So to make one costs no system call.
+// An arena that was destroyed is a *spare*, for the next that is made: so to make one costs no system call. Beyond a few of
+// them, and a few for each that lives, spares are *retired*: their pages go back to the first automatic arena, clean, and
+// what acre knew of them goes back to the system (explicit_life.cc).
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "heap/lookup.h"
 #include "slab/arena.h"
@@ -32,21 +35,33 @@ struct SoftLimit {
 };
 
 struct ExplicitArena {
-  Arena arena;                             // first member: a run's home leads here
+  enum class State : uint32_t {
+    kGone,      // a spare, or retired: then all of it is zero
+    kLive,
+    kChanging,  // in the hands of one thread, which resets or destroys it
+  };
+
+  std::atomic<State> state{State::kGone};
+  std::atomic<bool> has_first_heap{false};  // the one whose memory lies before the arena's
   std::atomic<Heap*> at_hand{nullptr};     // a heap that nobody uses
-  Mutex lock{Rank::kHeaps};
-  Heap* idle ACRE_GUARDED_BY(lock) = nullptr;   // more of them, through next_late
-  Heap* heaps ACRE_GUARDED_BY(lock) = nullptr;  // all, through next
-  std::atomic<bool> in_use{false};
-  std::atomic<uint32_t> life{0};           // how often it was destroyed
+  Heap* idle ACRE_GUARDED_BY(arena.heaps_lock) = nullptr;   // more of them, through next_late
+  Heap* heaps ACRE_GUARDED_BY(arena.heaps_lock) = nullptr;  // all, through next
+  std::atomic<uint64_t> life{0};           // 0 while it is gone; else its own, which no other arena has or had
   ExplicitArena* next_spare = nullptr;
   char name[32] = {};
+  bool has_source = false;                 // changes under arenas::explicit_lock. True: what follows may be in use
   Source source;                           // arena.pages has it unless it is none
   SoftLimit soft_limit;
+  Arena arena;
 };
+static_assert(std::is_standard_layout_v<ExplicitArena>);
 
+// arena: the `arena` of an explicit one.
+inline ExplicitArena* explicit_from(Arena* arena) {
+  return reinterpret_cast<ExplicitArena*>(reinterpret_cast<char*>(arena) - offsetof(ExplicitArena, arena));
+}
 inline ExplicitArena* explicit_arena_of(Arena* arena) {
-  return arena != nullptr && arena->is_explicit ? reinterpret_cast<ExplicitArena*>(arena) : nullptr;
+  return arena != nullptr && arena->is_explicit ? explicit_from(arena) : nullptr;
 }
 // The explicit arena that the program has chosen for a block, if any. The one that tags share (tags.h) is none.
 inline ExplicitArena* explicit_arena_of(const Found& found) {
@@ -76,9 +91,27 @@ struct ArenaSettings {
 ExplicitArena* create(const ArenaSettings& settings);
 
 // Frees all blocks of the arena. Nobody may use it, or blocks of it, at the same time; afterwards pointers to them are
-// foreign. destroy: the arena is gone, too.
+// foreign. destroy: the arena is gone, too. Of two threads that reset or destroy an arena at the same time, the second ends
+// the program with a message, as who does so with an arena that is gone.
 void reset(ExplicitArena& arena);
 void destroy(ExplicitArena& arena);
+
+// Spares that are more than may be kept are retired, but while others walk over all arenas.
+void retire_surplus();
+extern std::atomic<bool> g_has_surplus ACRE_HIDDEN;
+inline bool has_surplus() { return g_has_surplus.load(std::memory_order_relaxed); }
+
+// What retired arenas have counted, all together.
+struct Retired {
+  PageCounts pages;                       // what was purged alone
+  LockCounts pages_lock;
+  ClassEvents events[kSmallClasses];
+  LockCounts bin_locks[kSmallClasses];
+};
+const Retired& retired();  // by who walks (arenas::Walk)
+
+// The memory of the arena's first heap lies in one piece with the arena.
+void* memory_of_first_heap(ExplicitArena& arena);
 
 // n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure. Any thread.
 void* allocate_in(ExplicitArena& arena, size_t n, size_t alignment, bool zeroed);
@@ -120,12 +153,17 @@ unsigned numbers();
 
 // Gives the arena a number, the least that is free; kNoNumber if there is none.
 unsigned give_number(ExplicitArena& arena);
+void drop_number(ExplicitArena& arena);  // if it has one
 
 // Whether there is an arena with this number, automatic or explicit.
 bool is_one(size_t number);
 
-// The explicit arena with this number, or null.
+// The explicit arena with this number, or null. Who looks into it while others may destroy it does so in a Walk.
 ExplicitArena* explicit_at(size_t number);
+
+// As reset() and destroy(). False: there is none with this number, or another thread is at it.
+bool reset_number(size_t number);
+bool destroy_number(size_t number);
 
 // Visits the heaps of all explicit arenas. Meanwhile no arena is reset that a visited heap belongs to.
 void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument);

@@ -21,7 +21,7 @@ void HotHeap::enter_in_table(SizeClass c) {
 
 Heap* Heap::make() {
   void* memory = metadata::allocate(kBytes);
-  return memory == nullptr ? nullptr : reinterpret_cast<Heap*>(static_cast<char*>(memory) + sizeof(ColdHeap));
+  return memory == nullptr ? nullptr : in(memory);
 }
 
 // What is not written here is zero.

@@ -127,7 +127,7 @@ struct HeapState {
   uint32_t excused = 0;        // not 0: what the thread allocates is no leak (leaks/)
   bool unwatched = false;      // the watcher is not to see this thread's blocks
   bool hooked = false;         // put aside for the sake of hooks (hooks.h)
-  uint32_t manual_life = 0;    // the life of `manual` that is meant
+  uint64_t manual_life = 0;    // the life of `manual` that is meant
   ExplicitArena* manual = nullptr;  // the manual arena that the thread is bound to (binding.h)
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
@@ -170,6 +170,9 @@ struct alignas(kCacheLine) ColdHeap {
 struct Heap : HotHeap {
   // A heap that is still to begin, in new metadata. Null when memory is refused.
   static Heap* make();
+  // The same in kBytes of zeroed memory, which begins at a cache line; and where that begins.
+  static Heap* in(void* memory) { return reinterpret_cast<Heap*>(static_cast<char*>(memory) + sizeof(ColdHeap)); }
+  void* memory() { return &cold(); }
   // begin() comes first, and again after end(), which takes an empty heap.
   void begin();
   void end();

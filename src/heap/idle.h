@@ -16,7 +16,7 @@
 // that it was announced. In the fast path of free an owner may be unaware of a visit: but it then holds a block
 // of the run, which is counted as used until its last store (slab::defer), so the run is not all free, and shared runs
 // bear it.
-// tests/model/visit_protocol.pml holds the protocol for SPIN.
+// tests/model/idle_reclaim.pml holds the protocol for SPIN.
 #pragma once
 
 #include "heap/heap.h"

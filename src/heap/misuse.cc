@@ -71,7 +71,7 @@ void search_heap(Heap& heap, void* argument) {
 
 bool list_of_explicit_holds(const Slab* slab, const void* block) {
   ExplicitArena* arena = explicit_arena_of(arena_of(slab));
-  Lock lock(arena->lock);
+  Lock lock(arena->arena.heaps_lock);
   for (const Heap* heap = arena->heaps; heap != nullptr; heap = heap->next) {
     if (private_list_holds(*heap, slab->size_class, block)) return true;
   }

@@ -46,11 +46,11 @@ bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab)
 // What `take` finds in a bin of the class, the own arena's first; or nothing.
 template <class Take>
 ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
-  auto found = take(heap.arena->bins[c]);
+  auto found = take(heap.arena->bin(c));
   if (found || heap.bound) return found;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
   for (unsigned i = 1; !found && i < arenas; ++i) {
-    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bins[c]);
+    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bin(c));
   }
   return found;
 }
@@ -172,7 +172,7 @@ ACRE_NOINLINE static BlockList common_from_elsewhere(Heap& heap, SizeClass c) {
 
 // One block at a time: what lies on private lists, nobody else can have.
 ACRE_NOINLINE static bool refill_common(Heap& heap, SizeClass c) {
-  BlockList block = heap.arena->bins[c].take_blocks(1);
+  BlockList block = heap.arena->bin(c).take_blocks(1);
   if (!block) block = common_from_elsewhere(heap, c);
   if (!block) return false;
   ++heap.use(c).blocks.listed;

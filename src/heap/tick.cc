@@ -1,6 +1,7 @@
 // What a tick brings with it, one in kEventsPerTick of a thread's visits to the slow door.
 #include "heap/attendant.h"
 #include "heap/background.h"
+#include "heap/explicit.h"
 #include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/thread_bytes.h"
@@ -22,6 +23,7 @@ void tick_slow(Heap& heap) {
   Arena* other = arenas::at(tick % arenas::count());
   if (other != heap.arena) other->pages.decay(now);
   arenas::decay_an_explicit(now);
+  if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
   idle::look_around(&heap, now);

@@ -59,7 +59,7 @@ bool is_watched(const Heap& heap) { return !heap.unwatched && g_watching.load(st
 // Where the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
   const Slab* current = heap.use(c).shelves.current;
-  return current != nullptr ? current->base : heap.arena->bins[c].lowest();
+  return current != nullptr ? current->base : heap.arena->bin(c).lowest();
 }
 
 void* allocate_watched(Heap& heap, SizeClass c) {

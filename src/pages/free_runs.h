@@ -94,8 +94,8 @@ class FreeRuns {
   }
 
   uint64_t occupied_[kBins / 64] = {};
-  PairingHeap<Run, LowerAddress> heaps_[kBins];
   size_t pages_ = 0;
+  PairingHeap<Run, LowerAddress> heaps_[kBins];
 };
 
 // Runs in the order in which they were added.

@@ -1,7 +1,11 @@
 #include "pages/metadata.h"
 
-#include <atomic>
+#include <string.h>
 
+#include <atomic>
+#include <new>
+
+#include "base/fatal.h"
 #include "base/mutex.h"
 #include "base/units.h"
 #include "os/os.h"
@@ -50,28 +54,152 @@ void* cut(size_t bytes) ACRE_REQUIRES(g_lock) {
   return result;
 }
 
+// A region with room for so many bytes, in the caller's hands alone. Null: refused.
+struct NewRegion {
+  char* start = nullptr;
+  char* end = nullptr;
+};
+NewRegion map_region(size_t bytes) {
+  size_t region;
+  {
+    Lock lock(g_lock);
+    region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes, kPageBytes));
+  }
+  region = align_up(region, os::page_bytes());
+  char* memory = static_cast<char*>(os::map(region));
+  if (memory == nullptr) return {};
+  Lock lock(g_lock);
+  g_mapped += region;
+  return {enter(memory, region), memory + region};
+}
+
+// --- Whole pages ----------------------------------------------------------------------------------------------
+
+// Addresses of what was given back of one size, a stack in pages of its own: in what was given back nothing can be kept.
+// There is room on it for all that was ever made of this size.
+struct Stack {
+  static constexpr size_t kRoom = kPageBytes / sizeof(void*) - 2;
+  Stack* below = nullptr;
+  Stack* above = nullptr;
+  void* address[kRoom];
+};
+struct Kind {
+  size_t bytes = 0;
+  size_t made = 0;
+  size_t room = 0;
+  size_t in_top = 0;     // addresses in the top one
+  Stack* top = nullptr;  // above it, and it itself if in_top is 0, all are empty
+};
+constinit Kind g_kinds[kPageKinds] ACRE_GUARDED_BY(g_lock) = {};
+constinit char* g_next_page ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit char* g_end_of_pages ACRE_GUARDED_BY(g_lock) = nullptr;
+
+ACRE_COLD Kind& kind_of(size_t bytes) ACRE_REQUIRES(g_lock) {
+  for (Kind& kind : g_kinds) {
+    if (kind.bytes == 0) kind.bytes = bytes;
+    if (kind.bytes == bytes) return kind;
+  }
+  fatal("more kinds of metadata pages than there may be");
+}
+
+ACRE_COLD void* pop(Kind& kind) ACRE_REQUIRES(g_lock) {
+  if (kind.in_top == 0) {
+    if (kind.top == nullptr || kind.top->below == nullptr) return nullptr;
+    kind.top = kind.top->below;
+    kind.in_top = Stack::kRoom;
+  }
+  return kind.top->address[--kind.in_top];
+}
+
+ACRE_COLD void push(Kind& kind, void* memory) ACRE_REQUIRES(g_lock) {
+  if (kind.in_top == Stack::kRoom) {
+    kind.top = kind.top->above;
+    kind.in_top = 0;
+  }
+  kind.top->address[kind.in_top++] = memory;
+}
+
+ACRE_COLD void add_room(Kind& kind, Stack* more) ACRE_REQUIRES(g_lock) {
+  kind.room += Stack::kRoom;
+  if (kind.top == nullptr) {
+    kind.top = more;
+    return;
+  }
+  Stack* highest = kind.top;
+  while (highest->above != nullptr) highest = highest->above;
+  highest->above = more;
+  more->below = highest;
+}
+
+// New memory. Null: there is no room for it.
+ACRE_COLD void* cut_pages(Kind& kind) ACRE_REQUIRES(g_lock) {
+  if (static_cast<size_t>(g_end_of_pages - g_next_page) < kind.bytes || kind.made == kind.room) return nullptr;
+  void* result = g_next_page;
+  g_next_page += kind.bytes;
+  ++kind.made;
+  return result;
+}
+
+ACRE_COLD size_t whole_pages(size_t bytes) { return align_up(bytes, larger(os::page_bytes(), kPageBytes)); }
+
 }  // namespace
 
 void* allocate(size_t bytes) {
   bytes = align_up(bytes, kCacheLine);
-  size_t region;
   {
     Lock lock(g_lock);
     if (void* result = cut(bytes)) return result;
-    region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes + kCacheLine, kPageBytes));
   }
-  region = align_up(region, os::page_bytes());
-  void* memory = os::map(region);
-  if (memory == nullptr) return nullptr;
+  const NewRegion region = map_region(bytes + kCacheLine);
+  if (region.start == nullptr) return nullptr;
   Lock lock(g_lock);
-  g_mapped += region;
-  char* const end = static_cast<char*>(memory) + region;
-  char* const start = enter(static_cast<char*>(memory), region);
-  if (g_end - g_next < end - start) {  // else another thread was faster; keep the larger rest
-    g_next = start;
-    g_end = end;
+  if (g_end - g_next < region.end - region.start) {  // else another thread was faster; keep the larger rest
+    g_next = region.start;
+    g_end = region.end;
   }
   return cut(bytes);
+}
+
+ACRE_COLD void* allocate_pages(size_t bytes) {
+  bytes = whole_pages(bytes);
+  for (;;) {
+    bool is_full;
+    {
+      Lock lock(g_lock);
+      Kind& kind = kind_of(bytes);
+      void* memory = pop(kind);
+      if (memory == nullptr) memory = cut_pages(kind);
+      if (memory != nullptr) {
+        g_allocated += bytes;
+        limit::take_in_any_case(bytes);
+        return memory;
+      }
+      is_full = kind.made == kind.room;
+    }
+    if (is_full) {
+      void* more = allocate(sizeof(Stack));
+      if (more == nullptr) return nullptr;
+      Lock lock(g_lock);
+      add_room(kind_of(bytes), new (more) Stack);
+      continue;
+    }
+    const NewRegion region = map_region(bytes + whole_pages(1));
+    if (region.start == nullptr) return nullptr;
+    char* const start = static_cast<char*>(pointer_to(align_up(address_of(region.start), whole_pages(1))));
+    Lock lock(g_lock);
+    if (g_end_of_pages - g_next_page >= region.end - start) continue;  // another thread was faster; keep the larger rest
+    g_next_page = start;
+    g_end_of_pages = region.end;
+  }
+}
+
+ACRE_COLD void give_back_pages(void* memory, size_t bytes) {
+  bytes = whole_pages(bytes);
+  if (!os::purge(memory, bytes)) memset(memory, 0, bytes);
+  limit::give_back(bytes);
+  Lock lock(g_lock);
+  g_allocated -= bytes;
+  push(kind_of(bytes), memory);
 }
 
 void for_each_region(void (*visit)(Address start, size_t bytes, void* argument), void* argument) {

@@ -47,17 +47,21 @@ static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no 
 // any case.
 bool PageHeap::reserve_headers() {
   if (has_headers()) return true;
-  const size_t more = larger(kFewestHeaders, smaller(kMostHeaders, headers_so_far()));
-  auto* batch = static_cast<Run*>(metadata::allocate(more * sizeof(Run)));
-  if (batch == nullptr) return false;
+  const size_t more =
+      keeps_chunks_ ? kHeadersPerPage : larger(kFewestHeaders, smaller(kMostHeaders, headers_so_far()));
+  void* memory = keeps_chunks_ ? take_header_page() : metadata::allocate(more * sizeof(Run));
+  if (memory != nullptr) add_headers(memory, more);
+  return memory != nullptr;
+}
+
+void PageHeap::add_headers(void* memory, size_t count) {
   Lock lock(lock_);
-  counts_.headers += more;
-  for (size_t i = 0; i < more; ++i) {
-    Run* run = new (batch + i) Run;
+  counts_.headers += count;
+  for (size_t i = 0; i < count; ++i) {
+    Run* run = new (static_cast<Run*>(memory) + i) Run;
     run->home = this;
     drop_header(run);
   }
-  return true;
 }
 
 void PageHeap::count_used(size_t more, size_t less) {
@@ -134,10 +138,10 @@ Run* PageHeap::split(Run* run, size_t pages) {
 // --- Allocation ---------------------------------------------------------------------------------------------
 
 Run* PageHeap::take_fit(size_t pages, size_t align_pages, bool dirty_only) {
-  Run* found = free_[at(Holds::kDirty)].find(pages, align_pages);
+  Run* found = free_[place(Holds::kDirty)].find(pages, align_pages);
   if (found == nullptr && !dirty_only) {
-    if (muzzy_pages() != 0) found = free_[at(Holds::kMuzzy)].find(pages, align_pages);
-    if (found == nullptr) found = free_[at(Holds::kClean)].find(pages, align_pages);
+    if (muzzy_pages() != 0) found = free_[place(Holds::kMuzzy)].find(pages, align_pages);
+    if (found == nullptr) found = free_[place(Holds::kClean)].find(pages, align_pages);
   }
   if (found == nullptr) return nullptr;
   return carve(found, FreeRuns::lead(found, align_pages), pages);
@@ -194,9 +198,9 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
     {
       Lock lock(lock_);
       for (Holds holds : {Holds::kDirty, Holds::kMuzzy}) {
-        if (free_[at(holds)].find(pages, align_pages) != nullptr) return;
+        if (free_[place(holds)].find(pages, align_pages) != nullptr) return;
       }
-      Run* found = free_[at(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
+      Run* found = free_[place(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
       if (found != nullptr) {
         run = carve(found, FreeRuns::lead(found, kPagesPerHugePage), kPagesPerHugePage);
         if (run == nullptr) return;
@@ -208,14 +212,23 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   put_free(run, true);  // it is wanted now, whatever the decay time is
 }
 
+// There may be many arenas that keep chunks, and little in each.
 size_t PageHeap::step(size_t had) const {
-  if (keeps_chunks_ && had == 0 && options().chunk == 0) return kHugePageBytes;  // there may be many such arenas
+  if (keeps_chunks_ && options().chunk == 0) {
+    if (borrows() && had < kHugePageBytes) return larger(had, kFirstLoan);
+    if (had == 0) return kHugePageBytes;
+  }
   const size_t most = most_growth();
   return most == 0 ? growth(had) : smaller(growth(had), most);
 }
 
-window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
+window::Chunk PageHeap::get_chunk(size_t pages, size_t align_pages, size_t wanted) {
   Source* from = source();
+  if (borrows()) {
+    const window::Chunk chunk = borrow(pages, align_pages, wanted);
+    if (chunk.start != 0) return chunk;
+  }
+  const size_t needed = (pages + align_pages - 1) << kPageShift;
   const auto get = [&](size_t bytes) {
     if (ACRE_LIKELY(from == nullptr)) return window::allocate(bytes);
     window::Chunk chunk = from->chunk(bytes, bytes == needed);
@@ -225,6 +238,11 @@ window::Chunk PageHeap::get_chunk(size_t needed, size_t wanted) {
   };
   window::Chunk chunk = get(larger(needed, wanted));
   if (chunk.start == 0 && wanted > needed) chunk = get(needed);
+  if (chunk.start == 0) return chunk;
+  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && from == nullptr) {
+    huge_pages::note_chunk(chunk.start, chunk.bytes);
+  }
+  on_growth::tell(chunk.bytes);
   return chunk;
 }
 
@@ -236,8 +254,7 @@ void PageHeap::insert_run(Run* run, const window::Chunk& chunk) {
 }
 
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
-  size_t needed = (pages + align_pages - 1) << kPageShift;
-  if (needed > window::kMostChunk) return false;
+  if ((pages + align_pages - 1) << kPageShift > window::kMostChunk) return false;
   Run* run;  // taken first, so that a chunk that was obtained cannot be lost
   Run* record = nullptr;
   size_t wanted;
@@ -248,7 +265,7 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     run = take_header();
     if (keeps_chunks_) record = take_header();
   }
-  const window::Chunk chunk = get_chunk(needed, wanted);
+  const window::Chunk chunk = get_chunk(pages, align_pages, wanted);
   {
     Lock lock(lock_);
     if (chunk.start == 0) {
@@ -256,13 +273,11 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
       if (record != nullptr) drop_header(record);
       return false;
     }
-    if (record != nullptr) keep_chunk(record, chunk.start, chunk.bytes);
+    if (record != nullptr) {
+      keep_chunk(record, chunk.start, chunk.bytes, source() == nullptr ? Backing::kAnonymous : Backing::kSource);
+    }
     insert_run(run, chunk);
   }
-  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && source() == nullptr) {
-    huge_pages::note_chunk(chunk.start, chunk.bytes);
-  }
-  on_growth::tell(chunk.bytes);
   return true;
 }
 
@@ -351,7 +366,7 @@ ACRE_COLD PageCounts PageHeap::counts() {
   PageCounts counts = counts_;
   counts.dirty = dirty_pages();
   counts.muzzy = muzzy_pages();
-  counts.clean = free_[at(Holds::kClean)].pages();
+  counts.clean = free_[place(Holds::kClean)].pages();
   counts.spare_headers = header_count_;
   return counts;
 }

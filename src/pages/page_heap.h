@@ -22,6 +22,12 @@ struct PurgeCounts {
   uint64_t sweeps = 0;  // that took any
   uint64_t calls = 0;   // madvise
   uint64_t pages = 0;   // that hold less now: are muzzy or clean
+
+  void add(const PurgeCounts& other) {
+    sweeps += other.sweeps;
+    calls += other.calls;
+    pages += other.pages;
+  }
 };
 
 struct PageCounts {
@@ -36,10 +42,21 @@ struct PageCounts {
   uint64_t purges = 0;      // madvise calls
   uint64_t purged = 0;      // pages that became clean by them
   uint64_t made_muzzy = 0;  // pages
+
+  // What was purged; the pages themselves are not added.
+  void add_purges(const PageCounts& other) {
+    from_dirty.add(other.from_dirty);
+    from_muzzy.add(other.from_muzzy);
+    purges += other.purges;
+    purged += other.purged;
+    made_muzzy += other.made_muzzy;
+  }
 };
 
 class PageHeap {
  public:
+  PageHeap() {}  // in metadata only
+
   // An operation under the lock takes at most this many headers: two splits and a chunk.
   static constexpr unsigned kHeadersPerOperation = 4;
 
@@ -63,7 +80,7 @@ class PageHeap {
   // time is 0 its pages are purged before this returns. Called with no lock held.
   void free(Run* run, bool touched);
 
-  // --- For explicit arenas (heap/explicit.h): reset.cc -----------------------------------------------------
+  // --- For explicit arenas (heap/explicit.h): reset.cc, loans.cc -------------------------------------------
 
   // Where its chunks and huge blocks come from; null: anonymous memory.
   Source* source() const { return source_ != nullptr ? source_ : Source::automatic(); }
@@ -73,12 +90,23 @@ class PageHeap {
   // Memory that has become the arena's for good. It counts as held, whatever the hard limit is.
   void add_chunk(Address start, size_t bytes);
 
-  // Gives all chunks back to the source. No run may be in use.
+  // Gives all chunks back to the source, or to the lender. No run may be in use.
   void release_chunks();
 
-  // Remembers its chunks from now on, so that the arena can be reset. Before the first of them.
-  void keep_chunks();
+  // Remembers its chunks from now on, so that the arena can be reset. Before the first of them. lender: where chunks come
+  // from, and go back to, while there is no source; null: the window. It outlives this one, and keeps no chunks.
+  void keep_chunks(PageHeap* lender);
   bool keeps_chunks() const { return keeps_chunks_; }
+
+  // Clean pages for another arena, at a multiple of align_pages; start 0: memory is refused. take_back: pages that were
+  // lent, or a part of them, and what they hold. Dirty and muzzy pages stay counted as held.
+  window::Chunk lend(size_t pages, size_t align_pages);
+  void take_back(Address start, size_t pages, Holds holds);
+
+  // Memory for headers, zeroed, which has to stay as long as this page heap does.
+  void add_headers(void* memory, size_t count);
+  // Gives all headers' memory back but what add_headers() was given. The end of an arena without chunks.
+  void give_back_headers();
 
   // At most so many pages in use, in runs and huge blocks; SIZE_MAX: no limit.
   void set_limit(size_t pages);
@@ -149,9 +177,9 @@ class PageHeap {
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
   // Readable at any time, of a recent moment.
-  size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kDirty)].pages(); }
-  size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kMuzzy)].pages(); }
-  size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[at(Holds::kClean)].pages(); }
+  size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kDirty)].pages(); }
+  size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kMuzzy)].pages(); }
+  size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void before_fork();
@@ -178,10 +206,11 @@ class PageHeap {
   void insert_free(Run* run, Holds holds) ACRE_REQUIRES(lock_);
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
-  static constexpr size_t at(Holds holds) { return static_cast<size_t>(holds); }
+  static constexpr size_t place(Holds holds) { return static_cast<size_t>(holds); }
+  static constexpr size_t at(Holds holds) { return place(holds) - place(Holds::kDirty); }  // of those that age
   // The compiler would work out the address again for every field of the set.
   FreeRuns& free_runs(Holds holds) ACRE_REQUIRES(lock_) {
-    FreeRuns* set = &free_[at(holds)];
+    FreeRuns* set = &free_[place(holds)];
     asm("" : "+r"(set));
     return *set;
   }
@@ -210,7 +239,6 @@ class PageHeap {
   void release_at_rate(uint64_t now);
 
   Mutex lock_{Rank::kPages};
-  FreeRuns free_[3] ACRE_GUARDED_BY(lock_);        // dirty, muzzy, clean
   RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
   RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
@@ -228,20 +256,34 @@ class PageHeap {
   // Explicit arenas.
   bool over_limit(size_t more) const ACRE_REQUIRES(lock_) { return counts_.used + more > most_used_; }
   size_t step(size_t had) const ACRE_REQUIRES(lock_);
+  void* take_header_page();
+  bool borrows() const { return lender_ != nullptr && source() == nullptr; }
+  window::Chunk borrow(size_t pages, size_t align_pages, size_t wanted);
   void count_huge(size_t pages) ACRE_REQUIRES(lock_);
-  void keep_chunk(Run* record, Address start, size_t bytes) ACRE_REQUIRES(lock_);
+  void keep_chunk(Run* record, Address start, size_t bytes, Backing backing) ACRE_REQUIRES(lock_);
+  void return_chunk(Run* chunk, Run** run);
+  static constexpr size_t kHeadersPerPage = (kPageBytes - sizeof(void*)) / sizeof(Run);
+  static constexpr size_t kFirstLoan = size_t{32} << 10;
 
   void insert_run(Run* run, const window::Chunk& chunk) ACRE_REQUIRES(lock_);
-  window::Chunk get_chunk(size_t needed, size_t wanted);
+  window::Chunk get_chunk(size_t pages, size_t align_pages, size_t wanted);
 
   Source* source_ = nullptr;
   bool keeps_chunks_ = false;
+  PageHeap* lender_ = nullptr;
+  struct HeaderPage;
+  HeaderPage* header_pages_ ACRE_GUARDED_BY(lock_) = nullptr;
   Run* chunks_ ACRE_GUARDED_BY(lock_) = nullptr;  // headers that stand for chunks, lowest first, through node.next
   RunAges huge_ ACRE_GUARDED_BY(lock_);
   size_t huge_hint_ = 0;                          // pages in huge blocks; changes under the lock
   size_t limit_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;
   size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // what huge blocks leave of the limit to runs
   size_t most_growth_ = 0;
+
+  // Clean, dirty, muzzy. Not written when a page heap is made, in memory that is zero: what is not used of them takes none.
+  union {
+    FreeRuns free_[3] ACRE_GUARDED_BY(lock_);
+  };
 };
 
 }  // namespace acre

@@ -70,7 +70,7 @@ ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Breaking bre
 // Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
 // are no headers to cut with. Returns them linked through node.next. kOnlyWhole looks at the oldest alone.
 ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) {
-  const FreeRuns& runs = free_[at(from)];
+  const FreeRuns& runs = free_[place(from)];
   const bool only_whole = breaking == Breaking::kOnlyWhole;
   size_t looked_at = only_whole ? (runs.pages() - smaller(keep, runs.pages())) * kOldestLookedAt : SIZE_MAX;
   Run* taken = nullptr;
@@ -234,7 +234,7 @@ void PageHeap::decay(Holds from, uint64_t now) {
   Holds to = Holds::kClean;
   {
     Lock lock(lock_);
-    const size_t pages = free_[at(from)].pages();
+    const size_t pages = free_[place(from)].pages();
     Decay& curve = decay_[at(from)];
     if (!curve.advance(now, pages)) return;
     allowed = curve.allowed();

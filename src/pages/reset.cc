@@ -6,7 +6,10 @@
 
 namespace acre {
 
-void PageHeap::keep_chunks() { keeps_chunks_ = true; }
+void PageHeap::keep_chunks(PageHeap* lender) {
+  keeps_chunks_ = true;
+  lender_ = lender;
+}
 
 void PageHeap::set_limit(size_t pages) {
   Lock lock(lock_);
@@ -46,7 +49,8 @@ Run* PageHeap::oldest_huge() {
   return huge_.oldest();
 }
 
-void PageHeap::keep_chunk(Run* record, Address start, size_t bytes) {
+void PageHeap::keep_chunk(Run* record, Address start, size_t bytes, Backing backing) {
+  record->backing = backing;
   record->base = start;
   record->pages = bytes >> kPageShift;
   Run** at = &chunks_;
@@ -88,7 +92,7 @@ void PageHeap::add_chunk(Address start, size_t bytes) {
     limit::take_in_any_case(part);
     if (record == nullptr) {
       record = take_header();
-      keep_chunk(record, start, part);
+      keep_chunk(record, start, part, Backing::kSource);
     } else {
       record->pages += part >> kPageShift;
     }
@@ -96,8 +100,28 @@ void PageHeap::add_chunk(Address start, size_t bytes) {
   }
 }
 
+// runs: those that were free in the chunk and in the following ones, lowest first; on return, those of the following
+// ones alone. A run may reach into the next chunk.
+void PageHeap::return_chunk(Run* chunk, Run** runs) {
+  const bool is_lenders = chunk->backing == Backing::kAnonymous && lender_ != nullptr;
+  for (Run* run; (run = *runs) != nullptr && run->base < chunk->end(); *runs = run->node.next) {
+    const Address start = larger(run->base, chunk->base), end = smaller(run->end(), chunk->end());
+    if (is_lenders) {
+      lender_->take_back(start, (end - start) >> kPageShift, run->holds);
+    } else if (run->holds != Holds::kClean) {
+      limit::give_back(end - start);
+    }
+    if (run->end() > chunk->end()) break;
+  }
+  if (is_lenders) return;
+  const window::Chunk memory{chunk->base, chunk->bytes()};
+  source() == nullptr ? window::release(memory) : source()->release_chunk(memory);
+}
+
 void PageHeap::release_chunks() {
   lock_between_purges();
+  Run* runs = nullptr;
+  Run** last = &runs;
   Address at = 0;
   for (const Run* chunk = chunks_; chunk != nullptr; chunk = chunk->node.next) {
     at = larger(at, chunk->base);
@@ -106,21 +130,23 @@ void PageHeap::release_chunks() {
       Run* run = g_page_map.find(pointer_to(at));
       at = run->end();
       counts_.obtained -= run->pages;
-      if (run->holds != Holds::kClean) limit::give_back(run->bytes());
       remove_free(run);
-      drop_header(run);
+      run->node = {};
+      *last = run;
+      last = &run->node.next;
     }
   }
   Run* chunks = chunks_;
   chunks_ = nullptr;
   lock_.unlock();
-  while (chunks != nullptr) {
-    Run* record = chunks;
-    chunks = record->node.next;
-    const window::Chunk chunk{record->base, record->bytes()};
-    source() == nullptr ? window::release(chunk) : source()->release_chunk(chunk);
-    Lock lock(lock_);
-    drop_header(record);
+  Run* rest = runs;
+  for (Run* chunk = chunks; chunk != nullptr; chunk = chunk->node.next) return_chunk(chunk, &rest);
+  Lock lock(lock_);
+  for (Run* list : {runs, chunks}) {
+    for (Run* next; list != nullptr; list = next) {
+      next = list->node.next;
+      drop_header(list);
+    }
   }
 }
 

@@ -23,7 +23,7 @@ ACRE_COLD size_t PageHeap::unmap_clean(size_t pages) {
     window::Chunk chunk;
     {
       Lock lock(lock_);
-      Run* run = free_[at(Holds::kClean)].find_among_longest(least, [=](Run* r) { return r->pages >= least; });
+      Run* run = free_[place(Holds::kClean)].find_among_longest(least, [=](Run* r) { return r->pages >= least; });
       if (run == nullptr) break;
       remove_free(run);
       counts_.obtained -= run->pages;

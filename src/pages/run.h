@@ -28,9 +28,9 @@ inline constexpr Ticket kNoTicket = 0;
 
 // What a free run's pages hold.
 enum class Holds : uint8_t {
+  kClean,  // nothing: they read as zeroes
   kDirty,  // physical memory
   kMuzzy,  // physical memory that the kernel may take when it is short of it
-  kClean,  // nothing: they read as zeroes
 };
 
 // What a huge block's memory is: with anonymous memory the kernel can do more.

@@ -89,7 +89,7 @@ Run* PageHeap::allocate_around_dirty(size_t pages) {
   Stretch stretch;
   auto reaches = [&](Run* run) ACRE_NO_THREAD_SAFETY_ANALYSIS { return reach(run, pages, &stretch); };
   const size_t least = larger<size_t>(1, pages / kLeastShare);
-  return free_[at(Holds::kDirty)].find_among_longest(least, reaches) == nullptr ? nullptr : take(stretch);
+  return free_[place(Holds::kDirty)].find_among_longest(least, reaches) == nullptr ? nullptr : take(stretch);
 }
 
 }  // namespace acre

@@ -11,6 +11,8 @@
 
 namespace acre::arenas {
 
+constinit Mutex explicit_lock{Rank::kExplicit};
+
 namespace {
 
 constexpr unsigned kPerProcessor = 4;
@@ -18,6 +20,7 @@ constexpr unsigned kPerProcessor = 4;
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_explicit{nullptr};
+constinit unsigned g_walks ACRE_GUARDED_BY(explicit_lock) = 0;
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 constinit Room g_room;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
@@ -42,12 +45,17 @@ unsigned wanted_under_quota() {
   return smaller(kPerProcessor * quota, kMostArenas);
 }
 
+// The caller holds all locks of lower ranks, and so nobody changes the list, or which bins were used.
 template <class Action>
-void for_each_lock(Action action) {
-  for_each([&](Arena& arena) {
-    for (Bin& bin : arena.bins) action(bin);
-  });
-  for_each([&](Arena& arena) { action(arena.pages); });
+void for_each_at_fork(Action action) {
+  for (unsigned i = 0; i < count(); ++i) action(*at(i));
+  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
+}
+
+template <class Action>
+void for_each_lock_at_fork(Action action) {
+  for_each_at_fork([&](Arena& arena) { arena.for_each_used_bin(action); });
+  for_each_at_fork([&](Arena& arena) { action(arena.pages); });
 }
 
 }  // namespace
@@ -95,6 +103,7 @@ Arena* make() {
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
   arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // all zero, as it comes
+  for (auto& bins : arena->used_bins) bins.store(~uint64_t{0}, std::memory_order_relaxed);
   arena->made_ms = os::now_ms();
   arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
   arena->pages.set_muzzy_decay_ms(relaxed_load(options().muzzy_decay_ms));
@@ -110,17 +119,45 @@ void install(Arena* arena) {
 
 Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
 
-void add_explicit(Arena* arena) {
-  arena->next_explicit = g_explicit.load(std::memory_order_relaxed);
+ACRE_COLD void add_explicit(Arena* arena) {
+  Arena* first = g_explicit.load(std::memory_order_relaxed);
+  arena->next_explicit = first;
+  if (first != nullptr) first->previous_explicit = arena;
   g_explicit.store(arena, std::memory_order_release);
 }
 
-void decay_an_explicit(uint64_t now_ms) {
+ACRE_COLD void remove_explicit(Arena* arena) {
+  Arena* const next = arena->next_explicit;
+  if (next != nullptr) next->previous_explicit = arena->previous_explicit;
+  if (arena->previous_explicit == nullptr) {
+    g_explicit.store(next, std::memory_order_release);
+  } else {
+    arena->previous_explicit->next_explicit = next;
+  }
+  if (g_next_to_decay.load(std::memory_order_relaxed) == arena) g_next_to_decay.store(next, std::memory_order_release);
+}
+
+ACRE_COLD Walk::Walk() {
+  Lock lock(explicit_lock);
+  ++g_walks;
+}
+ACRE_COLD Walk::~Walk() {
+  Lock lock(explicit_lock);
+  if (g_walks != 0) --g_walks;  // else the child of a fork, made by the program in the middle of the walk
+}
+bool are_walked() { return g_walks != 0; }
+
+ACRE_COLD static void decay_by_turns(uint64_t now_ms) {
+  const Walk walk;
   Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
   if (arena == nullptr) arena = first_explicit();
   if (arena == nullptr) return;
   g_next_to_decay.store(arena->next_explicit, std::memory_order_release);
   arena->pages.decay(now_ms);
+}
+
+void decay_an_explicit(uint64_t now_ms) {
+  if (ACRE_UNLIKELY(first_explicit() != nullptr)) decay_by_turns(now_ms);
 }
 
 size_t used_pages() {
@@ -157,13 +194,23 @@ ACRE_COLD size_t purge_all(size_t keep) {
 }
 
 ACRE_COLD void before_fork() {
-  for_each_lock([](auto& part) { part.before_fork(); });
+  for_each_lock_at_fork([](auto& part) { part.before_fork(); });
 }
 ACRE_COLD void after_fork_in_parent() {
-  for_each_lock([](auto& part) { part.after_fork_in_parent(); });
+  for_each_lock_at_fork([](auto& part) { part.after_fork_in_parent(); });
 }
-ACRE_COLD void after_fork_in_child() {
-  for_each_lock([](auto& part) { part.after_fork_in_child(); });
+ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  for_each_lock_at_fork([](auto& part) { part.after_fork_in_child(); });
+  g_walks = 0;
 }
 
 }  // namespace acre::arenas
+
+namespace acre {
+
+ACRE_COLD void Arena::add_bin(SizeClass c) {
+  Lock lock(heaps_lock);
+  used_bins[c / 64].fetch_or(uint64_t{1} << (c % 64), std::memory_order_relaxed);
+}
+
+}  // namespace acre

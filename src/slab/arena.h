@@ -2,8 +2,11 @@
 // thread may give blocks and runs back to any arena.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <new>
 
+#include "base/bits.h"
 #include "pages/page_heap.h"
 #include "slab/bin.h"
 #include "tables/size_class.h"
@@ -34,11 +37,16 @@ struct ClassEvents {
 };
 
 struct Arena {
-  PageHeap pages;  // first member: a run's home leads to its arena
-  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
-  union {
-    Bin bins[kSmallClasses];
-  };
+  // Guards an explicit arena's heaps (heap/explicit.h). Here, so that what a fork writes to lies together: but for bins,
+  // this, what follows and the lock of the pages.
+  Mutex heaps_lock{Rank::kHeaps};
+
+  // Bits for the classes of whose bins a run may ever have been in; all of them in automatic arenas, which are few. Nobody
+  // locks another class's bin, so that fork need not either. Changes under the lock before, which fork holds by then.
+  static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
+  std::atomic<uint64_t> used_bins[kClassWords] = {};
+
+
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
   uint64_t made_ms = 0;
@@ -51,17 +59,50 @@ struct Arena {
   bool is_explicit = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   Arena* next_explicit = nullptr;
+  Arena* previous_explicit = nullptr;
+
+  PageHeap pages;  // a run's home leads from it to the arena
+
+  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
+  union {
+    Bin bins_[kSmallClasses];
+  };
+  Bin& bin(SizeClass c) { return bins_[c]; }
+
+  bool uses_bin(SizeClass c) const {
+    return (used_bins[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
+  }
+  // A run is about to be in the class's bin. No lock is held.
+  void note_bin(SizeClass c) {
+    if (!uses_bin(c)) add_bin(c);
+  }
+  void add_bin(SizeClass c);
+  template <class Action>
+  void for_each_used_bin(Action action) {
+    for (unsigned word = 0; word < kClassWords; ++word) {
+      uint64_t bits = used_bins[word].load(std::memory_order_relaxed);
+      for (; bits != 0; bits &= bits - 1) {
+        const SizeClass c = word * 64 + lowest_bit(bits);
+        if (c < kSmallClasses) action(bin(c));
+      }
+    }
+  }
 
   // In metadata only.
   Arena() {
     if (!ACRE_DEBUG) return;  // else they have a rank
-    for (Bin& bin : bins) new (&bin) Bin;
+    for (Bin& bin : bins_) new (&bin) Bin;
   }
 };
 
-inline Arena* arena_of(const Slab* slab) { return reinterpret_cast<Arena*>(slab->run->home); }
-inline Arena* arena_of(const Run* run) { return reinterpret_cast<Arena*>(run->home); }
-inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bins[slab->size_class]; }
+// The arena whose pages these are.
+inline Arena* arena_with(const PageHeap* pages) {
+  return reinterpret_cast<Arena*>(reinterpret_cast<Address>(pages) - offsetof(Arena, pages));
+}
+inline Arena* arena_of(const Slab* slab) { return arena_with(slab->run->home); }
+// Null: a huge block's that is in none.
+inline Arena* arena_of(const Run* run) { return run->home == nullptr ? nullptr : arena_with(run->home); }
+inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bin(slab->size_class); }
 
 namespace arenas {
 
@@ -85,14 +126,33 @@ unsigned explicit_numbers_begin();
 // So many threads more are bound to the arena, or fewer. Under the registry's lock.
 void count_threads(Arena& arena, int more);
 
-// Explicit arenas, in use or not: newest first, through next_explicit. Once in the list, they stay.
+// --- Explicit arenas, in use or spare: newest first, through next_explicit --------------------------------------
+
+// Held by who changes the list, and what heap/explicit.cc says.
+extern Mutex explicit_lock ACRE_HIDDEN;
+
 Arena* first_explicit();
-void add_explicit(Arena* arena);  // one caller at a time
+void add_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+// Nobody walks over the list, and nobody finds the arena otherwise.
+void remove_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+
+// As long as there is one, no arena is taken off the list, and all that were on it can be looked at. By any thread that
+// holds no lock of a higher rank than kRegistry; a fork counts as none.
+class Walk {
+ public:
+  Walk();
+  ~Walk();
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+};
+bool are_walked() ACRE_REQUIRES(explicit_lock);
 
 // All arenas, explicit ones included.
 template <class Action>
 void for_each(Action action) {
   for (unsigned i = 0; i < count(); ++i) action(*at(i));
+  if (first_explicit() == nullptr) return;
+  const Walk walk;
   for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
 }
 

@@ -16,6 +16,9 @@ void Bin::remove(Slab* slab) {
   relaxed_store(count_, count_ - 1);
 }
 
+// Apart, since that is seldom.
+ACRE_NOINLINE void Bin::insert_again(Slab* slab) { insert(slab); }
+
 // All blocks free means that no thread can change the word any more, except one that takes the run under
 // this lock.
 bool Bin::take_if_all_free(Slab* slab) {
@@ -49,44 +52,68 @@ void Bin::clear() {
   relaxed_store(count_, uint32_t{0});
 }
 
+// Takes the run out of the bin if its word is to say that it is full, or puts it back. is_here: whether it is in the bin.
+ACRE_ALWAYS_INLINE bool Bin::keep_if_binned(Slab* slab, uint64_t bits, bool is_here) {
+  if (is_full(RemoteWord::state_in(bits))) {
+    if (is_here) remove(slab);
+    return false;
+  }
+  if (ACRE_UNLIKELY(!is_here)) insert_again(slab);
+  return true;
+}
+
 // While the bin is locked, all that other threads do to a run in it is to add blocks. So a prefix of the remote list that
 // was walked stays as it is until the change of the word succeeds, and the rest of the header is the locker's, but for the
 // deferred list of a shared run. What a program may have written into a freed block is checked before it counts.
-// Afterwards the run cannot go away, for blocks of it are here; and a thread that frees another block in a run that has
-// become full waits for the lock, to put the run into the bin again.
+// The change of the word comes last: if it makes the run full, the last owner may adopt the run from then on.
 ACRE_ALWAYS_INLINE BlockList Bin::take_blocks_of(Slab* slab, uint32_t most) {
-  uint64_t bits = slab->remote.load(std::memory_order_acquire);  // for the links: pairs with give_back()
+  const uint64_t bits = slab->remote.load(std::memory_order_acquire);  // for the links: pairs with give_back()
+  return RemoteWord::head_in(bits) != 0 ? take_listed(slab, bits, most) : take_local(slab, bits, most);
+}
+
+ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_t most) {
+  bool stays = true;
   uint64_t rest;
   LowAddress head;
-  LowAddress next = kEndOfList;
-  Link* last = nullptr;
+  Link* last;
   uint32_t count;
   do {
-    const bool is_listed = RemoteWord::head_in(bits) != 0;
-    head = is_listed                                 ? head_block(slab, RemoteWord::head_in(bits))
-           : is_shared(RemoteWord::state_in(bits)) ? kEndOfList
-                                                   : slab->deferred;
-    if (is_end(head)) {
-      count = smaller<uint32_t>(most, slab->capacity - slab->carved);
-    } else {
-      last = checked_link(slab, head);
-      for (count = 1; count != most && !is_end(last->next); ++count) last = checked_link(slab, last->next);
-      next = last->next;
-    }
-    if (is_listed) {
-      if (is_end(next) != (count == RemoteWord::listed_in(bits))) overwritten_list();
-      if (!is_end(next) && !is_block_start(slab, link_at(slab, next))) overwritten_list();
-      rest = RemoteWord::less_listed(bits, count, is_end(next) ? 0 : head_of(slab, next), slab->enough);
-    } else {
-      rest = RemoteWord::less_local(bits, count, slab->enough);
-    }
+    head = head_block(slab, RemoteWord::head_in(bits));
+    last = checked_link(slab, head);
+    for (count = 1; count != most && !is_end(last->next); ++count) last = checked_link(slab, last->next);
+    const LowAddress next = last->next;
+    if (is_end(next) != (count == RemoteWord::listed_in(bits))) overwritten_list();
+    if (!is_end(next) && !is_block_start(slab, link_at(slab, next))) overwritten_list();
+    rest = RemoteWord::less_listed(bits, count, is_end(next) ? 0 : head_of(slab, next), slab->enough);
+    stays = keep_if_binned(slab, rest, stays);
     // As change_remote(), and acquire on failure for the links.
   } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));
-  if (is_full(RemoteWord::state_in(rest))) remove(slab);
-  if (is_end(head)) return {high_part(slab->base), slab::cut(slab, count, kEndOfList), count};
-  if (RemoteWord::head_in(bits) == 0) slab->deferred = next;
   last->next = kEndOfList;
   return {high_part(slab->base), head, count};
+}
+
+// Deferred blocks, or ones not yet cut. What is on the deferred list of a shared run is its former owner's.
+BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
+  BlockList taken{high_part(slab->base), is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
+  if (is_end(taken.head)) {
+    taken.count = smaller<uint32_t>(most, slab->capacity - slab->carved);
+    taken.head = slab::cut(slab, taken.count, kEndOfList);
+  } else {
+    Link* last = checked_link(slab, taken.head);
+    for (taken.count = 1; taken.count != most && !is_end(last->next); ++taken.count) {
+      last = checked_link(slab, last->next);
+    }
+    slab->deferred = last->next;
+    last->next = kEndOfList;
+  }
+  bool stays = true;
+  uint64_t rest;
+  do {
+    rest = RemoteWord::less_local(bits, taken.count, slab->enough);
+    stays = keep_if_binned(slab, rest, stays);
+    // Release alone: what was written by others is not looked at from here on.
+  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_release, std::memory_order_relaxed));
+  return taken;
 }
 
 BlockList Bin::take_blocks(uint32_t most) {

@@ -45,9 +45,13 @@ class Bin {
 
  private:
   void insert(Slab* slab) ACRE_REQUIRES(lock_);
+  void insert_again(Slab* slab) ACRE_REQUIRES(lock_);
   void remove(Slab* slab) ACRE_REQUIRES(lock_);
+  bool keep_if_binned(Slab* slab, uint64_t bits, bool is_here) ACRE_REQUIRES(lock_);
   bool take_if_all_free(Slab* slab) ACRE_REQUIRES(lock_);
   BlockList take_blocks_of(Slab* slab, uint32_t most) ACRE_REQUIRES(lock_);
+  BlockList take_listed(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
+  BlockList take_local(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
 
   Mutex lock_{Rank::kBin};
   uint32_t count_ = 0;

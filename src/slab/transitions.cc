@@ -9,7 +9,7 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
-  const Arena* arena = arena_of(run);
+  const Arena* arena = arena_with(run->home);
   if (ACRE_UNLIKELY(arena->is_labelled) && !labels::attach(run, c)) {
     unit_table::drop_header(slab);
     return nullptr;
@@ -59,6 +59,9 @@ void discard(Run* run) {
 
 void disown(Slab* slab) { relaxed_store(slab->owner, kNoThread); }
 
+// The run may be put into its bin. For runs of explicit arenas, of which a fork locks only the bins that were used.
+ACRE_COLD static void note_bin_of(Slab* slab) { arena_of(slab)->note_bin(slab->size_class); }
+
 // `owner` is cleared before the word changes: afterwards another thread may own the run.
 void release(Slab* slab) {
   const uint32_t local = slab->capacity - used(slab);
@@ -74,7 +77,10 @@ void release(Slab* slab) {
     next.local = local;
     if (next.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
     next.state = unowned_state(next.free, slab->enough, false);
-    if (next.state == RunState::kBinned) bin = bin_of(slab);  // read now: after the change the run may be gone
+    if (next.state == RunState::kBinned) {
+      if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
+      bin = bin_of(slab);  // read now: after the change the run may be gone
+    }
   } while (!change_remote(slab, word, next));
   if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);
 }
@@ -101,6 +107,7 @@ bool adopt(Slab* slab, ThreadToken me) {
 
 // The run may go to another place: its bin, or the page heap.
 void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
+  if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
   // Whatever is needed later is read before the change: after it the run may be gone.
   Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;

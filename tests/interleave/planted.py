@@ -67,8 +67,8 @@ BUGS = [
     Bug("takes-the-hostage",
         "blocks are taken off the deferred list of a shared run",
         "bin.cc",
-        "           : is_shared(RemoteWord::state_in(bits)) ? kEndOfList\n",
-        ""),
+        "is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred",
+        "slab->deferred"),
     Bug("takes-unlocked",
         "blocks are taken of a run without its bin's lock",
         "bin.cc",
@@ -76,6 +76,25 @@ BUGS = [
         "  if (slab == nullptr) return {};\n  return most == 1",
         "  if (seems_empty()) return {};\n  Slab* slab = runs_.min();\n"
         "  if (slab == nullptr) return {};\n  return most == 1"),
+    Bug("leaves-the-bin-late",
+        "the run becomes full, and may be adopted, before it has left its bin",
+        "bin.cc",
+        "    stays = keep_if_binned(slab, rest, stays);\n"
+        "    // As change_remote(), and acquire on failure for the links.\n"
+        "  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));\n",
+        "  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));\n"
+        "  keep_if_binned(slab, rest, stays);\n"),
+    Bug("cuts-late",
+        "a block is cut when the run is full already, and may be adopted",
+        "bin.cc",
+        "    taken.head = slab::cut(slab, taken.count, kEndOfList);\n",
+        "    for (uint64_t rest;;) {\n"
+        "      rest = RemoteWord::less_local(bits, taken.count, slab->enough);\n"
+        "      keep_if_binned(slab, rest, true);\n"
+        "      if (slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel)) break;\n"
+        "    }\n"
+        "    taken.head = slab::cut(slab, taken.count, kEndOfList);\n"
+        "    return taken;\n"),
     Bug("stays-binned",
         "the run of which too little is free leaves its bin, and its word still says binned",
         "word.h",

@@ -49,6 +49,14 @@ void free_if_live(unsigned index, ThreadToken me) {
 
 void release() { slab::release(run()); }
 
+// The last owner frees a block. If it adopts the run, it puts it into a list of its own, and allocates all of it.
+void adopt_and_use_up(unsigned index) {
+  if (!free_block(index, kOwner)) return;
+  run()->node.prev = nullptr;  // as RunList::add()
+  run()->node.next = nullptr;
+  use_up();
+}
+
 // --- Starts -------------------------------------------------------------------------------------------------------
 
 // Owned and kept by kOwner: block 0 is deferred, the other `live` blocks are with the program.
@@ -326,6 +334,41 @@ std::vector<Case> cases() {
          } else if (take_run(kThird)) {
            use_up();
            release();
+         }
+       },
+       check_at_rest});
+
+  add({"adopt-beside-take-blocks", "a thread takes the block with which a run becomes full; its last owner adopts it", 2,
+       [] {
+         begin_kept(1, 4, 3);
+         release();
+       },
+       [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : adopt_and_use_up(1); },
+       check_at_rest});
+
+  add({"adopt-beside-take-uncarved", "the same with a block that was never used", 2,
+       [] { begin_binned(1, 4, 3); },
+       [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : adopt_and_use_up(0); },
+       check_at_rest});
+
+  add({"adopt-beside-take-listed", "the same with a block that another thread has freed", 2,
+       [] {
+         begin_binned(2, 4, 3);
+         free_block(0, kOther);
+       },
+       [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : adopt_and_use_up(1); },
+       check_at_rest});
+
+  add({"take-blocks-beside-two-frees", "the run seems to become full; frees by two threads keep it in its bin", 3,
+       [] {
+         begin_full(4, 1);
+         free_block(0, kOther);
+       },
+       [](unsigned thread) {
+         if (thread == 0) {
+           take_blocks(1);
+         } else {
+           free_block(thread, kThird);
          }
        },
        check_at_rest});

@@ -72,14 +72,15 @@ void begin(ThreadToken owner, unsigned live, unsigned capacity, unsigned enough)
   new (&world().pages) Run;
   world().pages.base = address_of(world().blocks);
   world().pages.pages = 1;
-  world().pages.home = reinterpret_cast<PageHeap*>(world().arena);
+  world().pages.home = &reinterpret_cast<Arena*>(world().arena)->pages;
   name_world();
   Slab* slab = make_run(owner, capacity, enough);
   if (live != 0) hand_out_list(slab::carve(slab, live, kEndOfList));
 }
 
 Slab* run() { return &world().header; }
-Bin& bin() { return reinterpret_cast<Arena*>(world().arena)->bins[kClass]; }
+Arena& arena() { return *reinterpret_cast<Arena*>(world().arena); }
+Bin& bin() { return arena().bin(kClass); }
 void* block(unsigned index) { return world().blocks + index * kBlockBytes; }
 unsigned index_of(const void* block) {
   return static_cast<unsigned>((static_cast<const char*>(block) - world().blocks) / kBlockBytes);
@@ -201,6 +202,9 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
   run->slab = slab;
 }
 
+// For explicit arenas alone.
+void Arena::add_bin(SizeClass) {}
+
 namespace unit_table {
 Slab* header_for(const Run*) { return interleave::run(); }
 void drop_header(Slab*) {}
@@ -211,15 +215,16 @@ bool attach(Run*, SizeClass) { return true; }
 void detach(Run*, SizeClass) {}
 }  // namespace labels
 
-// Waits until the lock was left, and tries again.
+// Waits until the lock was left, and tries again. All threads of a scenario are one thread of the system, so whoever
+// holds the lock, the state is the same.
 void Mutex::lock_slow() {
   const auto* state = reinterpret_cast<const uint32_t*>(&state_);
-  for (uint32_t expected = kHeld;; expected = kFree) {
-    interleave::wait_while(state, kHeld);
-    expected = kFree;
-    if (state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) return;
+  for (uint64_t expected = kFree;; expected = kFree) {
+    interleave::wait_while(state, static_cast<uint32_t>(this_thread()));
+    if (state_.compare_exchange_strong(expected, this_thread(), std::memory_order_acquire)) return;
   }
 }
-void Mutex::wake_one() {}
+void Mutex::unlock_while_forking() {}
+void Mutex::wake_one() const {}
 
 }  // namespace acre

@@ -78,7 +78,7 @@ class CommonBin : public testing::Test {
   }
 
   Arena& arena_ = test::new_arena();
-  Bin& bin_ = arena_.bins[kClass];
+  Bin& bin_ = arena_.bin(kClass);
 };
 
 TEST_F(CommonBin, GivesAllBlocksOfARunThenLetsItGo) {
@@ -281,7 +281,7 @@ struct Beside {
 TEST(CommonClasses, WatchersAreToldOfTheLowestRun) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(1);
-  const Address lowest = my_heap().arena->bins[kClass].lowest();
+  const Address lowest = my_heap().arena->bin(kClass).lowest();
   ASSERT_NE(lowest, 0u);
   watch::start({Beside::draw, Beside::allocated, Beside::freed, nullptr});
   Beside::told = 1;

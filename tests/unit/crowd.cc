@@ -154,7 +154,7 @@ class TakeBlocks : public testing::Test {
     EXPECT_EQ(taken.count, blocks.size());
     return blocks;
   }
-  Bin& bin() { return arena_.bins[kClass]; }
+  Bin& bin() { return arena_.bin(kClass); }
   uint32_t free() const { return load_remote(slab_).free; }
   bool is_in_bin() { return is_binned(load_remote(slab_).state); }
 

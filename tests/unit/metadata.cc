@@ -71,6 +71,67 @@ TEST(Metadata, AllOfItLiesInARegion) {
   EXPECT_EQ(sums.bytes, metadata::mapped_bytes());
 }
 
+// Pages that were given back read as zero, hold no memory, and are given out again before new ones.
+TEST(Metadata, PagesGoBack) {
+  constexpr size_t kBytes = 3 * kPageBytes - 100;
+  constexpr size_t kWhole = 3 * kPageBytes;
+  const size_t before = metadata::allocated_bytes();
+  std::vector<char*> pages;
+  std::vector<Address> addresses;
+  for (int i = 0; i < 3000; ++i) {
+    pages.push_back(static_cast<char*>(metadata::allocate_pages(kBytes)));
+    ASSERT_NE(pages.back(), nullptr);
+    ASSERT_TRUE(is_aligned(address_of(pages.back()), kPageBytes));
+    ASSERT_TRUE(test::all_zero(pages.back(), kBytes));
+    memset(pages.back(), 0xee, kBytes);
+    addresses.push_back(address_of(pages.back()));
+  }
+  std::sort(addresses.begin(), addresses.end());
+  for (size_t i = 1; i < addresses.size(); ++i) ASSERT_GE(addresses[i], addresses[i - 1] + kWhole);
+  const size_t stacks = metadata::allocated_bytes() - before - pages.size() * align_up(kWhole, os::page_bytes());
+  EXPECT_LE(stacks, pages.size() * 16);
+  const size_t mapped = metadata::mapped_bytes(), resident = os::resident_bytes();
+  for (int round = 0; round < 3; ++round) {
+    for (char* page : pages) metadata::give_back_pages(page, kBytes);
+    EXPECT_EQ(metadata::allocated_bytes(), before + stacks);
+    EXPECT_TRUE(test::all_zero(pages[100], kBytes));
+    if (round == 0) {
+      EXPECT_LE(os::resident_bytes(), resident - pages.size() * kWhole / 2);
+    }
+    for (char*& page : pages) {
+      page = static_cast<char*>(metadata::allocate_pages(kBytes));
+      ASSERT_TRUE(std::binary_search(addresses.begin(), addresses.end(), address_of(page)));
+      ASSERT_TRUE(test::all_zero(page, kBytes));
+      *page = 1;
+    }
+  }
+  EXPECT_EQ(metadata::mapped_bytes(), mapped);
+  for (char* page : pages) metadata::give_back_pages(page, kBytes);
+}
+
+TEST(Metadata, ThreadsGetPagesOfTheirOwn) {
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 3; ++t) {
+    threads.emplace_back([t] {
+      test::Random random(t);
+      std::vector<unsigned*> pages;
+      for (int i = 0; i < 20000; ++i) {
+        if (pages.size() < 700 && random.one_in(2)) {
+          pages.push_back(static_cast<unsigned*>(metadata::allocate_pages(kPageBytes)));
+          if (*pages.back() != 0) abort();
+          *pages.back() = t + 1;
+        } else if (!pages.empty()) {
+          if (*pages.back() != t + 1) abort();
+          metadata::give_back_pages(pages.back(), kPageBytes);
+          pages.pop_back();
+        }
+      }
+      for (unsigned* page : pages) metadata::give_back_pages(page, kPageBytes);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Metadata, Refused) {
   const size_t mapped = metadata::mapped_bytes();
   const size_t large = mapped + (size_t{8} << 20);

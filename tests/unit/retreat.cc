@@ -69,7 +69,7 @@ TEST_F(Retreat, NeitherShortRunsNorDirtyOnes) {
 TEST_F(Retreat, NotWhereChunksAreKept) {
   PageHeap& kept = test::new_page_heap();
   EXPECT_TRUE(kept.may_unmap());
-  kept.keep_chunks();
+  kept.keep_chunks(nullptr);
   EXPECT_FALSE(kept.may_unmap()) << "its list of chunks says that they are whole";
 }
 

@@ -24,7 +24,7 @@ class SlabTest : public testing::Test {
     return slab;
   }
   size_t used_pages() { return arena.pages.counts().used; }
-  Bin& bin() { return arena.bins[c]; }
+  Bin& bin() { return arena.bin(c); }
   static RunState state(const Slab* slab) { return load_remote(slab).state; }
 
   // A run all of whose blocks are out, given up by its owner.
@@ -248,7 +248,7 @@ TEST_F(SlabTest, ReclaimOfARunThatIsNotInTheBin) {
   slab::release(slab);
   EXPECT_FALSE(bin().reclaim(slab)) << "a block is out";
   Arena& elsewhere = test::new_arena();
-  EXPECT_FALSE(elsewhere.bins[c].reclaim(slab)) << "in another bin";
+  EXPECT_FALSE(elsewhere.bin(c).reclaim(slab)) << "in another bin";
   EXPECT_EQ(bin().count(), 1u);
   give_back(slab, blocks);
   EXPECT_EQ(used_pages(), 0u);

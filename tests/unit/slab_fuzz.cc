@@ -54,7 +54,7 @@ class Fuzz {
       }
     }
     EXPECT_EQ(arena_.pages.counts().used, 0u) << "pages were lost";
-    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_EQ(arena_.bin(c_).count(), 0u);
     EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
   }
 
@@ -70,7 +70,7 @@ class Fuzz {
     if (runs_.size() >= 12) return;
     const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
     Slab* lowest = lowest_binned();
-    const Bin::Taken taken = arena_.bins[c_].take(me, 1 + static_cast<uint32_t>(random_.below(10)));
+    const Bin::Taken taken = arena_.bin(c_).take(me, 1 + static_cast<uint32_t>(random_.below(10)));
     if (lowest != nullptr && runs_[lowest].hostages != 0) return expect_taken(lowest, taken.blocks);
     ASSERT_EQ(taken.run, lowest);
     Slab* slab = taken.run;
@@ -85,7 +85,7 @@ class Fuzz {
 
   void take_blocks() {
     Slab* lowest = lowest_binned();
-    const BlockList blocks = arena_.bins[c_].take_blocks(1 + static_cast<uint32_t>(random_.below(10)));
+    const BlockList blocks = arena_.bin(c_).take_blocks(1 + static_cast<uint32_t>(random_.below(10)));
     if (lowest != nullptr) return expect_taken(lowest, blocks);
     ASSERT_EQ(blocks.count, 0u);
   }
@@ -221,7 +221,7 @@ class Fuzz {
       ASSERT_EQ(word.free - word.local, test::list_length(slab, head_block(slab, word)));
       ASSERT_EQ(is_binned(word.state), word.free >= slab->enough);
     }
-    ASSERT_EQ(arena_.bins[c_].count(), binned);
+    ASSERT_EQ(arena_.bin(c_).count(), binned);
     ASSERT_EQ(arena_.pages.counts().used, runs_.size() * run_shape(c_).pages);
   }
 
@@ -277,7 +277,7 @@ class Stress {
       test::give_back(slab, blocks);
     }
     EXPECT_EQ(arena_.pages.counts().used, 0u) << "a run with blocks that nobody can reach";
-    EXPECT_EQ(arena_.bins[c_].count(), 0u);
+    EXPECT_EQ(arena_.bin(c_).count(), 0u);
     EXPECT_TRUE(test::pages_add_up(arena_.pages.counts()));
   }
 
@@ -287,7 +287,7 @@ class Stress {
   static constexpr uint64_t kOut = 0x0123456789abcdef;
 
   Slab* next_run(ThreadToken me) {
-    if (Slab* slab = arena_.bins[c_].take(me, 1).run) return slab;
+    if (Slab* slab = arena_.bin(c_).take(me, 1).run) return slab;
     return test::make_slab(arena_, c_, me);
   }
 

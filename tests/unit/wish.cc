@@ -28,7 +28,7 @@ bool all_are(const void* block, size_t from, size_t to, unsigned char value) {
 unsigned arena_of_block(const void* p) {
   const Found found = find_block(p);
   if (found.slab != nullptr) return arena_of(found.slab)->index;
-  return reinterpret_cast<Arena*>(found.run->home)->index;
+  return arena_of(found.run)->index;
 }
 
 const size_t kSizes[] = {1, 8, 9, 16, 17, 100, 128, 129, 1000, 1024, 1025, 4096, 5000, 16385, 32767, 32768, 32769,

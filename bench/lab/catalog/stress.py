@@ -40,6 +40,12 @@ def sides(ratio, quick, normal=(), full=()):
     return line(quick, normal, full, variant=ratio, arguments=[f"ratio={ratio}"])
 
 
+def heaps_cases():
+    """In full runs alone: only acre has heaps, and what others do in their place says little of them."""
+    counts = (1, 10, 100, 1000, 10_000, 100_000)
+    return [Case(f"{count} heap{'s' * (count != 1)}", 0, (f"heaps={count}",), FULL) for count in counts]
+
+
 def workload(name, summary, cases, *, latency=False):
     return Native(name, STRESS, summary, cases, f"{name.replace('-', '_')}.cc", latency=latency)
 
@@ -100,4 +106,5 @@ WORKLOADS = [
         line(2, full=[8], variant="timer") + line(None, [2], [8], variant="quiet", arguments=["quiet=1"])
         + line(None, [2], [8], variant="quiet, all closed", arguments=["quiet=1", "data=256"]),
     ),
+    workload("heaps", "a heap a request: what those that were destroyed leave, and a fork", heaps_cases()),
 ]

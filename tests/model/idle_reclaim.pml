@@ -1,0 +1,137 @@
+/*
+ * When an idle owner's runs may be reclaimed (src/heap/idle.h), for exhaustive checking with SPIN: an owner with one
+ * run in its lists, another thread that frees blocks of the run, and one that reclaims the run when all of it is free.
+ * ownership.pml takes for granted what is shown here: nobody else is at an owner's lists while it is. README.md says
+ * what is abstracted.
+ *
+ * A step is indivisible. The owner's stores to `inside` wait in a store buffer and are seen by others later; its other
+ * stores follow them in order, as on x86, and are seen at once, which is the harder case.
+ */
+
+#ifndef PLANTED
+#define PLANTED NO_BUG
+#endif
+mtype:bug = { NO_BUG, IDLE_WITHOUT_WAIT, IDLE_WITHOUT_LOOK, IDLE_STALE_EVENT, IDLE_COUNTS_FIRST, IDLE_TAKES_ANY_RUN }
+#define bug(x) (PLANTED == x)
+
+#define BLOCKS 3
+#define NOBODY 0
+#define OWNER  1
+#define OTHER  2        /* made a new run with the same header */
+
+/* values of `visit` */
+#define NONE      0
+#define ANNOUNCED 1
+#define AT_WORK   2
+
+/* ---- shared ---- */
+byte owner = OWNER;
+byte used = BLOCKS;       /* the owner's count: blocks with the program or on the remote list */
+byte remote;              /* blocks on the remote list */
+byte visit = NONE;
+bool inside;              /* as others see it */
+bool listed = true;       /* the run is in one of the owner's lists */
+
+/* ---- ghosts, and the program ---- */
+byte live = BLOCKS;       /* with the program */
+bool buffered;            /* `inside` as the owner has it */
+bool older_store;         /* a store that is older than the announcement is still in the buffer */
+bool late;                /* the owner is between its look at `owner` and its last store */
+bool busy;                /* the owner is at its lists */
+bool gone;                /* the run's pages are free */
+
+inline drain() { inside = buffered; older_store = false }
+
+/* BusyAtShelves; a compare-and-swap empties the buffer */
+inline enter() {
+  buffered = true;
+  do
+  :: atomic { visit == NONE || bug(IDLE_WITHOUT_LOOK) -> busy = true; break }
+  :: atomic { visit == ANNOUNCED && !bug(IDLE_WITHOUT_LOOK) -> visit = NONE; drain(); busy = true; break }
+  :: visit == AT_WORK && !bug(IDLE_WITHOUT_LOOK) ->
+     atomic { visit != AT_WORK -> drain() }   /* waits for the registry's lock */
+  od
+}
+
+inline leave() { atomic { busy = false; buffered = false } }
+
+active proctype Owner() {
+  do
+  /* free of a block in a run of its own: the fast path, and the event that follows the last one */
+  :: atomic { live > 0 && owner == OWNER -> live--; late = true };
+     if
+     :: bug(IDLE_COUNTS_FIRST) -> used--; late = false
+     :: else -> atomic { used--; late = false }
+     fi;
+     if
+     :: used == 0 ->
+        enter();
+        if
+        :: owner == OWNER || bug(IDLE_STALE_EVENT) ->
+           assert(owner == OWNER && !gone);
+           listed = false; gone = true; owner = NOBODY
+        :: else
+        fi;
+        leave()
+     :: else
+     fi
+  /* the slow path: perhaps it takes the run off its list */
+  :: enter();
+     if
+     :: skip
+     :: listed -> assert(owner == OWNER && !gone); listed = false; leave(); break
+     fi;
+     leave()
+  :: break
+  od
+}
+
+active proctype Remote() {
+  do
+  :: atomic { live > 0 && !gone -> live--; remote++ }
+  :: break
+  od
+}
+
+/* The processor empties the owner's store buffer whenever it likes. */
+active proctype Buffer() {
+end:
+  do
+  :: atomic { inside != buffered || older_store -> drain() }
+  od
+}
+
+active proctype Reclaimer() {
+  byte seen_used, looks;
+  do
+  :: looks < 3 ->
+     looks++;
+     atomic { visit == NONE -> visit = ANNOUNCED; older_store = (inside != buffered) };
+     !older_store || bug(IDLE_WITHOUT_WAIT);    /* the wait between two looks */
+     if
+     :: atomic { visit == ANNOUNCED -> visit = AT_WORK };
+        if
+        :: !inside && listed ->
+           seen_used = used;
+           if
+           :: seen_used == remote || bug(IDLE_TAKES_ANY_RUN) ->
+              assert(live == 0 && !late && !busy && listed && owner == OWNER);
+              listed = false; owner = NOBODY; gone = true
+           :: else
+           fi
+        :: else
+        fi;
+        visit = NONE
+     :: visit != ANNOUNCED                      /* withdrawn */
+     fi
+  :: break
+  od
+}
+
+/* The header of a run that is gone serves another. */
+active proctype Maker() {
+  if
+  :: atomic { gone && owner == NOBODY -> owner = OTHER; used = BLOCKS }
+  :: skip
+  fi
+}
