@@ -1,7 +1,7 @@
 """Runs a program that acre has to end: death_driver.py SOURCE --preload=LIB|'' PROGRAM ARGS…
 
-Passes if the program dies by SIGABRT and exactly one line of its stderr matches the regular
-expression after "expect:" in the first five lines of SOURCE. The program's exit code 77 is a skip.
+Passes if the program dies by SIGABRT and exactly one line of its stderr matches each regular
+expression after an "expect:" in the first five lines of SOURCE. The program's exit code 77 is a skip.
 """
 
 import os
@@ -15,13 +15,11 @@ SKIPPED = 77
 TIME_LIMIT_S = 60
 
 
-def expectation(source):
+def expectations(source):
     with open(source, encoding="utf-8") as lines:
-        for line, _ in zip(lines, range(5)):
-            match = re.search(r"expect: *(.*?) *(\*/)? *$", line)
-            if match:
-                return match.group(1)
-    sys.exit(f"{source}: no '// expect: REGEX' in the first five lines; add one")
+        matches = [re.search(r"expect: *(.*?) *(\*/)? *$", line) for line, _ in zip(lines, range(5))]
+    expected = [match.group(1) for match in matches if match]
+    return expected or sys.exit(f"{source}: no '// expect: REGEX' in the first five lines; add one")
 
 
 def run(program, preload):
@@ -40,7 +38,7 @@ def how_it_ended(code):
 
 
 def main(source, preload, *program):
-    expected = expectation(source)
+    expected = expectations(source)
     ended = run(program, preload.removeprefix("--preload="))
     if ended.returncode == SKIPPED:
         print(ended.stdout + ended.stderr)
@@ -48,11 +46,12 @@ def main(source, preload, *program):
     problems = []
     if ended.returncode != -signal.SIGABRT:
         problems.append(f"it {how_it_ended(ended.returncode)}, not by SIGABRT")
-    matching = [line for line in ended.stderr.splitlines() if re.search(expected, line)]
-    if len(matching) != 1:
-        problems.append(f"{len(matching)} lines of stderr match, not one: {expected}")
+    for regex in expected:
+        matching = [line for line in ended.stderr.splitlines() if re.search(regex, line)]
+        if len(matching) != 1:
+            problems.append(f"{len(matching)} lines of stderr match, not one: {regex}")
     if not problems:
-        print(matching[0])
+        print(ended.stderr, end="")
         return 0
     print(f"{source}: " + "; ".join(problems))
     print(f"--- stdout\n{ended.stdout}--- stderr\n{ended.stderr}---")

@@ -1,15 +1,65 @@
 #include "base/fatal.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include <atomic>
+
+#include "base/syscall.h"
 #include "base/text.h"
+#include "base/thread_token.h"
 
 namespace acre {
 
-void fatal(const char* message) {
+constinit BeforeAbort g_before_abort = nullptr;
+
+static constexpr long kSecondsForHandler = 10;
+static constinit std::atomic<ThreadToken> g_ending{kNoThread};  // the first thread that called fatal()
+
+bool is_ending() { return g_ending.load(std::memory_order_relaxed) != kNoThread; }
+bool this_thread_ends() { return g_ending.load(std::memory_order_relaxed) == this_thread(); }
+
+void forget_other_end() {
+  if (!this_thread_ends()) g_ending.store(kNoThread, std::memory_order_relaxed);
+}
+
+namespace {
+
+void say(const char* message) {
   Line<512> line;
   line.add("acre: ").add(message).add('\n');
   write_all(2, line.c_str(), line.size());
+}
+
+void sleep_for_s(long seconds) {
+  struct timespec left = {seconds, 0};
+  const long address = reinterpret_cast<long>(&left);
+  while (raw_syscall(SYS_nanosleep, address, address) == -EINTR) {
+  }
+}
+
+}  // namespace
+
+void fatal_at_once(const char* message) {
+  say(message);
+  signal(SIGABRT, SIG_DFL);
+  abort();
+}
+
+// The program's handler for SIGABRT runs once: what is wrong in it, or in a thread while it runs, ends the program
+// without. It has some seconds, unless it is the handler that cannot go on.
+void fatal(const char* message) {
+  ThreadToken nobody = kNoThread;
+  if (g_ending.compare_exchange_strong(nobody, this_thread())) {
+    say(message);
+    if (g_before_abort != nullptr) g_before_abort();
+    abort();
+  }
+  if (this_thread_ends()) fatal_at_once(message);
+  sleep_for_s(kSecondsForHandler);
+  signal(SIGABRT, SIG_DFL);
   abort();
 }
 

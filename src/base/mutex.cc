@@ -5,34 +5,29 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/pause.h"
+#include "base/sleepers.h"
 #include "base/syscall.h"
 
 namespace acre {
 
 namespace {
 
-constexpr int kSpins = 64;
-
-inline void pause_processor() {
-#if defined(__x86_64__)
-  asm volatile("pause");
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
-
 #if ACRE_DEBUG
 // How many locks of each rank this thread holds. Debug builds only, so the release library's TLS stays small.
 thread_local uint8_t held[kRanks];
+
+// A handler for SIGABRT takes locks, too.
+bool is_any_order_right() { return Mutex::this_thread_forks() || is_ending(); }
 #endif
 
 }  // namespace
 
 bool Mutex::spin() {
   for (int i = 0; i < kSpins; ++i) {
-    uint32_t expected = kFree;
+    uint64_t expected = kFree;
     if (state_.load(std::memory_order_relaxed) == kFree &&
-        state_.compare_exchange_weak(expected, kHeld, std::memory_order_acquire)) {
+        state_.compare_exchange_weak(expected, this_thread(), std::memory_order_acquire)) {
       return true;
     }
     pause_processor();
@@ -40,27 +35,54 @@ bool Mutex::spin() {
   return false;
 }
 
-// The three-state futex lock of U. Drepper, "Futexes are tricky" (2011).
+// The futex is the state's lower half, which all flags are in. Another holder of the same lower half is waited for as
+// well.
+void Mutex::wait_while(uint64_t state, long most_ns) const {
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  const struct timespec most = {0, most_ns};
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAIT_PRIVATE, static_cast<long>(state & UINT32_MAX),
+              most_ns == 0 ? 0 : reinterpret_cast<long>(&most));
+}
+
+// After the three-state futex lock of U. Drepper, "Futexes are tricky" (2011).
 void Mutex::sleep() {
-  while (state_.exchange(kWaitedFor, std::memory_order_acquire) != kFree) {
-    raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAIT_PRIVATE, kWaitedFor, 0);
+  const Asleep asleep(this, false);
+  uint64_t state = state_.load(std::memory_order_relaxed);
+  for (;;) {
+    if (state == kHalfChanged) fatal_at_once("malloc or free in the child of a fork in a signal handler");
+    if (holder_in(state) == kNoThread) {
+      if (state_.compare_exchange_weak(state, this_thread() | kWaitedFor, std::memory_order_acquire)) return;
+    } else if ((state & kWaitedFor) != 0 || state_.compare_exchange_weak(state, state | kWaitedFor)) {
+      wait_while(state | kWaitedFor, 0);
+      state = state_.load(std::memory_order_relaxed);
+    }
   }
 }
 
 // What is counted behind the wait is written by the lock's holder.
 void Mutex::lock_slow() {
   if (this_thread_forks()) return;
+  if (holder() == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
   const uint64_t start = nanoseconds_of(CLOCK_MONOTONIC);
   const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
   const bool soon = spin();
   if (!soon) sleep();
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  if (waiting_.load(std::memory_order_relaxed) != 0) waiting_.fetch_sub(1, std::memory_order_relaxed);  // 0: in a child
   relaxed_add(soon ? spins_ : waits_, uint64_t{1});
   const uint64_t end = nanoseconds_of(CLOCK_MONOTONIC);
   const uint64_t time = end - smaller(start, end);  // 0 if the system no longer tells
   relaxed_add(wait_ns_, time);
   if (time > longest_wait_ns_) relaxed_store(longest_wait_ns_, time);
   if (waiting > most_waiting_) relaxed_store(most_waiting_, waiting);
+}
+
+void Mutex::wake_one() const { raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1); }
+
+// Some thread forks. If it is this one, a lock that was made since is not held over the fork.
+void Mutex::unlock_while_forking() {
+  const uint64_t state = state_.load(std::memory_order_relaxed);
+  const bool is_held_over = holder_in(state) != this_thread() || (state & (kForFork | kKept)) != 0;
+  if (!this_thread_forks() || !is_held_over) leave();
 }
 
 LockCounts Mutex::counts() const {
@@ -77,16 +99,16 @@ ACRE_COLD void LockCounts::add(const LockCounts& other) {
   if (other.most_waiting > most_waiting) most_waiting = other.most_waiting;
 }
 
-void Mutex::wake_one() { raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1); }
-
 #if ACRE_DEBUG
 void Mutex::check_order() const {
-  if (this_thread_forks()) return;
+  if (is_any_order_right()) return;
   unsigned rank = static_cast<unsigned>(rank_);
   for (unsigned higher = rank; higher < sizeof held; ++higher) ACRE_ASSERT(held[higher] == 0);
   ++held[rank];
 }
-void Mutex::leave_order() const { --held[static_cast<unsigned>(rank_)]; }
+void Mutex::leave_order() const {
+  if (!is_any_order_right()) --held[static_cast<unsigned>(rank_)];
+}
 #else
 void Mutex::check_order() const {}
 void Mutex::leave_order() const {}

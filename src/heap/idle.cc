@@ -87,6 +87,7 @@ ACRE_COLD void turn_away_visitor(Heap& heap) {
        seen = Visit::kAnnounced) {
     if (seen == Visit::kNone) return;
     registry::wait_for_visits();
+    if (ACRE_UNLIKELY(is_ending())) return;  // the visitor may be in fatal(), for good
   }
 }
 

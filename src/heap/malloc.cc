@@ -83,8 +83,10 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
   return t_heap == &kGoneHeap ? allocate_late(c, n) : out_of_memory(kSmallMax);
 }
 
-// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap.
+// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap. One that ends the
+// program gets whole pages: they come from where no list of blocks is walked, which may be overwritten.
 ACRE_COLD void* allocate_seldom(size_t n) {
+  if (ACRE_UNLIKELY(this_thread_ends())) return large::allocate(n, 1, false);
   if (t_heap == &kGoneHeap && hooks::take_heap_back()) return allocate(n);
   if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kGoneHeap) hooks::put_heap_aside(*heap_if_any());
   return allocate_without_heap(class_of_size(n), n);

@@ -5,23 +5,17 @@
 
 #include "heap/background.h"
 #include "heap/direct.h"
-#include "heap/explicit.h"
 #include "heap/fill.h"
+#include "heap/fork.h"
 #include "heap/hooks.h"
-#include "heap/idle.h"
 #include "heap/pressure.h"
 #include "heap/tags.h"
 #include "heap/thread_bytes.h"
 #include "heap/trace.h"
 #include "heap/watch.h"
-#include "heap/watched_run.h"
-#include "pages/huge.h"
-#include "pages/metadata.h"
 #include "pages/page_map.h"
 #include "pages/release_rate.h"
 #include "pages/source.h"
-#include "pages/window.h"
-#include "slab/labels.h"
 #include "slab/unit_table.h"
 #include "tables/options.h"
 
@@ -39,6 +33,8 @@ constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit unsigned g_late_count ACRE_GUARDED_BY(g_lock) = 0;  // of the live ones: for threads whose own are gone
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
+// In the child of a fork, until the lost heaps are left: the thread that forked.
+constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
 // Heaps for threads whose own are gone. As many are made as such threads ever allocated at the same time.
@@ -65,7 +61,7 @@ void start_once() {
     direct::start();
     Source::start_automatic();
     if (pthread_key_create(&g_key, take_down) != 0) fatal("no thread key left at the first allocation");
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    fork::start();
     if (options().utrace != 0) trace::start();
     if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
     return;
@@ -152,10 +148,53 @@ Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
   return heap;
 }
 
+void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
+}
+
+bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
+  for (const Heap* late = g_late_heaps; late != nullptr; late = late->next_late) {
+    if (late == heap) return true;
+  }
+  return false;
+}
+
+// In the child of a fork: the other threads do not exist here. Their heaps may have been in the middle of a change, so
+// what these own stays as it is: at most their current runs and what the shared bound allows.
+ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
+  }
+  Heap* heap = g_live;
+  g_live = nullptr;
+  g_live_count = 0;
+  g_late_count = 0;
+  size_t allowed_pages = 0;
+  while (heap != nullptr) {
+    Heap* next = heap->next;
+    const bool is_mine = heap->token == g_forked_thread;
+    if (is_mine || is_idle_late_heap(heap)) {
+      link_live(heap);
+      g_late_count += !is_mine;
+      if (!heap->bound) arenas::count_threads(*heap->arena, 1);
+      allowed_pages += heap->allowed_pages;
+      heap->visit.store(Visit::kNone);
+    } else {
+      keep_events_of(*heap);
+      heap->next = g_lost;
+      g_lost = heap;
+    }
+    heap = next;
+  }
+  reset_shared_allowance(allowed_pages);
+  g_forked_thread = kNoThread;
+}
+
 // In the child of a fork the runs of the parent's other threads still name their owners, and a new thread may
 // get one's place in memory, and so its token. It must not take their runs for its own.
 bool is_token_of_lost_heap(ThreadToken token) {
   Lock lock(g_lock);
+  if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   for (Heap* heap = g_lost; heap != nullptr; heap = heap->next) {
     if (heap->token != token) continue;
     heap->token = kNoThread;
@@ -169,17 +208,6 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
     if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
     slab::disown(run->slab);
   });
-}
-
-void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
-  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
-}
-
-bool is_idle_late_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
-  for (const Heap* late = g_late_heaps; late != nullptr; late = late->next_late) {
-    if (late == heap) return true;
-  }
-  return false;
 }
 
 // pthread's destructor for the thread's heap.
@@ -310,7 +338,8 @@ ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
 
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
-  for (Heap* heap = g_live; heap != nullptr; heap = heap->next) visit(*heap, argument);
+  if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
+  for (Heap* heap = g_live; heap != nullptr && g_forked_thread == kNoThread; heap = heap->next) visit(*heap, argument);
   if (at_last != nullptr) at_last(argument);
 }
 
@@ -335,90 +364,13 @@ bool has_threads() {
 
 // --- Fork -------------------------------------------------------------------------------------------------
 
-ACRE_COLD void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  control_lock.before_fork();
-  watch::at_fork(watch::ForkStage::kBefore);
-  g_lock.before_fork();
-  arenas::explicit_before_fork();
-  watched_runs::before_fork();
-  arenas::before_fork();
-  huge::before_fork();
-  arenas::explicit_sources_before_fork();
-  if (Source* source = Source::automatic()) source->before_fork();
-  window::before_fork();
-  unit_table::before_fork();
-  metadata::before_fork();
-  labels::before_fork();
-  tags::before_fork();
-  hooks::before_fork();
-  pressure::before_fork();
-  Mutex::begin_fork();
-}
+ACRE_COLD void before_fork() { g_lock.before_fork(); }
+ACRE_COLD void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
 
-ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  Mutex::end_fork();
-  pressure::after_fork_in_parent();
-  hooks::after_fork_in_parent();
-  tags::after_fork_in_parent();
-  labels::after_fork_in_parent();
-  metadata::after_fork_in_parent();
-  unit_table::after_fork_in_parent();
-  window::after_fork_in_parent();
-  if (Source* source = Source::automatic()) source->after_fork_in_parent();
-  huge::after_fork_in_parent();
-  arenas::after_fork_in_parent();
-  watched_runs::after_fork_in_parent();
-  arenas::explicit_after_fork_in_parent();
-  g_lock.after_fork_in_parent();
-  watch::at_fork(watch::ForkStage::kInParent);
-  control_lock.after_fork_in_parent();
-}
-
-// The other threads do not exist here. Their heaps may have been in the middle of a change, so what these
-// own stays as it is: at most their current runs and what the shared bound allows.
+// Where the forking thread was interrupted with the lock held, it may be going over the list.
 ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  hooks::after_fork_in_child();
-  labels::after_fork_in_child();
-  metadata::after_fork_in_child();
-  unit_table::after_fork_in_child();
-  window::after_fork_in_child();
-  if (Source* source = Source::automatic()) source->after_fork_in_child();
-  huge::after_fork_in_child();
-  arenas::after_fork_in_child();
-  watched_runs::after_fork_in_child();
-  arenas::explicit_after_fork_in_child();
-  for (unsigned i = 0; i < arenas::count(); ++i) {
-    arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
-  }
-  Heap* mine = heap_of_thread();
-  Heap* heap = g_live;
-  g_live = nullptr;
-  g_live_count = 0;
-  g_late_count = 0;
-  size_t allowed_pages = 0;
-  while (heap != nullptr) {
-    Heap* next = heap->next;
-    if (heap == mine || is_idle_late_heap(heap)) {
-      link_live(heap);
-      g_late_count += heap != mine;
-      if (!heap->bound) arenas::count_threads(*heap->arena, 1);
-      allowed_pages += heap->allowed_pages;
-    } else {
-      keep_events_of(*heap);
-      heap->next = g_lost;
-      g_lost = heap;
-    }
-    heap = next;
-  }
-  reset_shared_allowance(allowed_pages);
-  background::after_fork_in_child();
-  idle::after_fork_in_child();
-  pressure::after_fork_in_child();
-  tags::after_fork_in_child(mine);
-  g_lock.after_fork_in_child();
-  watch::at_fork(watch::ForkStage::kInChild);
-  control_lock.after_fork_in_child();
-  Mutex::end_fork();
+  g_forked_thread = this_thread();
+  if (g_lock.after_fork_in_child()) leave_lost_heaps();
 }
 
 }  // namespace registry

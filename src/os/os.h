@@ -199,6 +199,12 @@ bool wait_for_handover(Handover& handover, uint64_t most_ms);
 // For both, at the end: the file stays as long as it is mapped.
 void end_handover(Handover& handover);
 
+// The C library's lock on its list of open files, which a fork takes after all handlers (heap/fork.h): nothing happens
+// while the process has one thread, or where the C library is not glibc. In the child it is free.
+void lock_list_of_files();
+void unlock_list_of_files();
+void forget_list_of_files();
+
 // --- Threads ------------------------------------------------------------------------------------------------
 
 // A detached thread with all signals blocked and a small stack. The C library allocates for it: no lock may be held.

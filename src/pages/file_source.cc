@@ -227,7 +227,7 @@ void FileSource::become_private() {
 }
 
 void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  lock_.before_fork();
+  if (!lock_.before_fork()) return;
   const size_t bytes = bytes_to_copy();
   if (bytes != 0) handover_ = os::begin_handover(bytes);
 }

@@ -376,13 +376,16 @@ ACRE_COLD PageCounts PageHeap::counts() {
 void PageHeap::before_fork() { lock_.before_fork(); }
 void PageHeap::after_fork_in_parent() { lock_.after_fork_in_parent(); }
 
-// A purge that was under way in another thread never ends here: its pages are dirty again.
+// A purge that was under way in another thread never ends here: its pages are dirty again. This thread's own, in which
+// a signal handler forks, goes on.
 void PageHeap::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  while (Run* run = purging_.oldest()) {
+  if (!lock_.after_fork_in_child()) return;
+  for (Run *run = purging_.oldest(), *next; run != nullptr; run = next) {
+    next = run->younger;
+    if (run->purger == this_thread()) continue;
     purging_.remove(run);
     insert_free(run, Holds::kDirty);
   }
-  lock_.after_fork_in_child();
 }
 
 }  // namespace acre

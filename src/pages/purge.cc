@@ -90,6 +90,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
     run = cut_out(run, part.start, part.end);
     huge_pages::forget(part);
     pages += run->pages;
+    run->purger = this_thread();
     purging_.add(run);
     run->node.next = taken;
     taken = run;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/pairing_heap.h"
+#include "base/thread_token.h"
 #include "base/units.h"
 
 namespace acre {
@@ -49,6 +50,7 @@ struct Run {
   union {
     Slab* slab = nullptr;      // slab run: the header of its blocks
     WatchedRun* watched;       // run of watched blocks: the same
+    ThreadToken purger;        // run that is being purged: by this thread
   };
   union {
     Tag* tag = nullptr;        // large or huge block in use: the one that it counts for, or null (heap/tags.h)

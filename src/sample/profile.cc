@@ -198,7 +198,7 @@ void freed(Ticket ticket) {
 
 void at_fork(watch::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
   switch (stage) {
-    case watch::ForkStage::kBefore: return g_lock.before_fork();
+    case watch::ForkStage::kBefore: return static_cast<void>(g_lock.before_fork());
     case watch::ForkStage::kInParent: return g_lock.after_fork_in_parent();
     case watch::ForkStage::kInChild: break;
   }

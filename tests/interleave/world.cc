@@ -215,15 +215,16 @@ bool attach(Run*, SizeClass) { return true; }
 void detach(Run*, SizeClass) {}
 }  // namespace labels
 
-// Waits until the lock was left, and tries again.
+// Waits until the lock was left, and tries again. All threads of a scenario are one thread of the system, so whoever
+// holds the lock, the state is the same.
 void Mutex::lock_slow() {
   const auto* state = reinterpret_cast<const uint32_t*>(&state_);
-  for (uint32_t expected = kHeld;; expected = kFree) {
-    interleave::wait_while(state, kHeld);
-    expected = kFree;
-    if (state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) return;
+  for (uint64_t expected = kFree;; expected = kFree) {
+    interleave::wait_while(state, static_cast<uint32_t>(this_thread()));
+    if (state_.compare_exchange_strong(expected, this_thread(), std::memory_order_acquire)) return;
   }
 }
-void Mutex::wake_one() {}
+void Mutex::unlock_while_forking() {}
+void Mutex::wake_one() const {}
 
 }  // namespace acre

@@ -2,6 +2,8 @@
 #include "base/mutex.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -87,9 +89,19 @@ TEST(Mutex, RanksInOrder) {
   Lock again(low);
 }
 
-#if ACRE_DEBUG
 using MutexDeathTest = testing::Test;
 
+TEST(MutexDeathTest, ALockOfItsOwnEndsTheProgram) {
+  EXPECT_DEATH(
+      {
+        Mutex mutex{Rank::kBin};
+        mutex.lock();
+        mutex.lock();
+      },
+      "acre: malloc or free in a signal handler that interrupted malloc or free");
+}
+
+#if ACRE_DEBUG
 TEST(MutexDeathTest, ALowerRankEndsTheProgram) {
   EXPECT_DEATH(
       {
@@ -144,6 +156,121 @@ TEST(Mutex, AfterForkTheChildFindsItFree) {
   std::thread other([&] { Lock lock(mutex); });
   other.join();
   Lock lock(mutex);
+}
+
+// --- A fork in a signal handler that interrupted a holder ---------------------------------------------------------
+
+TEST(Mutex, ALockHeldBeforeAForkIsHeldAfterIt) {
+  Mutex mutex{Rank::kWindow};
+  mutex.lock();
+  EXPECT_FALSE(mutex.before_fork());
+  Mutex::begin_fork();
+  {
+    Lock lock(mutex);
+  }
+  Mutex::end_fork();
+  mutex.after_fork_in_parent();
+  std::atomic<bool> got_it{false};
+  std::thread other([&] {
+    Lock lock(mutex);
+    got_it = true;
+  });
+  while (mutex.waiting() == 0) std::this_thread::yield();
+  EXPECT_FALSE(got_it);
+  mutex.unlock();
+  other.join();
+  EXPECT_TRUE(got_it);
+}
+
+TEST(Mutex, ALockHeldBeforeAForkIsHeldInTheChild) {
+  Mutex mutex{Rank::kWindow};
+  mutex.lock();
+  mutex.before_fork();
+  EXPECT_FALSE(mutex.after_fork_in_child()) << "what it guards may be half changed";
+  mutex.unlock();
+  Lock again(mutex);
+}
+
+// Takes `outer` and waits for `inner`, which the calling thread has locked.
+std::thread waiter_for(Mutex& outer, Mutex& inner) {
+  std::thread waiter([&] {
+    Lock first(outer);
+    Lock second(inner);
+  });
+  while (inner.waiting() == 0) std::this_thread::yield();
+  return waiter;
+}
+
+TEST(Mutex, AForkPassesByALockWhoseHolderWaitsForTheThread) {
+  Mutex outer{Rank::kRegistry}, inner{Rank::kBin};
+  inner.lock();
+  std::thread waiter = waiter_for(outer, inner);
+  const unsigned attempt = Mutex::begin_attempt();
+  EXPECT_FALSE(outer.before_fork());
+  EXPECT_TRUE(Mutex::is_in_vain(attempt)) << "the first time that a thread has to pass a lock by";
+  EXPECT_FALSE(inner.before_fork());
+  inner.after_fork_in_parent();
+  outer.after_fork_in_parent();
+  const unsigned next = Mutex::begin_attempt();
+  EXPECT_FALSE(outer.before_fork());
+  EXPECT_FALSE(inner.before_fork());
+  EXPECT_FALSE(Mutex::is_in_vain(next));
+  inner.after_fork_in_parent();
+  outer.after_fork_in_parent();
+  Mutex::end_attempt();
+  inner.unlock();
+  waiter.join();
+  Lock lock(outer);
+}
+
+TEST(Mutex, ALockThatWasPassedByIsFreeInTheChild) {
+  if (ACRE_TSAN) GTEST_SKIP() << "ThreadSanitizer ends children of a process with threads";
+  Mutex outer{Rank::kRegistry}, inner{Rank::kBin};
+  inner.lock();
+  std::thread waiter = waiter_for(outer, inner);
+  outer.before_fork();
+  inner.before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool right = outer.after_fork_in_child() && !inner.after_fork_in_child();
+    Mutex::end_fork_in_child();
+    inner.unlock();
+    outer.lock();
+    _exit(right ? 9 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 9);
+  inner.after_fork_in_parent();
+  outer.after_fork_in_parent();
+  Mutex::end_attempt();
+  inner.unlock();
+  waiter.join();
+}
+
+// Both threads hold a lock, as if in a handler that interrupted its holder, and are about to fork: one goes first.
+TEST(Mutex, OneOfTwoForksGoesFirst) {
+  Mutex mine{Rank::kPages}, other{Rank::kHuge};
+  const auto fork_with = [&](Mutex& held) {
+    Lock lock(held);
+    for (;;) {
+      const unsigned attempt = Mutex::begin_attempt();
+      mine.before_fork();
+      other.before_fork();
+      const bool in_vain = Mutex::is_in_vain(attempt);
+      other.after_fork_in_parent();
+      mine.after_fork_in_parent();
+      if (!in_vain) break;
+    }
+    Mutex::end_attempt();
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::thread thread([&] { fork_with(other); });
+    fork_with(mine);
+    thread.join();
+  }
+  Lock first(mine);
+  Lock second(other);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// The C library's lock on its list of open files.
+#include "os/os.h"
+
+// Of glibc alone, in no header; the lock may be taken several times by a thread.
+extern "C" {
+[[gnu::weak]] void _IO_list_lock();
+[[gnu::weak]] void _IO_list_unlock();
+[[gnu::weak]] void _IO_list_resetlock();
+[[gnu::weak]] extern char __libc_single_threaded;
+}
+
+namespace acre::os {
+
+namespace {
+
+constinit unsigned g_held = 0;  // how often; by the thread that has the lock
+
+// A lone thread waits for nobody, and in its child the C library leaves the lock as it is.
+bool is_alone() { return &__libc_single_threaded != nullptr && __libc_single_threaded; }
+
+}  // namespace
+
+void lock_list_of_files() {
+  if (_IO_list_lock == nullptr || _IO_list_unlock == nullptr || _IO_list_resetlock == nullptr || is_alone()) return;
+  _IO_list_lock();
+  ++g_held;
+}
+
+void unlock_list_of_files() {
+  if (g_held == 0) return;
+  --g_held;
+  _IO_list_unlock();
+}
+
+void forget_list_of_files() {
+  if (g_held != 0) _IO_list_resetlock();
+  g_held = 0;
+}
+
+}  // namespace acre::os
