@@ -266,19 +266,19 @@ bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
     if (keeps_chunks_) record = take_header();
   }
   const window::Chunk chunk = get_chunk(pages, align_pages, wanted);
-  {
-    Lock lock(lock_);
-    if (chunk.start == 0) {
-      drop_header(run);
-      if (record != nullptr) drop_header(record);
-      return false;
-    }
-    if (record != nullptr) {
-      keep_chunk(record, chunk.start, chunk.bytes, source() == nullptr ? Backing::kAnonymous : Backing::kSource);
-    }
-    insert_run(run, chunk);
+  const bool is_had = chunk.start != 0;
+  Lock lock(lock_);
+  if (record != nullptr && is_had) {
+    keep_chunk(record, chunk.start, chunk.bytes, source() == nullptr ? Backing::kAnonymous : Backing::kSource);
+  } else if (record != nullptr) {
+    drop_header(record);
   }
-  return true;
+  if (is_had) {
+    insert_run(run, chunk);
+  } else {
+    drop_header(run);
+  }
+  return is_had;
 }
 
 void PageHeap::make_slab(Run* run, Slab* slab) {

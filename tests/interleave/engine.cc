@@ -25,7 +25,7 @@ struct Step {
   Kind kind = Kind::kStart;
   uint16_t location = 0;
   bool writes = false;
-  uint32_t unwanted = 0;  // kWait
+  uint64_t unwanted = 0;  // kWait
 };
 
 // Sequentially consistent fences meet here.
@@ -90,7 +90,7 @@ class Engine {
   bool compare_exchange(void* address, unsigned bytes, uint64_t& expected, uint64_t desired, int success, int failure,
                         uintptr_t pc);
   void fence(int order, uintptr_t pc);
-  void wait_while(const uint32_t* address, uint32_t value);
+  void wait_while(const void* address, unsigned bytes, uint64_t value);
   void access(const void* address, size_t bytes, bool write);
   [[noreturn]] void fail(const char* message);
   unsigned current() const { return current_; }
@@ -363,8 +363,8 @@ void Engine::fence(int order, uintptr_t pc) {
   }
 }
 
-void Engine::wait_while(const uint32_t* address, uint32_t value) {
-  point({Kind::kWait, location_of(const_cast<uint32_t*>(address), 4), false, value});
+void Engine::wait_while(const void* address, unsigned bytes, uint64_t value) {
+  point({Kind::kWait, location_of(const_cast<void*>(address), bytes), false, value});
   record(path_[depth_ - 1].next[current_], __ATOMIC_RELAXED, 0, value, value, 0);
 }
 
@@ -642,7 +642,7 @@ void fail(const char* format, ...) {
 }
 
 unsigned current() { return g_engine.current(); }
-void wait_while(const uint32_t* address, uint32_t value) { g_engine.wait_while(address, value); }
+void wait_while(const void* address, unsigned bytes, uint64_t value) { g_engine.wait_while(address, bytes, value); }
 void name(const void* address, const char* text) { g_engine.name(address, text); }
 
 // accesses.h

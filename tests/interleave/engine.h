@@ -73,7 +73,7 @@ Result explore(const Scenario& scenario, const Options& options);
 unsigned current();
 
 // The thread cannot go on as long as this atomic object has this value.
-void wait_while(const uint32_t* address, uint32_t value);
+void wait_while(const void* address, unsigned bytes, uint64_t value);
 
 // The memory that is watched: everything that threads share must lie here. Accesses elsewhere are not seen. All of it is
 // zero before set_up.

@@ -162,12 +162,12 @@ void read_modify_write() {
 
 void waiting() {
   expect_failure("two threads wait for each other", 2,
-                 [](unsigned t) { wait_while(reinterpret_cast<const uint32_t*>(t == 0 ? &world().x : &world().y), 0); },
+                 [](unsigned t) { wait_while(t == 0 ? &world().x : &world().y, 4, 0); },
                  "wait for each other");
   expect_failure("a thread waits for another", 2,
                  [](unsigned t) {
                    if (t == 0) {
-                     wait_while(reinterpret_cast<const uint32_t*>(&world().x), 0);
+                     wait_while(&world().x, 4, 0);
                    } else {
                      world().x.store(1, relaxed);
                    }

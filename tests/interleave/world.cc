@@ -218,9 +218,8 @@ void detach(Run*, SizeClass) {}
 // Waits until the lock was left, and tries again. All threads of a scenario are one thread of the system, so whoever
 // holds the lock, the state is the same.
 void Mutex::lock_slow() {
-  const auto* state = reinterpret_cast<const uint32_t*>(&state_);
   for (uint64_t expected = kFree;; expected = kFree) {
-    interleave::wait_while(state, static_cast<uint32_t>(this_thread()));
+    interleave::wait_while(&state_, sizeof state_, this_thread());
     if (state_.compare_exchange_strong(expected, this_thread(), std::memory_order_acquire)) return;
   }
 }
