@@ -4,7 +4,7 @@
 // debug builds). No lock is held over a system call, so a holder is never asleep for long and a short spin
 // mostly suffices.
 //
-// fork: the forking thread takes all locks (heap/fork.cc). Between the prepare and the parent or child
+// fork: the forking thread takes all locks (process/fork.cc). Between the prepare and the parent or child
 // handler it owns them all, and other libraries' handlers may allocate in that time: for this thread alone
 // lock and unlock then do nothing.
 //
@@ -30,9 +30,9 @@ enum class Rank : uint8_t {
   kControl = 1,    // what ctl reports from
   kSamples = 2,    // the heap profiler's tables
   kRegistry = 3,   // list of heaps, arena assignment
-  kExplicit = 4,   // explicit arenas: which there are, and the numbers that some have
-  kHeaps = 5,      // an explicit arena's heaps
-  kWatched = 6,    // runs of watched blocks
+  kManual = 4,   // manual arenas: which there are, and the numbers that some have
+  kHeaps = 5,      // a manual arena's heaps
+  kSampled = 6,    // runs of sampled blocks
   kBin = 7,
   kPages = 8,      // an arena's page runs
   kHuge = 9,

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
+#include "cache/lookup.h"
 #include "control/ctl.h"
-#include "heap/explicit.h"
-#include "heap/lookup.h"
+#include "manual/manual_arena.h"
 #include "os/os.h"
 
 namespace acre::ctl {
@@ -13,7 +13,7 @@ namespace acre::ctl {
 PageHeap* pages_of(size_t index) {
   if (index == 0) registry::arena_at(0);
   if (index < arenas::count()) return &arenas::at(static_cast<unsigned>(index))->pages;
-  ExplicitArena* arena = arenas::explicit_at(index);
+  ManualArena* arena = arenas::manual_at(index);
   return arena == nullptr ? nullptr : &arena->arena.pages;
 }
 
@@ -59,7 +59,7 @@ int set_decay_time(Option of, size_t index, int64_t ms) {
 unsigned create_arena(const void* hooks, int* error) {
   arenas::ArenaSettings settings;
   settings.hooks = static_cast<extent_hooks_t*>(const_cast<void*>(hooks));
-  ExplicitArena* arena = arenas::create(settings);
+  ManualArena* arena = arenas::create(settings);
   const unsigned number = arena == nullptr ? arenas::kNoNumber : arenas::give_number(*arena);
   if (number != arenas::kNoNumber) return number;
   if (arena != nullptr) arenas::destroy(*arena);
@@ -73,12 +73,12 @@ int destroy_arena(size_t index) { return arenas::destroy_number(index) ? 0 : EFA
 extent_hooks_t* hooks_of(size_t index, int* error) {
   const arenas::Walk walk;
   if (pages_of(index) == nullptr) *error = EFAULT;
-  ExplicitArena* arena = arenas::explicit_at(index);
+  ManualArena* arena = arenas::manual_at(index);
   return arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
 }
 int set_hooks_of(size_t index, extent_hooks_t* hooks) {
   const arenas::Walk walk;
-  ExplicitArena* arena = arenas::explicit_at(index);
+  ManualArena* arena = arenas::manual_at(index);
   if (arena == nullptr || hooks == nullptr) return EFAULT;
   arenas::set_hooks(*arena, hooks);
   return 0;
@@ -86,14 +86,14 @@ int set_hooks_of(size_t index, extent_hooks_t* hooks) {
 
 const char* name_of_arena(size_t index, int* error) {
   const arenas::Walk walk;
-  ExplicitArena* arena = arenas::explicit_at(index);
+  ManualArena* arena = arenas::manual_at(index);
   if (arena != nullptr) return arena->name;
   if (pages_of(index) == nullptr) *error = EFAULT;
   return "auto";
 }
 int set_name_of(size_t index, const char* name) {
   const arenas::Walk walk;
-  ExplicitArena* arena = arenas::explicit_at(index);
+  ManualArena* arena = arenas::manual_at(index);
   if (arena == nullptr || name == nullptr) return EFAULT;
   arenas::set_name(*arena, name);
   return 0;

@@ -1,10 +1,10 @@
-// What the ctl nodes of arenas call (nodes.h). Numbers are those of automatic arenas, and after them of explicit ones.
+// What the ctl nodes of arenas call (nodes.h). Numbers are those of automatic arenas, and after them of manual ones.
 // Functions return 0 or an error number, or set *error: EFAULT where there is no arena with this number, or it cannot do
 // that, unless they say otherwise.
 #pragma once
 
 #include "acre/extent_hooks.h"
-#include "heap/registry.h"
+#include "cache/registry.h"
 #include "tables/options.h"
 
 namespace acre::ctl {
@@ -21,7 +21,7 @@ int purge_arenas(size_t index);
 int64_t decay_time(Option of, size_t index, int* error);
 int set_decay_time(Option of, size_t index, int64_t ms);
 
-// --- Explicit arenas
+// --- Manual arenas
 
 // hooks: where its memory comes from; null: from where all memory does. EAGAIN: no memory.
 unsigned create_arena(const void* hooks, int* error);

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
+#include "cache/registry.h"
 #include "control/this_thread.h"
-#include "heap/registry.h"
 
 namespace acre::ctl::caches {
 

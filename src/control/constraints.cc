@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "base/atomics.h"
-#include "heap/pressure.h"
 #include "os/os.h"
 #include "pages/file_source.h"
 #include "pages/limit.h"
+#include "reclaim/pressure.h"
 #include "tables/options.h"
 
 namespace acre {

@@ -11,7 +11,7 @@ namespace acre::ctl {
 namespace {
 
 constexpr unsigned kMostComponents = 7;
-constexpr unsigned kNoNode = kNodes;
+constexpr unsigned kNoNode = ~0u;
 
 // A node, and the numbers in its name if it has any.
 struct Place {
@@ -72,7 +72,7 @@ bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
 }
 
 Place find_name(const char* name, bool whole_name) {
-  for (unsigned i = 0; i < kNodes; ++i) {
+  for (unsigned i = 0; i < node_count(); ++i) {
     Place place{i, {}};
     bool whole;
     if (matches(i, name, &whole, place.index) && (whole || !whole_name)) return place;
@@ -108,7 +108,7 @@ unsigned make_mib(const Place& place, size_t* mib) {
 
 // The last component of a name is its own: it says which node is meant, if the others agree.
 Place find_mib(const size_t* mib, size_t length) {
-  if (length == 0 || length > kMostComponents || mib[length - 1] >= kNodes) return {};
+  if (length == 0 || length > kMostComponents || mib[length - 1] >= node_count()) return {};
   Place place{static_cast<unsigned>(mib[length - 1]), {}};
   unsigned indices = 0;
   Components components(node(place.node).name);
@@ -131,45 +131,48 @@ bool copy_text(const char* text, const void* oldp, size_t size) {
   return buffer != nullptr;
 }
 
+Call call_of(const Place& place) {
+  Call call;
+  call.index = place.index[0];
+  call.second = place.index[1];
+  return call;
+}
+
 int read_out(const Place& place, void* oldp, size_t* oldlenp) {
-  Value value{};
-  if (const int error = read(place.node, place.index[0], place.index[1], &value)) return error;
+  Call call = call_of(place);
+  if (const int error = use(place.node, call)) return error;
   const Type type = node(place.node).type;
-  if (type == Type::kText && copy_text(value.of_string, oldp, *oldlenp)) return 0;
+  if (type == Type::kText && copy_text(call.value.of_string, oldp, *oldlenp)) return 0;
   const size_t size = size_of(type);
   const size_t copied = smaller(size, *oldlenp);
   const bool fits = *oldlenp == size;
-  memcpy(oldp, &value, copied);  // all members begin where the union does
+  memcpy(oldp, &call.value, copied);  // all members begin where the union does
   *oldlenp = copied;
   return fits ? 0 : EINVAL;
 }
 
+// newp: null if an order is told nothing.
 int write_in(const Place& place, const void* newp) {
-  Value value{};
-  memcpy(&value, newp, size_of(node(place.node).type));
-  if (node(place.node).type == Type::kBool) value.of_bool = *static_cast<const unsigned char*>(newp) != 0;
-  return write(place.node, place.index[0], value);
-}
-
-int tell_it(const Place& place, const void* newp) {
-  if (newp == nullptr) return tell(place.node, place.index[0], nullptr);
-  Value value{};
-  memcpy(&value, newp, size_of(node(place.node).type));
-  return tell(place.node, place.index[0], &value);
+  Call call = call_of(place);
+  call.is_told = newp != nullptr;
+  if (newp != nullptr) memcpy(&call.to, newp, size_of(node(place.node).type));
+  if (newp != nullptr && node(place.node).type == Type::kBool) {
+    call.to.of_bool = *static_cast<const unsigned char*>(newp) != 0;
+  }
+  return use(place.node, call);
 }
 
 // What is made or looked up is given in full or not at all.
 int give(const Place& place, void* oldp, size_t* oldlenp, const void* address) {
-  const Node& what = node(place.node);
-  const size_t size = size_of(what.type);
+  const size_t size = size_of(node(place.node).type);
   if (oldp == nullptr || oldlenp == nullptr || *oldlenp != size) {
     if (oldlenp != nullptr) *oldlenp = 0;
     return EINVAL;
   }
-  Value value{};
-  const int error = what.kind == Kind::kLookup ? look_up(place.node, address, &value)
-                                               : read(place.node, place.index[0], place.index[1], &value);
-  if (error == 0) memcpy(oldp, &value, size);
+  Call call = call_of(place);
+  call.address = address;
+  const int error = use(place.node, call);
+  if (error == 0) memcpy(oldp, &call.value, size);
   return error;
 }
 
@@ -182,7 +185,7 @@ int look_up_in(const Place& place, void* oldp, size_t* oldlenp, const void* newp
 
 int act_on(const Place& place, const void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
   const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
-  return nothing ? act(place.node, place.index[0]) : EPERM;
+  return nothing ? write_in(place, nullptr) : EPERM;
 }
 
 int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
@@ -196,7 +199,7 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
   if (unread && (oldp != nullptr || oldlenp != nullptr)) return EPERM;
   if (what.kind == Kind::kSink && newp == nullptr) return EINVAL;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
-  if (what.kind == Kind::kOrder) return tell_it(place, newp);
+  if (what.kind == Kind::kOrder) return write_in(place, newp);
   const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
   if (newp != nullptr && write_first) {
     if (const int error = write_in(place, newp)) return error;
@@ -260,7 +263,7 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
 }
 
 bool node_info(unsigned index, NodeInfo* out) {
-  if (index >= kNodes) return false;
+  if (index >= node_count()) return false;
   const Node& what = node(index);
   *out = {what.name, name_of(what.type), what.kind == Kind::kValue, what.writable};
   return true;

@@ -1,10 +1,10 @@
+#include "cache/malloc.h"
+#include "cache/registry.h"
+#include "cache/sampled_run.h"
 #include "control/ctl.h"
 #include "control/process.h"
 #include "control/sums.h"
-#include "heap/binding.h"
-#include "heap/malloc.h"
-#include "heap/registry.h"
-#include "heap/watched_run.h"
+#include "manual/binding.h"
 #include "os/os.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
@@ -38,7 +38,7 @@ struct Gathering {
 const Arena* find_arena(const PageHeap* home, unsigned automatic) {
   if (home == nullptr) return nullptr;
   const auto* arena = arena_with(home);
-  if (home->keeps_chunks()) return arena;  // an explicit one
+  if (home->keeps_chunks()) return arena;  // a manual one
   const unsigned index = racy_load(arena->index);
   return index < automatic && arenas::at(index) == arena ? arena : nullptr;
 }
@@ -70,15 +70,15 @@ void add_slab(ArenaReport& to, const Run* run) {
   figures.live += use.live;
 }
 
-void add_watched(ArenaReport& to, const Run* run) {
-  const WatchedRun* watched = racy_load(run->watched);
-  if (watched == nullptr || racy_load(watched->base) != racy_load(run->base)) return;
-  ClassStatistics& figures = to.classes[watched->size_class];
-  const uint32_t free = smaller(racy_load(watched->free), watched->capacity);
+void add_sampled(ArenaReport& to, const Run* run) {
+  const SampledRun* sampled = racy_load(run->sampled);
+  if (sampled == nullptr || racy_load(sampled->base) != racy_load(run->base)) return;
+  ClassStatistics& figures = to.classes[sampled->size_class];
+  const uint32_t free = smaller(racy_load(sampled->free), sampled->capacity);
   ++figures.runs;
-  ++figures.watched;
+  ++figures.sampled;
   figures.free += free;
-  figures.live += watched->capacity - free;
+  figures.live += sampled->capacity - free;
 }
 
 LengthStatistics& length_of(ArenaReport& report, size_t pages) {
@@ -128,7 +128,7 @@ void add_runs(Gathering& to) {
     ArenaReport& report = to.of(*arena);
     switch (racy_load(run->kind)) {
       case RunKind::kSlab: return add_slab(report, run);
-      case RunKind::kWatched: return add_watched(report, run);
+      case RunKind::kSampled: return add_sampled(report, run);
       case RunKind::kFree: return add_free(report, run);
       case RunKind::kLarge: return add_large(report, run);
       default: return;
@@ -138,7 +138,7 @@ void add_runs(Gathering& to) {
 
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
-// As find_block (heap/lookup.h), for what others are changing. Null: p is no block.
+// As find_block (cache/lookup.h), for what others are changing. Null: p is no block.
 const Slab* find_slab(const void* p) {
   const Slab* slab = unit_table::at(p);
   if (is_block_start(slab, p)) return slab;
@@ -193,9 +193,9 @@ void add_events(ClassStatistics& to, const ClassEvents& events) {
 void add_heap(Heap& heap, void* argument) {
   const auto& to = *static_cast<Gathering*>(argument);
   ArenaReport& own = to.of(*heap.arena);
-  const ExplicitArena* manual = binding::seen_of(heap);
+  const ManualArena* manual = binding::seen_of(heap);
   ArenaReport& bound_to = manual != nullptr ? to.of(manual->arena) : own;
-  bound_to.arena.threads += !heap.arena->is_explicit;  // heaps of manual arenas are no thread's
+  bound_to.arena.threads += !heap.arena->is_manual;  // heaps of manual arenas are no thread's
   own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
@@ -216,7 +216,7 @@ void add_ended(void* argument) {
 // --- Arenas ---------------------------------------------------------------------------------------------------
 
 size_t bytes_of(const Arena& arena) {
-  if (arena.is_explicit) return align_up(sizeof(ExplicitArena), kCacheLine);
+  if (arena.is_manual) return align_up(sizeof(ManualArena), kCacheLine);
   return align_up(sizeof(Arena), kCacheLine) + Arena::kEndedBytes;
 }
 

@@ -1,8 +1,8 @@
 #include "control/process.h"
 
+#include "cache/malloc.h"
+#include "cache/registry.h"
 #include "control/sums.h"
-#include "heap/malloc.h"
-#include "heap/registry.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"

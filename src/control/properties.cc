@@ -1,10 +1,11 @@
+#include "cache/allowance.h"
 #include "control/properties.h"
 
 #include <string.h>
 
+#include "cache/heap.h"
 #include "control/ctl.h"
 #include "control/statistics.h"
-#include "heap/heap.h"
 #include "tables/release_speed.h"
 
 namespace acre::properties {

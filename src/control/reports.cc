@@ -1,8 +1,8 @@
 // Reports, and where they lie.
 #include <new>
 
+#include "cache/registry.h"
 #include "control/statistics.h"
-#include "heap/registry.h"
 #include "os/os.h"
 #include "pages/metadata.h"
 

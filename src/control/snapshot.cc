@@ -2,12 +2,12 @@
 
 #include <new>
 
+#include "cache/registry.h"
 #include "control/ctl.h"
-#include "heap/explicit.h"
-#include "heap/background.h"
-#include "heap/registry.h"
+#include "manual/manual_arena.h"
 #include "os/os.h"
 #include "pages/metadata.h"
+#include "reclaim/background.h"
 
 namespace acre::ctl {
 
@@ -36,7 +36,7 @@ unsigned lack() {
   return kLacksNothing;
 }
 
-// Room for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
+// PurgeForGrowth for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
 // threads do so at the same time, what one of them made is lost.
 bool have_room() {
   for (unsigned what; (what = lack()) != kLacksNothing;) {

@@ -5,8 +5,8 @@
 // mapped, and mapped is the sum of its parts. While all threads rest, all of them are exact.
 #pragma once
 
-#include "heap/explicit.h"
-#include "heap/tags.h"
+#include "manual/manual_arena.h"
+#include "manual/tags.h"
 #include "os/os.h"
 #include "pages/free_runs.h"
 #include "slab/arena.h"
@@ -22,7 +22,7 @@ struct ArenaReport {
   LengthStatistics lengths[FreeRuns::kBins];  // by length
 };
 
-// each: places for arenas' own figures, by their numbers (heap/explicit.h); null where there is none. Those below `numbers`
+// each: places for arenas' own figures, by their numbers (manual/manual_arena.h); null where there is none. Those below `numbers`
 // were looked at the last time.
 // all: all arenas together, those without a place of their own as well; huge blocks count there as large ones.
 struct Report {

@@ -4,10 +4,10 @@
 
 #include "acre/acre.h"
 #include "control/constraints.h"
-#include "heap/background.h"
-#include "heap/fill.h"
+#include "observe/fill.h"
 #include "os/os.h"
 #include "pages/release_rate.h"
+#include "reclaim/background.h"
 #include "tables/options.h"
 
 namespace acre {

@@ -1,6 +1,6 @@
 #include "control/sums.h"
 
-#include "heap/rounding.h"
+#include "cache/rounding.h"
 
 namespace acre {
 

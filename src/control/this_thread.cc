@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "heap/binding.h"
-#include "heap/registry.h"
-#include "heap/thread_bytes.h"
+#include "cache/registry.h"
+#include "cache/thread_bytes.h"
+#include "manual/binding.h"
 #include "os/os.h"
 
 namespace acre::ctl {
@@ -23,14 +23,14 @@ Heap* looked_at() {
 
 unsigned arena_of_thread(int* error) {
   Heap* heap = registry::heap_of_caller();
-  if (heap == nullptr && t_heap == &kUnbornHeap) *error = EAGAIN;
+  if (heap == nullptr && t_heap == &kUninitializedHeap) *error = EAGAIN;
   if (heap == nullptr) return 0;
-  const ExplicitArena* manual = binding::of(*heap);
+  const ManualArena* manual = binding::of(*heap);
   return manual != nullptr ? manual->arena.index : heap->arena->index;
 }
 
 int set_arena_of_thread(unsigned index) {
-  ExplicitArena* manual = arenas::explicit_at(index);
+  ManualArena* manual = arenas::manual_at(index);
   if (manual == nullptr && index >= arenas::most()) return EFAULT;
   Heap* heap = registry::heap_of_caller();
   Arena* arena = manual != nullptr ? &manual->arena : registry::arena_at(index);
@@ -73,7 +73,7 @@ int idle_thread() {
   return 0;
 }
 
-bool thread_has_cache() { return t_heap == &kUnbornHeap ? registry::birth() != nullptr : heap_if_any() != nullptr; }
+bool thread_has_cache() { return t_heap == &kUninitializedHeap ? registry::initialize_thread() != nullptr : heap_if_any() != nullptr; }
 
 int set_thread_has_cache(bool on) {
   if (on == thread_has_cache()) return 0;

@@ -1,14 +1,14 @@
 // What ctl says about the calling thread, and does for it: the nodes thread.*.
 #pragma once
 
-#include "heap/heap.h"
+#include "cache/heap.h"
 
 namespace acre::ctl {
 
 // A thread that has not allocated yet is given its arena now. 0 for one that has none.
 unsigned arena_of_thread(int* error);
 
-// index: of an automatic arena, which is made if there is none yet, or of a manual one (heap/binding.h).
+// index: of an automatic arena, which is made if there is none yet, or of a manual one (manual/binding.h).
 // 0, EFAULT: there can be no such arena, EAGAIN: memory was refused, or the thread has no heap.
 int set_arena_of_thread(unsigned index);
 

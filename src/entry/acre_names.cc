@@ -1,9 +1,10 @@
 // The functions of include/acre/acre.h.
 #include "acre/acre.h"
 
+#include "cache/upcalls.h"
+#include "cache/registry.h"
 #include "entry/api.h"
-#include "heap/pressure.h"
-#include "heap/registry.h"
+#include "reclaim/pressure.h"
 #include "tables/options.h"
 
 using namespace acre;
@@ -51,7 +52,7 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
 ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
   static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice", "path"};
   if (index >= kOptionCount) return -1;
-  registry::start();  // the options are read then, if nothing was allocated before
+  start_process();  // the options are read then, if nothing was allocated before
   const OptionInfo& info = kOptionTable[index];
   out->name = info.name;
   out->type = kTypes[static_cast<unsigned>(info.type)];

@@ -1,7 +1,7 @@
 #include "entry/api.h"
 
-#include "heap/lookup.h"
-#include "heap/misuse.h"
+#include "cache/lookup.h"
+#include "cache/misuse.h"
 
 namespace acre::api {
 
@@ -19,7 +19,7 @@ ACRE_COLD size_t release_memory(size_t bytes) {
 int owns(const void* block) {
   Found found = find_block(block);
   if (found.slab == nullptr && found.run == nullptr) return false;
-  if (found.slab == nullptr) return !is_watched(found) || watched_runs::is_live(found.run->watched, block);
+  if (found.slab == nullptr) return !is_sampled(found) || sampled_runs::is_live(found.run->sampled, block);
   return !is_marked(found.slab, block) || !misuse::is_free(found.slab, block);
 }
 

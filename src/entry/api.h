@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heap/free.h"
-#include "heap/malloc.h"
+#include "cache/free.h"
+#include "cache/malloc.h"
 #include "os/os.h"
 
 namespace acre::api {

@@ -4,13 +4,13 @@
 #include <errno.h>
 
 #include "entry/api.h"
-#include "heap/explicit.h"
+#include "manual/manual_arena.h"
 
 using namespace acre;
 
 namespace {
 
-ExplicitArena& arena_of_heap(acre_heap_t* heap) { return *reinterpret_cast<ExplicitArena*>(heap); }
+ManualArena& arena_of_heap(acre_heap_t* heap) { return *reinterpret_cast<ManualArena*>(heap); }
 
 int64_t decay_ms(long long setting) {
   if (setting == ACRE_DECAY_BY_OPTIONS) return arenas::ArenaSettings::kAsOptions;
@@ -48,7 +48,7 @@ ACRE_EXPORT acre_heap_t* acre_heap_create(const struct acre_heap_settings* wante
     if (wanted->failure == ACRE_HEAP_FALL_BACK) settings.on_failure = OnFailure::kFallBack;
     if (wanted->failure == ACRE_HEAP_ABORT) settings.on_failure = OnFailure::kAbort;
   }
-  ExplicitArena* arena = arenas::create(settings);
+  ManualArena* arena = arenas::create(settings);
   if (arena == nullptr) errno = settings.file == nullptr ? ENOMEM : ENODEV;
   return reinterpret_cast<acre_heap_t*>(arena);
 }
@@ -83,13 +83,13 @@ ACRE_EXPORT void* acre_heap_realloc(acre_heap_t* heap, void* block, size_t size)
 ACRE_EXPORT void acre_heap_reset(acre_heap_t* heap) { arenas::reset(arena_of_heap(heap)); }
 ACRE_EXPORT void acre_heap_destroy(acre_heap_t* heap) { arenas::destroy(arena_of_heap(heap)); }
 ACRE_EXPORT size_t acre_heap_bytes(const acre_heap_t* heap) {
-  return arenas::bytes_in_use(*reinterpret_cast<const ExplicitArena*>(heap));
+  return arenas::bytes_in_use(*reinterpret_cast<const ManualArena*>(heap));
 }
 
 ACRE_EXPORT acre_heap_t* acre_heap_of(const void* block) {
   const Found found = find_block(block);
   if (found.slab == nullptr && found.run == nullptr) return nullptr;
-  return reinterpret_cast<acre_heap_t*>(explicit_arena_of(found));
+  return reinterpret_cast<acre_heap_t*>(manual_arena_of(found));
 }
 
 }  // extern "C"

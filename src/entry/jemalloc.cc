@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cache/upcalls.h"
 #include "base/compiler.h"
+#include "cache/registry.h"
 #include "control/ctl.h"
 #include "control/print.h"
-#include "heap/registry.h"
 
 using namespace acre;
 
@@ -24,22 +25,22 @@ static_assert(MALLCTL_ARENAS_ALL == ctl::kAllArenas);
 extern "C" {
 
 ACRE_EXPORT int acre_mallctl(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
-  registry::start();
+  start_process();
   return ctl::by_name(name, oldp, oldlenp, newp, newlen);
 }
 ACRE_EXPORT int acre_mallctlnametomib(const char* name, size_t* mibp, size_t* miblenp) {
-  registry::start();
+  start_process();
   return ctl::name_to_mib(name, mibp, miblenp);
 }
 ACRE_EXPORT int acre_mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_t* oldlenp, void* newp,
                                   size_t newlen) {
-  registry::start();
+  start_process();
   return ctl::by_mib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
 
 ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque,
                                          const char* opts) {
-  registry::start();
+  start_process();
   StatsFormat format = StatsFormat::kText;
   const Omitted omitted = read_letters(opts, &format);
 #if !ACRE_PREFIX_ONLY
@@ -49,7 +50,7 @@ ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const ch
 }
 
 ACRE_EXPORT int acre_stats_print(const char* format, void (*write)(void* opaque, const char* text), void* opaque) {
-  registry::start();
+  start_process();
   const OptionInfo& names = kOptionTable[index_of(Option::stats_format)];
   for (int64_t value = names.least; value <= names.most; ++value) {
     if (strcmp(option_value_name(index_of(Option::stats_format), value), format) != 0) continue;

@@ -31,11 +31,11 @@ ACRE_EXPORT int acre_leaks_ignore(const void* p) { return leaks::ignore_block(ad
 ACRE_EXPORT int acre_leaks_heed(const void* p) { return leaks::heed_block(address_of(p)) ? 0 : -1; }
 
 ACRE_EXPORT void acre_leaks_disable() {
-  if (Heap* heap = own_heap()) ++heap->excused;
+  if (Heap* heap = own_heap()) ++heap->ignored_leaks;
 }
 ACRE_EXPORT void acre_leaks_enable() {
   Heap* heap = heap_if_any();
-  if (heap != nullptr && heap->excused != 0) --heap->excused;
+  if (heap != nullptr && heap->ignored_leaks != 0) --heap->ignored_leaks;
 }
 
 ACRE_EXPORT int acre_leaks_leave_out(const void* start, size_t bytes) {

@@ -3,15 +3,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cache/upcalls.h"
 #include "base/atomics.h"
+#include "cache/large.h"
+#include "cache/registry.h"
 #include "control/print.h"
 #include "entry/api.h"
-#include "heap/large.h"
-#include "heap/registry.h"
-#include "heap/trace.h"
 #include "leaks/before_main.h"
 #include "leaks/checker.h"
 #include "live/socket.h"
+#include "observe/trace.h"
 #include "report/large_report.h"
 #include "report/profiler.h"
 #include "tables/options.h"
@@ -32,7 +33,7 @@ bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == 
 // As early as the loader lets us: fork handlers run in reverse order of registration before the fork, so that
 // the first to register is the last to lock. Most programs have allocated before this.
 __attribute__((constructor(101))) void on_load() {
-  registry::start();
+  start_process();
   large::g_reporter = report::large_block;
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().prof) report::start_profiler();

@@ -2,30 +2,30 @@
 #include "acre/jemalloc.h"
 
 #include "entry/api.h"
-#include "heap/wish.h"
+#include "manual/request.h"
 
 using namespace acre;
-using wish::Wish;
+using request::Request;
 
 namespace {
 
 // Bits 0-5: log2 of the alignment; 6: zeroed; 8-19: a cache's identifier + 2, which changes nothing here;
 // 20-31: an arena's index + 1.
-Wish wish_of(int flags) {
-  Wish wish;
-  wish.alignment = size_t{1} << (flags & 63);
-  wish.zeroed = (flags & MALLOCX_ZERO) != 0;
+Request request_of(int flags) {
+  Request request;
+  request.alignment = size_t{1} << (flags & 63);
+  request.zeroed = (flags & MALLOCX_ZERO) != 0;
   const unsigned arena = static_cast<unsigned>(flags) >> 20;
-  if (arena != 0) wish.arena = arena - 1;
-  return wish;
+  if (arena != 0) request.arena = arena - 1;
+  return request;
 }
 
 // Bits 0-5: log2 of the alignment; 6: zeroed; 7: not moved; 8-31: an arena's index + 1.
-Wish old_wish_of(int flags) {
-  Wish wish = wish_of(flags & (63 | ALLOCM_ZERO));
+Request old_request_of(int flags) {
+  Request request = request_of(flags & (63 | ALLOCM_ZERO));
   const unsigned arena = static_cast<unsigned>(flags) >> 8;
-  if (arena != 0) wish.arena = arena - 1;
-  return wish;
+  if (arena != 0) request.arena = arena - 1;
+  return request;
 }
 
 size_t sum_or_most(size_t a, size_t b) { return b > SIZE_MAX - a ? SIZE_MAX : a + b; }
@@ -35,10 +35,10 @@ void tell(size_t* rsize, size_t bytes) {
 }
 
 // In place, and neither longer nor shorter than was asked for.
-int reallocate_unmoved(void* block, size_t* rsize, size_t size, size_t extra, const Wish& wish) {
+int reallocate_unmoved(void* block, size_t* rsize, size_t size, size_t extra, const Request& request) {
   const size_t most = sum_or_most(size, extra);
-  const size_t bytes = wish::resize_in_place(block, size, most, wish, "rallocm");
-  if (bytes < size || bytes > larger(wish::block_bytes(most, wish.alignment), wish::block_bytes(size, wish.alignment))) {
+  const size_t bytes = request::resize_in_place(block, size, most, request, "rallocm");
+  if (bytes < size || bytes > larger(request::block_bytes(most, request.alignment), request::block_bytes(size, request.alignment))) {
     return ALLOCM_ERR_NOT_MOVED;
   }
   tell(rsize, bytes);
@@ -49,31 +49,31 @@ int reallocate_unmoved(void* block, size_t* rsize, size_t size, size_t extra, co
 
 extern "C" {
 
-ACRE_EXPORT void* acre_mallocx(size_t size, int flags) { return wish::allocate(size, wish_of(flags)); }
+ACRE_EXPORT void* acre_mallocx(size_t size, int flags) { return request::allocate(size, request_of(flags)); }
 ACRE_EXPORT void* acre_rallocx(void* block, size_t size, int flags) {
-  return wish::reallocate(block, size, wish_of(flags), "rallocx");
+  return request::reallocate(block, size, request_of(flags), "rallocx");
 }
 ACRE_EXPORT size_t acre_xallocx(void* block, size_t size, size_t extra, int flags) {
-  return wish::resize_in_place(block, size, sum_or_most(size, extra), wish_of(flags), "xallocx");
+  return request::resize_in_place(block, size, sum_or_most(size, extra), request_of(flags), "xallocx");
 }
 ACRE_EXPORT size_t acre_sallocx(const void* block, int) { return usable_size(block, "sallocx"); }
 ACRE_EXPORT void acre_dallocx(void* block, int) { release(block); }
 ACRE_EXPORT void acre_sdallocx(void* block, size_t, int) { release(block); }
-ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return wish::block_bytes(size, wish_of(flags).alignment); }
+ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return request::block_bytes(size, request_of(flags).alignment); }
 
 ACRE_EXPORT int acre_allocm(void** block, size_t* rsize, size_t size, int flags) {
-  const Wish wish = old_wish_of(flags);
-  void* p = wish::allocate(size, wish);
+  const Request request = old_request_of(flags);
+  void* p = request::allocate(size, request);
   if (p == nullptr) return ALLOCM_ERR_OOM;
   *block = p;
-  tell(rsize, wish::block_bytes(size, wish.alignment));
+  tell(rsize, request::block_bytes(size, request.alignment));
   return ALLOCM_SUCCESS;
 }
 ACRE_EXPORT int acre_rallocm(void** block, size_t* rsize, size_t size, size_t extra, int flags) {
-  const Wish wish = old_wish_of(flags);
-  if ((flags & ALLOCM_NO_MOVE) != 0) return reallocate_unmoved(*block, rsize, size, extra, wish);
-  void* p = wish::reallocate(*block, sum_or_most(size, extra), wish, "rallocm");
-  if (p == nullptr && extra != 0) p = wish::reallocate(*block, size, wish, "rallocm");
+  const Request request = old_request_of(flags);
+  if ((flags & ALLOCM_NO_MOVE) != 0) return reallocate_unmoved(*block, rsize, size, extra, request);
+  void* p = request::reallocate(*block, sum_or_most(size, extra), request, "rallocm");
+  if (p == nullptr && extra != 0) p = request::reallocate(*block, size, request, "rallocm");
   if (p == nullptr) return ALLOCM_ERR_OOM;
   *block = p;
   tell(rsize, usable_size(p, "rallocm"));
@@ -88,7 +88,7 @@ ACRE_EXPORT int acre_dallocm(void* block, int) {
   return ALLOCM_SUCCESS;
 }
 ACRE_EXPORT int acre_nallocm(size_t* rsize, size_t size, int flags) {
-  const size_t bytes = wish::block_bytes(size, old_wish_of(flags).alignment);
+  const size_t bytes = request::block_bytes(size, old_request_of(flags).alignment);
   if (bytes == 0) return ALLOCM_ERR_OOM;
   tell(rsize, bytes);
   return ALLOCM_SUCCESS;

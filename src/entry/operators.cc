@@ -2,8 +2,8 @@
 // which would take a frame; those of operators_slow.cc pass through.)
 #include "entry/operators.h"
 
+#include "cache/direct.h"
 #include "entry/api.h"
-#include "heap/direct.h"
 
 #if !ACRE_PREFIX_ONLY
 

@@ -1,5 +1,5 @@
 // What the operators new and delete do beyond their fast paths. Each knows the operator that it is built on
-// ([new.delete]), and calls that one unless the heap may be asked directly (heap/direct.h).
+// ([new.delete]), and calls that one unless the heap may be asked directly (cache/direct.h).
 #pragma once
 
 #include <stddef.h>

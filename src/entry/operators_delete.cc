@@ -1,7 +1,7 @@
 // What the operators delete do with a block that the fast path does not take.
+#include "cache/direct.h"
+#include "cache/misuse.h"
 #include "entry/operators.h"
-#include "heap/direct.h"
-#include "heap/misuse.h"
 #include "os/module.h"
 
 #if !ACRE_PREFIX_ONLY

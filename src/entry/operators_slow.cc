@@ -6,9 +6,9 @@
 // the linker brings it in.
 #include "entry/operators.h"
 
+#include "cache/direct.h"
+#include "cache/new_handler.h"
 #include "entry/api.h"
-#include "heap/direct.h"
-#include "heap/refusal.h"
 
 #if !ACRE_PREFIX_ONLY
 
@@ -55,11 +55,11 @@ using std::nothrow_t;
 
 namespace {
 
-// Where malloc asks before it gives up (heap/refusal.h), all was done already.
+// Where malloc asks before it gives up (cache/new_handler.h), all was done already.
 template <class Allocate>
 ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
   for (;;) {
-    std::new_handler handler = refusal::has_handler() ? nullptr : current_handler();
+    std::new_handler handler = new_handler::has_handler() ? nullptr : current_handler();
     if (handler == nullptr) {
       if (!may_throw) return nullptr;
       if (auto* throw_bad_alloc = find_thrower()) throw_bad_alloc();

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "entry/api.h"
-#include "heap/tags.h"
+#include "manual/tags.h"
 
 using namespace acre;
 

@@ -1,42 +1,43 @@
 // The functions of include/acre/tcmalloc.h.
 #include "acre/tcmalloc.h"
 
-#include "control/census.h"
+#include "cache/upcalls.h"
+#include "cache/new_handler.h"
+#include "cache/registry.h"
+#include "cache/verify.h"
+#include "control/block_lists.h"
 #include "control/properties.h"
 #include "entry/api.h"
-#include "heap/hooks.h"
-#include "heap/refusal.h"
-#include "heap/registry.h"
-#include "heap/verify.h"
+#include "observe/hooks.h"
 #include "pages/source.h"
 #include "sample/profile.h"
 
 using namespace acre;
 
-static_assert(ACRE_BLOCK_SIZES == census::kHistogramSize);
+static_assert(ACRE_BLOCK_SIZES == block_lists::kHistogramSize);
 
 extern "C" {
 
 ACRE_EXPORT int acre_get_property(const char* name, size_t* value) {
-  registry::start();
+  start_process();
   return properties::get(name, value);
 }
 ACRE_EXPORT int acre_set_property(const char* name, size_t value) {
-  registry::start();
+  start_process();
   return properties::set(name, value);
 }
 ACRE_EXPORT double acre_get_release_rate() {
-  registry::start();
+  start_process();
   return properties::release_rate();
 }
 ACRE_EXPORT int acre_set_release_rate(double rate) {
-  registry::start();
+  start_process();
   return properties::set_release_rate(rate) ? 0 : -1;
 }
 
 ACRE_EXPORT size_t acre_release_memory(size_t bytes) { return api::release_memory(bytes); }
 
-ACRE_EXPORT size_t acre_thread_cache_bytes() { return census::thread_cache_bytes(); }
+ACRE_EXPORT size_t acre_thread_cache_bytes() { return block_lists::thread_cache_bytes(); }
 
 ACRE_EXPORT int acre_verify_memory() {
   Heap* heap = heap_if_any();
@@ -44,7 +45,7 @@ ACRE_EXPORT int acre_verify_memory() {
 }
 
 ACRE_EXPORT void acre_block_sizes(size_t* blocks, size_t* bytes, size_t by_size[ACRE_BLOCK_SIZES]) {
-  const census::BlockSizes sizes = census::block_sizes();
+  const block_lists::BlockSizes sizes = block_lists::block_sizes();
   *blocks = sizes.blocks;
   *bytes = sizes.bytes;
   for (unsigned i = 0; i < ACRE_BLOCK_SIZES; ++i) by_size[i] = sizes.by_size[i];
@@ -52,7 +53,7 @@ ACRE_EXPORT void acre_block_sizes(size_t* blocks, size_t* bytes, size_t by_size[
 
 ACRE_EXPORT void acre_free_lists(void (*visit)(void* opaque, size_t least, size_t most, size_t bytes, const char* type),
                                  void* opaque) {
-  census::free_lists(visit, opaque);
+  block_lists::free_lists(visit, opaque);
 }
 
 ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t bytes, int kind, double fraction),
@@ -61,8 +62,8 @@ ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t
     decltype(visit) function;
     void* argument;
   } given{visit, opaque};
-  census::ranges(
-      [](void* to, uintptr_t start, size_t bytes, census::Kind kind, double fraction) {
+  block_lists::ranges(
+      [](void* to, uintptr_t start, size_t bytes, block_lists::Kind kind, double fraction) {
         const auto* given_to = static_cast<const Given*>(to);
         given_to->function(given_to->argument, start, bytes, static_cast<int>(kind), fraction);
       },
@@ -83,12 +84,12 @@ ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_
   return profile::mean() == 0 ? 1 : profile::mean();
 }
 
-ACRE_EXPORT void acre_set_refused_handler(int (*handler)(void)) { refusal::set_handler(handler); }
+ACRE_EXPORT void acre_set_refused_handler(int (*handler)(void)) { new_handler::set_handler(handler); }
 
 // Under the lock that a fork takes first, for what it then locks depends on whether there is such a source.
 ACRE_EXPORT int acre_set_system_allocator(void* (*allocate)(void* opaque, size_t bytes, size_t* actual,
                                                              size_t alignment), void* opaque) {
-  registry::start();
+  start_process();
   const ProgramSource::Function* function = allocate == nullptr ? nullptr : ProgramSource::make(allocate, opaque);
   if (allocate != nullptr && function == nullptr) return -1;
   Lock lock(registry::control_lock);
@@ -96,7 +97,7 @@ ACRE_EXPORT int acre_set_system_allocator(void* (*allocate)(void* opaque, size_t
   return 0;
 }
 ACRE_EXPORT void* acre_system_allocate(size_t bytes, size_t* actual, size_t alignment) {
-  registry::start();
+  start_process();
   return ProgramSource::map_system(bytes, actual, alignment);
 }
 

@@ -1,6 +1,6 @@
 #include "leaks/blocks.h"
 
-#include "heap/watched_run.h"
+#include "cache/sampled_run.h"
 #include "pages/page_map.h"
 #include "slab/free_list.h"
 #include "slab/geometry.h"
@@ -9,9 +9,9 @@ namespace acre::leaks {
 
 namespace {
 
-bool is_free_in(const WatchedRun& watched, uint32_t index) {
+bool is_free_in(const SampledRun& sampled, uint32_t index) {
   constexpr uint32_t kWordBits = 64;
-  return (watched.free_bits[index / kWordBits] >> index % kWordBits & 1) != 0;
+  return (sampled.free_bits[index / kWordBits] >> index % kWordBits & 1) != 0;
 }
 
 }  // namespace
@@ -25,10 +25,10 @@ void Blocks::add(const Run* run) {
       span.block_bytes = run->slab->block_bytes;
       span.blocks = smaller<uint32_t>(run->slab->carved, run->slab->capacity);
       break;
-    case RunKind::kWatched:
-      if (run->watched == nullptr || run->watched->base != run->base) break;
-      span.block_bytes = run->watched->block_bytes;
-      span.blocks = run->watched->capacity;
+    case RunKind::kSampled:
+      if (run->sampled == nullptr || run->sampled->base != run->base) break;
+      span.block_bytes = run->sampled->block_bytes;
+      span.blocks = run->sampled->capacity;
       break;
     case RunKind::kLarge:
     case RunKind::kHuge:
@@ -45,7 +45,7 @@ void Blocks::fill_states(const Span& span) {
   for (uint32_t i = 0; i < span.blocks; ++i) {
     const void* block = pointer_to(span.base + i * span.block_bytes);
     if (span.run->kind == RunKind::kSlab && is_marked(span.run->slab, block)) continue;
-    if (span.run->kind == RunKind::kWatched && is_free_in(*span.run->watched, i)) continue;
+    if (span.run->kind == RunKind::kSampled && is_free_in(*span.run->sampled, i)) continue;
     states_[span.first + i] = State::kLive;
     ++live_blocks_;
     live_bytes_ += span.block_bytes;
@@ -91,7 +91,7 @@ Block Blocks::at(size_t number) const {
   const Span& span = span_[low];
   const size_t index = number - span.first;
   Ticket ticket = kNoTicket;
-  if (span.run->kind == RunKind::kWatched) ticket = span.run->watched->tickets[index];
+  if (span.run->kind == RunKind::kSampled) ticket = span.run->sampled->tickets[index];
   if (span.run->kind == RunKind::kLarge || span.run->kind == RunKind::kHuge) ticket = span.run->ticket;
   return {span.base + index * span.block_bytes, span.block_bytes, number, ticket};
 }

@@ -16,7 +16,7 @@ namespace acre::leaks {
 enum class State : uint8_t {
   kFree,
   kLive,       // not reached
-  kReached,    // from a root, or excused
+  kReached,    // from a root, or ignored_leaks
   kHeld,       // leaked, and another leaked block points at it
   kCandidate,  // leaked, and perhaps what holds others
   kRoot,       // leaked: nothing points at it, or only what it holds itself

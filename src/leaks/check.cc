@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "heap/registry.h"
+#include "cache/registry.h"
 #include "leaks/before_main.h"
 #include "os/os.h"
 #include "os/stop.h"
@@ -34,7 +34,7 @@ struct Work {
 };
 
 // Where all blocks are sampled, those that are not were there before: the loader's and the C library's.
-bool is_excused(const Request& request, const profile::Origin& origin) {
+bool is_ignored(const Request& request, const profile::Origin& origin) {
   if (origin.stack == nullptr) {
     const bool all_sampled = profile::is_prepared() && profile::mean() == 0;
     return request.since != 0 || (request.mode == LeakMode::kDraconian && all_sampled);
@@ -53,11 +53,11 @@ void reach_from_threads(Graph& graph, const os::Threads& threads) {
   }
 }
 
-void reach_excused(Graph& graph, Blocks& blocks, const Request& request) {
+void reach_ignored(Graph& graph, Blocks& blocks, const Request& request) {
   for (size_t i = 0; i < blocks.numbers(); ++i) {
     if (blocks.state(i) != State::kLive) continue;
     const Block block = blocks.at(i);
-    if (is_excused(request, profile::origin_of(block.ticket))) graph.reach_word(block.start);
+    if (is_ignored(request, profile::origin_of(block.ticket))) graph.reach_word(block.start);
   }
 }
 
@@ -68,7 +68,7 @@ bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS
   if (!blocks.fill(work.scratch) || !graph.prepare(work.scratch)) return false;
   if (!memory.look(work.scratch, blocks, threads, g_left_out, g_left_out_count)) return false;
   for (size_t i = 0; i < g_ignored_count; ++i) graph.reach_word(g_ignored[i]);
-  reach_excused(graph, blocks, work.request);
+  reach_ignored(graph, blocks, work.request);
   if (work.request.mode != LeakMode::kDraconian) {
     reach_from_threads(graph, threads);
     for (const Range& range : memory.roots) graph.reach_range(range.start, range.end);

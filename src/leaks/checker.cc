@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "leaks/before_main.h"
 #include "os/os.h"
-#include "sample/turn.h"
+#include "sample/at_work.h"
 
 extern "C" {
 int __cxa_atexit(void (*function)(void*), void* argument, void* library);
@@ -87,7 +87,7 @@ bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 int check_and_report(Spaced& spaced, const Request& request, Moment moment, const char* name, const char* path,
                      bool always) {
   if (spaced.space == nullptr) return EAGAIN;
-  const Turn turn;  // what is allocated from here on is not sampled
+  const AtWork at_work;  // what is allocated from here on is not sampled
   Finding& finding = spaced.space->finding;
   int error = check(request, &finding);
   if (error != 0 || (finding.leaked_blocks == 0 && !always)) return error;
@@ -185,7 +185,7 @@ int dump(report::Sink sink) {
   const Request request = request_for_all();
   Spaced spaced;
   if (spaced.space == nullptr) return EAGAIN;
-  const Turn turn;  // as for a file
+  const AtWork at_work;  // as for a file
   if (const int error = check(request, &spaced.space->finding)) return error;
   return write_report(sink, spaced.space->finding, Moment::kLive);
 }

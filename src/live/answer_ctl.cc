@@ -122,7 +122,7 @@ void list_names(Reply& reply) {
   Output out(Reply::write, &reply);
   out.text().add("{\"names\":[");
   const char* before = "\n";
-  for (unsigned i = 0; i < ctl::kNodes; ++i) {
+  for (unsigned i = 0; i < ctl::node_count(); ++i) {
     const Node& node = ctl::node(i);
     if (is_for_program_alone(node) || writes_file(node)) continue;
     out.text().add(before).add("{\"name\":\"").add(node.name).add("\",\"type\":\"").add(ctl::name_of(node.type));

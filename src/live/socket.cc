@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "heap/attendant.h"
-#include "heap/pressure.h"
 #include "live/authority.h"
 #include "live/verbs.h"
 #include "os/socket.h"
+#include "reclaim/internal_thread.h"
+#include "reclaim/pressure.h"
 #include "tables/options.h"
 
 namespace acre::live {
@@ -130,7 +130,7 @@ void serve(int client) {
 }
 
 void* attend(void*) {
-  t_heap = const_cast<HotHeap*>(&kGoneHeap);  // what the C library allocates here is from heaps that threads share
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // what the C library allocates here is from heaps that threads share
   os::name_this_thread("acre-control");
   Door door;
   for (unsigned failures = os::leave_descriptors() ? 0 : kMostFailures; failures < kMostFailures && !wants_end();) {
@@ -170,28 +170,28 @@ void on_last_thread() {
   os::join_thread(g_thread);
   g_ends.store(0);
   g_state.store(State::kNone);
-  attendant::tell_of_ticks(on_tick);
+  internal_thread::tell_of_ticks(on_tick);
 }
 
 void start_thread() {
   State state = g_state.load();
   if (state == State::kRunning || state == State::kEnding) return;
   if (!g_state.compare_exchange_strong(state, State::kEnding)) return;  // until the thread's number is known
-  attendant::g_on_tick.store(nullptr);
+  internal_thread::g_on_tick.store(nullptr);
   if (os::start_thread(attend, &g_thread)) return g_state.store(State::kRunning);
   g_retry_at_ms.store(os::now_ms() + kRetryMs, std::memory_order_relaxed);
-  attendant::tell_of_ticks(on_tick);
+  internal_thread::tell_of_ticks(on_tick);
   g_state.store(State::kRefused);
 }
 
-// The child's next event at the slow door is a tick, so that it can be asked soon.
+// The child's next event at the slow path is a tick, so that it can be asked soon.
 void after_fork_in_child() {
   g_state.store(State::kNone);
   g_ends.store(0);
   g_named.store(0);
   g_retry_at_ms.store(0);
-  attendant::tell_of_ticks(on_tick);
-  if (Heap* heap = heap_if_any()) pressure::hurry(*heap);
+  internal_thread::tell_of_ticks(on_tick);
+  if (Heap* heap = heap_if_any()) tick_soon(*heap);
 }
 
 // Of the environment as it is at the start. That of a program with more rights than its user is not trusted.
@@ -211,7 +211,7 @@ void start() {
   settle_owner();
   find_runtime_folder();
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  attendant::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);
+  internal_thread::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);
   start_thread();
 }
 

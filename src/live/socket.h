@@ -3,7 +3,7 @@
 // A thread of acre's own listens at a socket in the file system, PID.sock in a folder that only the user may enter, and
 // serves one client at a time, each within a deadline. live/authority.h says whom. It has all signals blocked, descriptors of its own (os/socket.h),
 // no heap, and allocates nothing. It is made when the library is loaded; in the child of a fork when that child comes to
-// the slow door; and it ends when no thread has a heap any more, so that it keeps no process alive.
+// the slow path; and it ends when no thread has a heap any more, so that it keeps no process alive.
 #pragma once
 
 namespace acre::live {

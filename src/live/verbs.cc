@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "acre/acre.h"
-#include "control/census.h"
+#include "control/block_lists.h"
 #include "control/print.h"
-#include "heap/explicit.h"
 #include "leaks/checker.h"
 #include "live/authority.h"
 #include "live/base64.h"
+#include "manual/manual_arena.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/options.h"
@@ -50,7 +50,7 @@ struct Regions {
   }
 };
 
-void add_run(void* opaque, uintptr_t start, size_t bytes, census::Kind, double) {
+void add_run(void* opaque, uintptr_t start, size_t bytes, block_lists::Kind, double) {
   Regions& regions = *static_cast<Regions*>(opaque);
   if (start != regions.end) {
     regions.put();
@@ -160,7 +160,7 @@ void answer_regions(const Request& request, Reply& reply) {
   Output out(Reply::write, &reply);
   out.text().add("{\"regions\":[");
   Regions regions{out};
-  census::ranges(add_run, &regions);
+  block_lists::ranges(add_run, &regions);
   regions.put();
   out.text().add("]}\n");
 }

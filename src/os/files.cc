@@ -1,4 +1,4 @@
-// Files that memory comes from.
+// Files: those that memory comes from, and those that acre reads and writes for itself.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -138,5 +138,73 @@ void make_own(void* start, size_t bytes) {
   auto* memory = static_cast<volatile char*>(start);  // before Linux 5.14, or where madvise is refused
   for (size_t at = 0; at < bytes; at += kPageBytes) memory[at] = memory[at];
 }
+
+// --- What acre reads and writes for itself --------------------------------------------------------------------
+
+long read_file(const char* path, char* buffer, size_t capacity) {
+  const long file = open_file(path);
+  if (failed(file)) return file;
+  size_t size = 0;
+  long got;
+  char beyond;
+  do {
+    got = size < capacity ? read_some(static_cast<int>(file), buffer + size, capacity - size)
+                          : read_some(static_cast<int>(file), &beyond, 1);
+    if (got > 0) size += static_cast<size_t>(got);
+  } while (got > 0 && size <= capacity);
+  close_file(static_cast<int>(file));
+  if (got < 0) return got;
+  return size > capacity ? kTooLong : static_cast<long>(size);
+}
+
+long open_file(const char* path) {
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+long create_file(const char* path) {
+  constexpr long kForAll = 0666;  // as far as the umask allows
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, kForAll);
+}
+
+bool is_file_or_nothing(const char* path) {
+  struct stat facts;
+  const long result = raw_syscall(SYS_newfstatat, AT_FDCWD, as_long(path), as_long(&facts), AT_SYMLINK_NOFOLLOW);
+  return result == 0 ? S_ISREG(facts.st_mode) : result == -ENOENT;
+}
+
+int rename_file(const char* from, const char* to) {
+  return static_cast<int>(-raw_syscall(SYS_renameat, AT_FDCWD, as_long(from), AT_FDCWD, as_long(to)));
+}
+
+void remove_file(const char* path) { raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0); }
+
+long read_some(int file, char* buffer, size_t capacity) {
+  long got;
+  do {
+    got = raw_syscall(SYS_read, file, as_long(buffer), static_cast<long>(capacity));
+  } while (got == -EINTR);
+  return got;
+}
+
+long read_at(int file, uint64_t offset, void* buffer, size_t bytes) {
+  long got;
+  do {
+    got = raw_syscall(SYS_pread64, file, as_long(buffer), static_cast<long>(bytes), static_cast<long>(offset));
+  } while (got == -EINTR);
+  return got;
+}
+
+int write_file(int file, const char* data, size_t bytes) {
+  while (bytes != 0) {
+    const long written = raw_syscall(SYS_write, file, as_long(data), static_cast<long>(bytes));
+    if (written == -EINTR) continue;
+    if (written <= 0) return written == 0 ? EIO : static_cast<int>(-written);
+    data += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+void close_file(int file) { raw_syscall(SYS_close, file); }
 
 }  // namespace acre::os

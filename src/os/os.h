@@ -199,7 +199,7 @@ bool wait_for_handover(Handover& handover, uint64_t most_ms);
 // For both, at the end: the file stays as long as it is mapped.
 void end_handover(Handover& handover);
 
-// The C library's lock on its list of open files, which a fork takes after all handlers (heap/fork.h): nothing happens
+// The C library's lock on its list of open files, which a fork takes after all handlers (process/fork.h): nothing happens
 // while the process has one thread, or where the C library is not glibc. In the child it is free.
 void lock_list_of_files();
 void unlock_list_of_files();

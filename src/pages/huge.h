@@ -10,7 +10,7 @@
 namespace acre::huge {
 
 // A block of at least `bytes` zeroed bytes whose address is a multiple of alignment (a power of two, at
-// least a page). Null when the OS refuses. home: the explicit arena that the block belongs to, if any, whose limit may
+// least a page). Null when the OS refuses. home: the manual arena that the block belongs to, if any, whose limit may
 // refuse too.
 Run* allocate(size_t bytes, size_t alignment, PageHeap* home = nullptr);
 

@@ -6,7 +6,7 @@
 // dirty pages again, and whoever takes a block out of a run, counts nothing.
 //
 // Two levels: the hard limit, beyond which memory is refused, and the *alarm*, beyond which somebody has to see to it
-// (heap/pressure.h). All functions may be called by any thread at any time, under any lock.
+// (reclaim/pressure.h). All functions may be called by any thread at any time, under any lock.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ void give_back(size_t bytes);
 bool refuses(size_t bytes);
 
 // SIZE_MAX: none. The alarm is the lower of the soft limit and the ceiling, which is what the machine lets this process
-// hold, as heap/pressure.cc works it out: at first kWatchedFrom, so that the first alarm is the call to do that.
+// hold, as reclaim/pressure.cc works it out: at first kWatchedFrom, so that the first alarm is the call to do that.
 void set_hard(size_t bytes);
 void set_soft(size_t bytes);
 void set_ceiling(size_t bytes);

@@ -1,4 +1,4 @@
-// Pages that one arena has from another: explicit arenas, of which there may be many with little in each, borrow a few at a
+// Pages that one arena has from another: manual arenas, of which there may be many with little in each, borrow a few at a
 // time from the first automatic one, and give them back. So their neighbours share pages of the unit table and of the page
 // map, and what one of them no longer needs serves any other, and malloc.
 #include <cstddef>

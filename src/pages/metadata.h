@@ -1,6 +1,6 @@
 // Memory for acre's own structures. What allocate() gives never goes back to the OS; its users keep what they no longer
 // need on lists of their own. What allocate_pages() gives does: it is for structures of which many may live at the same time
-// and few later on, as explicit arenas (heap/explicit.h). Their address space stays, for the next ones.
+// and few later on, as manual arenas (manual/manual_arena.h). Their address space stays, for the next ones.
 #pragma once
 
 #include <cstddef>

@@ -3,13 +3,11 @@
 #include <new>
 
 #include "base/fatal.h"
-#include "pages/doorbell.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
-#include "pages/on_growth.h"
+#include "pages/wakeup.h"
 #include "pages/window.h"
-#include "tables/options.h"
 
 namespace acre {
 
@@ -20,24 +18,6 @@ constexpr size_t kMostFromHugePage = (size_t{256} << 10) / kPageBytes;
 
 // Headers are made at a time: as many as there are, so that a small program has few.
 constexpr size_t kFewestHeaders = 8, kMostHeaders = kPageBytes / sizeof(Run);
-
-// Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours
-// to coalesce with. The arena's doubles at first, then grows by an eighth. Where address space does cost
-// (`ulimit -v`, strict overcommit) and is refused, just what is needed is asked for.
-constexpr size_t kFirstGrowth = size_t{4} << 20;
-constexpr size_t kDoublingUpTo = size_t{32} << 20;
-constexpr size_t kGrowthShare = 8;
-constexpr size_t kMostGrowth = size_t{256} << 20;
-
-size_t growth(size_t had) {
-  if (options().chunk != 0) return static_cast<size_t>(options().chunk);
-  if (had < kDoublingUpTo) return larger(had, kFirstGrowth);
-  return smaller(larger(had / kGrowthShare, kDoublingUpTo), kMostGrowth);
-}
-
-static_assert(FreeRuns::bin_of(FreeRuns::kMostPages) == FreeRuns::kBins - 1);
-static_assert(window::kLinkReach >> kPageShift <= FreeRuns::kMostPages, "no run crosses a multiple of it");
-static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no chunk has room for more, aligned to more");
 
 }  // namespace
 
@@ -188,99 +168,6 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
   }
 }
 
-// If the run would take clean memory, and no limit is near.
-ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
-  const bool looked = limit::alarm() != limit::kWatchedFrom;  // the first alarm is only the call to look
-  if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
-  if (!reserve_headers()) return;
-  Run* run = nullptr;
-  while (run == nullptr) {
-    {
-      Lock lock(lock_);
-      for (Holds holds : {Holds::kDirty, Holds::kMuzzy}) {
-        if (free_[place(holds)].find(pages, align_pages) != nullptr) return;
-      }
-      Run* found = free_[place(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
-      if (found != nullptr) {
-        run = carve(found, FreeRuns::lead(found, kPagesPerHugePage), kPagesPerHugePage);
-        if (run == nullptr) return;
-      }
-    }
-    if (run == nullptr && !obtain_chunk(kPagesPerHugePage, kPagesPerHugePage)) return;
-  }
-  huge_pages::populate(run->base);
-  put_free(run, true);  // it is wanted now, whatever the decay time is
-}
-
-// There may be many arenas that keep chunks, and little in each.
-size_t PageHeap::step(size_t had) const {
-  if (keeps_chunks_ && options().chunk == 0) {
-    if (borrows() && had < kHugePageBytes) return larger(had, kFirstLoan);
-    if (had == 0) return kHugePageBytes;
-  }
-  const size_t most = most_growth();
-  return most == 0 ? growth(had) : smaller(growth(had), most);
-}
-
-window::Chunk PageHeap::get_chunk(size_t pages, size_t align_pages, size_t wanted) {
-  Source* from = source();
-  if (borrows()) {
-    const window::Chunk chunk = borrow(pages, align_pages, wanted);
-    if (chunk.start != 0) return chunk;
-  }
-  const size_t needed = (pages + align_pages - 1) << kPageShift;
-  const auto get = [&](size_t bytes) {
-    if (ACRE_LIKELY(from == nullptr)) return window::allocate(bytes);
-    window::Chunk chunk = from->chunk(bytes, bytes == needed);
-    if (chunk.start == 0 || chunk.zeroed || limit::take(chunk.bytes)) return chunk;
-    from->release_chunk(chunk);  // dirty pages are held from now on
-    return window::Chunk{};
-  };
-  window::Chunk chunk = get(larger(needed, wanted));
-  if (chunk.start == 0 && wanted > needed) chunk = get(needed);
-  if (chunk.start == 0) return chunk;
-  if (ACRE_UNLIKELY(options().huge_pages == HugePages::kAll) && from == nullptr) {
-    huge_pages::note_chunk(chunk.start, chunk.bytes);
-  }
-  on_growth::tell(chunk.bytes);
-  return chunk;
-}
-
-void PageHeap::insert_run(Run* run, const window::Chunk& chunk) {
-  run->base = chunk.start;
-  run->pages = chunk.bytes >> kPageShift;
-  counts_.obtained += run->pages;
-  insert_free(run, chunk.zeroed ? Holds::kClean : Holds::kDirty);
-}
-
-bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
-  if ((pages + align_pages - 1) << kPageShift > window::kMostChunk) return false;
-  Run* run;  // taken first, so that a chunk that was obtained cannot be lost
-  Run* record = nullptr;
-  size_t wanted;
-  {
-    Lock lock(lock_);
-    if (header_count_ < kHeadersPerOperation) return true;  // others were faster: once more
-    wanted = step(counts_.obtained << kPageShift);
-    run = take_header();
-    if (keeps_chunks_) record = take_header();
-  }
-  const window::Chunk chunk = get_chunk(pages, align_pages, wanted);
-  const bool is_had = chunk.start != 0;
-  Lock lock(lock_);
-  if (record != nullptr && is_had) {
-    keep_chunk(record, chunk.start, chunk.bytes, source() == nullptr ? Backing::kAnonymous : Backing::kSource);
-  } else if (record != nullptr) {
-    drop_header(record);
-  }
-  if (is_had) {
-    insert_run(run, chunk);
-  } else {
-    drop_header(run);
-  }
-  return is_had;
-}
-
 void PageHeap::make_slab(Run* run, Slab* slab) {
   g_page_map.set_all(run, run);
   Lock lock(lock_);
@@ -288,11 +175,11 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
   run->kind = RunKind::kSlab;
 }
 
-void PageHeap::make_watched(Run* run, WatchedRun* watched) {
+void PageHeap::make_sampled(Run* run, SampledRun* sampled) {
   g_page_map.set_all(run, run);
   Lock lock(lock_);
-  run->watched = watched;
-  run->kind = RunKind::kWatched;
+  run->sampled = sampled;
+  run->kind = RunKind::kSampled;
 }
 
 // --- Giving back --------------------------------------------------------------------------------------------
@@ -315,7 +202,7 @@ ACRE_ALWAYS_INLINE void PageHeap::put_free(Run* run, bool touched) {
 
 ACRE_ALWAYS_INLINE void PageHeap::on_dirty() {
   if (ACRE_UNLIKELY(relaxed_load(at_once_))) purge_at_once();
-  doorbell::ring();
+  wakeup::signal();
 }
 
 void PageHeap::free(Run* run, bool touched) {

@@ -74,13 +74,13 @@ class PageHeap {
 
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
-  void make_watched(Run* run, WatchedRun* watched);
+  void make_sampled(Run* run, SampledRun* sampled);
 
   // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made. Where the decay
   // time is 0 its pages are purged before this returns. Called with no lock held.
   void free(Run* run, bool touched);
 
-  // --- For explicit arenas (heap/explicit.h): reset.cc, loans.cc -------------------------------------------
+  // --- For manual arenas (manual/manual_arena.h): reset.cc, loans.cc -------------------------------------------
 
   // Where its chunks and huge blocks come from; null: anonymous memory.
   Source* source() const { return source_ != nullptr ? source_ : Source::automatic(); }
@@ -155,7 +155,7 @@ class PageHeap {
 
   // Purges so many pages, muzzy ones first, unless there are fewer or huge pages would have to be broken; returns pages
   // purged.
-  size_t make_room(size_t pages);
+  size_t purge_for_growth(size_t pages);
 
   // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
   // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: in the call that frees them (what a purge was
@@ -170,7 +170,7 @@ class PageHeap {
   void wait_for_purge();
 
   // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
-  // (retreat.cc)
+  // (unmap.cc)
   size_t unmap_clean(size_t pages);
   bool may_unmap() const { return is_plain() && !keeps_chunks() && !Source::has_program(); }
 
@@ -220,15 +220,17 @@ class PageHeap {
   void add_huge_page_for(size_t pages, size_t align_pages);
 
   // purge.cc
-  // Huge pages may be broken: none, those that are mostly free, all. kOnlyWhole: nothing but whole ones goes.
-  enum class Breaking : uint8_t { kNone, kMostlyFree, kAll, kOnlyWhole };
-  Run* take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) ACRE_REQUIRES(lock_);
-  static huge_pages::Range part_to_purge(const Run* run, Breaking breaking);
-  Run* take_to_purge(Holds from, size_t keep, Breaking breaking) ACRE_REQUIRES(lock_);
+  // Who purges, and which pages a pass over the oldest ones may take: the table in purge.cc has the passes of each.
+  enum class Purge : uint8_t { kDecay, kSome, kAll, kForGrowth };
+  enum class Pass : uint8_t { kEnd, kWhole, kBreaksNone, kBreaksMostlyFree, kAllButSpared, kAny };
+  static const Pass kPasses[4][3];
+  Run* take_oldest(Holds from, size_t keep, size_t most, Pass pass) ACRE_REQUIRES(lock_);
+  static huge_pages::Range part_to_purge(const Run* run, Pass pass);
+  Run* take_to_purge(Holds from, size_t keep, Purge purge) ACRE_REQUIRES(lock_);
   Run* cut_out(Run* run, Address start, Address end) ACRE_REQUIRES(lock_);
   size_t put_back(Run* taken, Holds from) ACRE_REQUIRES(lock_);
   void lock_between_purges() ACRE_ACQUIRE(lock_);
-  size_t purge(Holds from, Holds to, size_t keep, Breaking breaking);
+  size_t purge(Holds from, Holds to, size_t keep, Purge purge);
   size_t spared(Holds holds) ACRE_REQUIRES(lock_);
   void decay(Holds from, uint64_t now);
   void set_decay_ms(Holds of, int64_t ms);
@@ -253,7 +255,7 @@ class PageHeap {
   size_t perhaps_untouched_ = 0;                   // part of them
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
 
-  // Explicit arenas.
+  // Manual arenas.
   bool over_limit(size_t more) const ACRE_REQUIRES(lock_) { return counts_.used + more > most_used_; }
   size_t step(size_t had) const ACRE_REQUIRES(lock_);
   void* take_header_page();

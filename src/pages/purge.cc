@@ -4,11 +4,11 @@
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
 //   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
 #include "os/os.h"
-#include "pages/doorbell.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/page_heap.h"
 #include "pages/release_rate.h"
+#include "pages/wakeup.h"
 
 namespace acre {
 
@@ -56,22 +56,38 @@ ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
   return run;
 }
 
-// Of a free run, what may be purged.
-ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Breaking breaking) {
+// A purge breaks a huge page into small ones unless all of that page goes. So pages go in passes, each over the oldest ones
+// first; a pass begins when the one before it finds nothing more.
+//
+//   pass                 pages that it may take
+//   kWhole               whole 2 MiB, among the oldest pages (kOldestLookedAt times as many as have to go)
+//   kBreaksNone          those whose purge breaks no huge page
+//   kBreaksMostlyFree    those whose purge breaks no huge page of which less than half is free
+//   kAllButSpared        all but as many as huge pages may be kept whole for (huge_pages::most_spared)
+//   kAny                 all
+constinit const PageHeap::Pass PageHeap::kPasses[4][3] = {
+    /* kDecay     */ {Pass::kWhole, Pass::kBreaksMostlyFree, Pass::kAllButSpared},
+    /* kSome      */ {Pass::kWhole, Pass::kBreaksMostlyFree, Pass::kAny},
+    /* kAll       */ {Pass::kAny},  // the order does not matter
+    /* kForGrowth */ {Pass::kBreaksNone},
+};
+
+// The part of a free run that the pass may take.
+ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Pass pass) {
   const huge_pages::Range all = Source::first_to_purge({run->base, run->end()});
-  switch (breaking) {
-    case Breaking::kOnlyWhole: return {align_up(all.start, kHugePageBytes), align_down(all.end, kHugePageBytes)};
-    case Breaking::kNone: return huge_pages::without_broken(all, kHugePageBytes);
-    case Breaking::kMostlyFree: return huge_pages::without_broken(all, kHugePageBytes / 2);
+  switch (pass) {
+    case Pass::kWhole: return {align_up(all.start, kHugePageBytes), align_down(all.end, kHugePageBytes)};
+    case Pass::kBreaksNone: return huge_pages::without_broken(all, kHugePageBytes);
+    case Pass::kBreaksMostlyFree: return huge_pages::without_broken(all, kHugePageBytes / 2);
     default: return all;
   }
 }
 
 // Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
-// are no headers to cut with. Returns them linked through node.next. kOnlyWhole looks at the oldest alone.
-ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Breaking breaking) {
+// are no headers to cut with. Returns them linked through node.next.
+ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Pass pass) {
   const FreeRuns& runs = free_[place(from)];
-  const bool only_whole = breaking == Breaking::kOnlyWhole;
+  const bool only_whole = pass == Pass::kWhole;
   size_t looked_at = only_whole ? (runs.pages() - smaller(keep, runs.pages())) * kOldestLookedAt : SIZE_MAX;
   Run* taken = nullptr;
   size_t pages = 0;
@@ -80,7 +96,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Break
     if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
     looked_at -= smaller(looked_at, run->pages);
-    huge_pages::Range part = part_to_purge(run, breaking);
+    huge_pages::Range part = part_to_purge(run, pass);
     if (part.start >= part.end) continue;
     const size_t excess = smaller(runs.pages() - keep, most - pages);
     const Address last = part.end;
@@ -116,23 +132,20 @@ ACRE_COLD size_t PageHeap::put_back(Run* taken, Holds from) {
   return purged;
 }
 
-// Whole huge pages first, then what breaks none that is mostly in use, then, if it may be, all; null: nothing is left to
-// purge. Where all of the set goes the order does not matter.
-ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Breaking breaking) {
-  if (breaking == Breaking::kNone) return take_oldest(from, keep, kPurgeBatch, breaking);
-  Run* taken = keep == 0 ? nullptr : take_oldest(from, keep, kPurgeBatch, Breaking::kOnlyWhole);
-  if (taken == nullptr && (keep != 0 || breaking == Breaking::kMostlyFree)) {
-    taken = take_oldest(from, keep, kPurgeBatch, Breaking::kMostlyFree);
+// Null: nothing is left to purge.
+ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Purge purge) {
+  for (const Pass pass : kPasses[static_cast<size_t>(purge)]) {
+    if (pass == Pass::kEnd) break;
+    const size_t spared = pass == Pass::kAllButSpared ? huge_pages::most_spared(counts_.used) : 0;
+    Run* taken = take_oldest(from, keep + spared, kPurgeBatch, pass);
+    if (pass == Pass::kAllButSpared && from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
+    if (taken != nullptr) return taken;
   }
-  if (taken != nullptr) return taken;
-  if (breaking == Breaking::kAll) return take_oldest(from, keep, kPurgeBatch, breaking);
-  taken = take_oldest(from, keep + huge_pages::most_spared(counts_.used), kPurgeBatch, Breaking::kAll);
-  if (from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
-  return taken;
+  return nullptr;
 }
 
 // Returns pages that became clean.
-ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking breaking) {
+ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Purge purge) {
   size_t purged = 0;
   bool first = true;
   for (;;) {
@@ -140,7 +153,7 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Breaking bre
     Run* taken;
     {
       Lock lock(lock_);
-      taken = take_to_purge(from, keep, breaking);
+      taken = take_to_purge(from, keep, purge);
     }
     if (taken == nullptr) {
       if (Source::has_program()) note_kept(from, keep);
@@ -187,21 +200,21 @@ ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
 ACRE_COLD void PageHeap::purge_at_once() {
   if (release_rate::get() != release_rate::kByDecay || dirty_pages() == 0) return;
   const bool to_muzzy = muzzy_decay_ms() != 0;
-  purge(Holds::kDirty, to_muzzy ? Holds::kMuzzy : Holds::kClean, 0, Breaking::kAll);
+  purge(Holds::kDirty, to_muzzy ? Holds::kMuzzy : Holds::kClean, 0, Purge::kAll);
 }
 
 size_t PageHeap::purge_to(size_t keep) {
   const size_t keep_muzzy = keep - smaller(keep, dirty_pages());
-  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep_muzzy, Breaking::kAll);
-  return purged + purge(Holds::kDirty, Holds::kClean, keep, Breaking::kAll);
+  const size_t purged = purge(Holds::kMuzzy, Holds::kClean, keep_muzzy, keep_muzzy == 0 ? Purge::kAll : Purge::kSome);
+  return purged + purge(Holds::kDirty, Holds::kClean, keep, keep == 0 ? Purge::kAll : Purge::kSome);
 }
 
-ACRE_COLD size_t PageHeap::make_room(size_t pages) {
+ACRE_COLD size_t PageHeap::purge_for_growth(size_t pages) {
   size_t purged = 0;
   const size_t muzzy = smaller(muzzy_pages(), pages);
-  if (muzzy != 0) purged += purge(Holds::kMuzzy, Holds::kClean, muzzy_pages() - muzzy, Breaking::kNone);
+  if (muzzy != 0) purged += purge(Holds::kMuzzy, Holds::kClean, muzzy_pages() - muzzy, Purge::kForGrowth);
   const size_t dirty = smaller(dirty_pages(), pages - muzzy);
-  if (dirty != 0) purged += purge(Holds::kDirty, Holds::kClean, dirty_pages() - dirty, Breaking::kNone);
+  if (dirty != 0) purged += purge(Holds::kDirty, Holds::kClean, dirty_pages() - dirty, Purge::kForGrowth);
   return purged;
 }
 
@@ -241,7 +254,7 @@ void PageHeap::decay(Holds from, uint64_t now) {
     if (pages <= allowed + spared(from)) return;
     if (from == Holds::kDirty && decay_[at(Holds::kMuzzy)].time() != 0) to = Holds::kMuzzy;
   }
-  purge(from, to, allowed, Breaking::kMostlyFree);
+  purge(from, to, allowed, Purge::kDecay);
 }
 
 ACRE_COLD void PageHeap::release_at_rate(uint64_t now) {
@@ -286,7 +299,7 @@ void PageHeap::set_decay_ms(Holds of, int64_t ms) {
     set_refused(false);
     set_next_epoch();
   }
-  doorbell::ring();
+  wakeup::signal();
 }
 
 void PageHeap::set_dirty_decay_ms(int64_t ms) { set_decay_ms(Holds::kDirty, ms); }

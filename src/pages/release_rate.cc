@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "base/units.h"
-#include "pages/doorbell.h"
+#include "pages/wakeup.h"
 
 namespace acre::release_rate {
 
@@ -27,7 +27,7 @@ uint64_t budget_start(uint64_t spent_until, uint64_t now, uint64_t rate) {
 
 void set(int64_t bytes_per_second) {
   g_rate.store(bytes_per_second);
-  doorbell::ring();
+  wakeup::signal();
 }
 
 int64_t get() { return g_rate.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// What only explicit arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
+// What only manual arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
 // to a limit.
 #include "pages/huge_pages.h"
 #include "pages/limit.h"

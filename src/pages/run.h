@@ -11,18 +11,18 @@ namespace acre {
 class PageHeap;
 struct Slab;
 struct Tag;
-struct WatchedRun;
+struct SampledRun;
 
 enum class RunKind : uint8_t {
   kNone,     // a header without pages, or pages in transit
   kFree,     // in an arena's set of free runs
   kSlab,     // cut into blocks of one size class
-  kWatched,  // the same, but of watched blocks (heap/watched_run.h)
+  kSampled,  // the same, but of sampled blocks (cache/sampled_run.h)
   kLarge,    // one block
   kHuge,     // one block that is a mapping of its own
 };
 
-// What a watcher (heap/watch.h) knows a block by.
+// What a sampler (observe/sampler.h) knows a block by.
 using Ticket = uint32_t;
 inline constexpr Ticket kNoTicket = 0;
 
@@ -44,16 +44,16 @@ struct Run {
   Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   Backing backing = Backing::kAnonymous;  // huge block
-  Ticket ticket = kNoTicket;   // large or huge block in use: its watcher's
+  Ticket ticket = kNoTicket;   // large or huge block in use: its sampler's
   size_t asked = 0;            // large or huge block in use: the bytes that were asked for
-  PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of an explicit arena
+  PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of a manual arena
   union {
     Slab* slab = nullptr;      // slab run: the header of its blocks
-    WatchedRun* watched;       // run of watched blocks: the same
+    SampledRun* sampled;       // run of sampled blocks: the same
     ThreadToken purger;        // run that is being purged: by this thread
   };
   union {
-    Tag* tag = nullptr;        // large or huge block in use: the one that it counts for, or null (heap/tags.h)
+    Tag* tag = nullptr;        // large or huge block in use: the one that it counts for, or null (manual/tags.h)
     uint32_t* labels;          // slab run of a labelled arena (slab/labels.h)
   };
   HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers

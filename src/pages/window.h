@@ -32,7 +32,7 @@ size_t used_bytes();    // from the start
 inline bool contains(Address a) { return a - start() < bytes(); }
 
 // Zeroed address space with page map entries, within one kLinkReach. bytes: up to kMostChunk, rounded up to
-// huge pages. Chunks stay with the arena, and their memory is purged; but see retreat.cc.
+// huge pages. Chunks stay with the arena, and their memory is purged; but see unmap.cc.
 Chunk allocate(size_t bytes);
 
 // Unmaps a chunk that is no arena's (any more), or a part of one, in whole pages.

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "os/os.h"
 #include "report/mappings.h"
+#include "sample/at_work.h"
 #include "sample/capture.h"
-#include "sample/turn.h"
 #include "tables/options.h"
 
 namespace acre::report {
@@ -83,8 +83,8 @@ void tell(Draft& draft, const void* block, size_t n) {
 
 void large_block(const void* block, size_t n) {
   if (!is_to_be_told(n)) return;
-  const Turn turn;
-  if (turn.is_inner()) return;
+  const AtWork at_work;
+  if (at_work.is_inner()) return;
   const size_t bytes = align_up(sizeof(Draft), os::page_bytes());
   void* memory = os::map(bytes);
   if (memory == nullptr) return;

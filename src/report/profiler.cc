@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "heap/watch.h"
+#include "observe/sampler.h"
 #include "os/os.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
@@ -78,7 +78,7 @@ void start_triggers() {
 }  // namespace
 
 void start_profiler() {
-  watch::set_new_threads(options().prof_thread_active_init);
+  sampler::set_new_threads(options().prof_thread_active_init);
   if (!profile::prepare(static_cast<uint64_t>(options().prof_sample))) return warn("no heap profile", ENOMEM);
   start_triggers();
   profile::set_active(options().prof_active);

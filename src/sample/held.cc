@@ -1,6 +1,6 @@
 #include "sample/held.h"
 
-#include "heap/watched_run.h"
+#include "cache/sampled_run.h"
 #include "pages/page_map.h"
 #include "slab/slab_use.h"
 
@@ -9,11 +9,11 @@ namespace acre::held {
 namespace {
 
 double in_own_run(const Run* run) {
-  if (run == nullptr || racy_load(run->kind) != RunKind::kWatched) return 0;
-  const WatchedRun* watched = racy_load(run->watched);
-  if (watched == nullptr) return 0;
-  const size_t capacity = watched->capacity;
-  return share(capacity - smaller<size_t>(racy_load(watched->free), capacity), capacity, watched->block_bytes);
+  if (run == nullptr || racy_load(run->kind) != RunKind::kSampled) return 0;
+  const SampledRun* sampled = racy_load(run->sampled);
+  if (sampled == nullptr) return 0;
+  const size_t capacity = sampled->capacity;
+  return share(capacity - smaller<size_t>(racy_load(sampled->free), capacity), capacity, sampled->block_bytes);
 }
 
 // The run may have been returned meanwhile: with this block in it, it would not have been. One that is a thread's current

@@ -1,15 +1,15 @@
 #include "sample/profile.h"
 
-#include "heap/watch.h"
+#include "observe/sampler.h"
 #include "os/os.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/on_growth.h"
 #include "pages/window.h"
-#include "sample/chance.h"
+#include "sample/at_work.h"
 #include "sample/held.h"
+#include "sample/random.h"
 #include "sample/samples.h"
-#include "sample/turn.h"
 
 namespace acre::profile {
 
@@ -36,14 +36,12 @@ constinit double g_due_at ACRE_GUARDED_BY(g_lock) = 0;    // allocated bytes; th
 constinit uint64_t g_peak ACRE_GUARDED_BY(g_lock) = 0;    // number of peaks so far
 constinit uint32_t g_resets ACRE_GUARDED_BY(g_lock) = 0;
 
-// --- Memory, obtained without the lock ------------------------------------------------------------------------
-
 bool need_room() {
   Lock lock(g_lock);
   return !g_stacks.has_room();
 }
 
-bool make_room() {
+bool grow_tables() {
   if (!need_room()) return true;
   void* memory = metadata::allocate(kRoomStep);
   if (memory == nullptr) return false;
@@ -66,8 +64,6 @@ bool make_places() {
   g_samples.add_chunk(chunk, memory);  // if another thread was faster, this one is lost
   return true;
 }
-
-// --- Counting ---------------------------------------------------------------------------------------------------
 
 void add(Sums& sums, const Sample& sample) {
   ++sums.blocks;
@@ -137,7 +133,7 @@ void ask() {
 double weight_of(size_t bytes) {
   const uint64_t mean = g_mean.load(std::memory_order_relaxed);
   if (mean == 0) return 1;
-  return 1 / chance::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
+  return 1 / random::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
 }
 
 Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
@@ -154,24 +150,22 @@ Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
         return ticket;
       }
     }
-    if (!make_places() || !make_room()) return kNoTicket;
+    if (!make_places() || !grow_tables()) return kNoTicket;
   }
 }
-
-// --- The watcher ------------------------------------------------------------------------------------------------
 
 // Points strewn at random over bytes: from one to the next it is exponentially far.
 uint64_t gap(size_t block_bytes) {
   constexpr double kMost = 1e18;
   const uint64_t mean = g_mean.load(std::memory_order_relaxed);
   if (mean == 0) return 0;
-  const double blocks = chance::exponential() * static_cast<double>(mean) / static_cast<double>(block_bytes);
+  const double blocks = random::exponential() * static_cast<double>(mean) / static_cast<double>(block_bytes);
   return static_cast<uint64_t>(blocks < kMost ? blocks : kMost);
 }
 
 Ticket allocated(const void* block, size_t bytes, Address beside) {
-  const Turn turn;
-  if (turn.is_inner()) return kNoTicket;
+  const AtWork at_work;
+  if (at_work.is_inner()) return kNoTicket;
   capture::Frames frames;
   capture::take(frames);
   Sample sample;
@@ -181,7 +175,7 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   sample.time_ms = os::now_ms();
   sample.place = g_mean.load(std::memory_order_relaxed) == 0 ? address_of(block) : beside;
   const Heap* heap = heap_if_any();
-  sample.epoch = heap != nullptr && heap->excused != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
+  sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
   const Ticket ticket = record(sample, frames, &due);
   if (due) ask();
@@ -196,19 +190,17 @@ void freed(Ticket ticket) {
   g_samples.drop(ticket);
 }
 
-void at_fork(watch::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+void at_fork(sampler::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
   switch (stage) {
-    case watch::ForkStage::kBefore: return static_cast<void>(g_lock.before_fork());
-    case watch::ForkStage::kInParent: return g_lock.after_fork_in_parent();
-    case watch::ForkStage::kInChild: break;
+    case sampler::ForkStage::kBefore: return static_cast<void>(g_lock.before_fork());
+    case sampler::ForkStage::kInParent: return g_lock.after_fork_in_parent();
+    case sampler::ForkStage::kInChild: break;
   }
   g_lock.after_fork_in_child();
-  Turn::after_fork_in_child();
+  AtWork::after_fork_in_child();
 }
 
-constexpr watch::Watcher kWatcher{gap, allocated, freed, at_fork};
-
-// --- Growth -------------------------------------------------------------------------------------------------------
+constexpr sampler::Sampler kWatcher{gap, allocated, freed, at_fork};
 
 void count_growth(const capture::Frames& frames, size_t bytes) {
   do {
@@ -220,7 +212,7 @@ void count_growth(const capture::Frames& frames, size_t bytes) {
     ++g_totals.grown;
     g_totals.grown_bytes += bytes;
     return;
-  } while (make_room());
+  } while (grow_tables());
 }
 
 bool is_new_maximum() {
@@ -233,8 +225,8 @@ bool is_new_maximum() {
 }
 
 void grew(size_t bytes) {
-  const Turn turn;
-  if (turn.is_inner()) return;
+  const AtWork at_work;
+  if (at_work.is_inner()) return;
   capture::Frames frames;
   capture::take(frames);
   count_growth(frames, bytes);
@@ -242,8 +234,6 @@ void grew(size_t bytes) {
 }
 
 }  // namespace
-
-// --- Looking ----------------------------------------------------------------------------------------------------
 
 unsigned frames_of(const Stack* stack, const Address** frames) {
   *frames = stack->frames();
@@ -294,11 +284,9 @@ Origin origin_of(Ticket ticket) ACRE_NO_THREAD_SAFETY_ANALYSIS {
 
 uint32_t next_epoch() { return g_epoch.fetch_add(1) + 1; }
 
-// --- Control ----------------------------------------------------------------------------------------------------
-
 bool prepare(uint64_t mean) {
   if (g_prepared.load()) return true;
-  chance::seed(0);
+  random::seed(0);
   capture::prepare();
   void* buckets = metadata::allocate(Stacks::kBucketBytes);
   if (buckets == nullptr) return false;
@@ -306,7 +294,7 @@ bool prepare(uint64_t mean) {
     Lock lock(g_lock);
     g_stacks.set_buckets(buckets);
   }
-  if (!make_room() || !make_places()) return false;
+  if (!grow_tables() || !make_places()) return false;
   g_mean.store(mean);
   g_prepared.store(true);
   return true;
@@ -318,9 +306,9 @@ void set_active(bool active) {
   if (!is_prepared() || g_active.exchange(active) == active) return;
   on_growth::g_hook.store(active ? grew : nullptr, std::memory_order_release);
   if (active) {
-    watch::start(kWatcher);
+    sampler::start(kWatcher);
   } else {
-    watch::stop();
+    sampler::stop();
   }
 }
 
@@ -339,7 +327,7 @@ void reset(uint64_t mean) {
     ++g_resets;
   }
   g_mean.store(mean);
-  if (is_active()) watch::start(kWatcher);
+  if (is_active()) sampler::start(kWatcher);
 }
 
 uint64_t mean() { return g_mean.load(); }

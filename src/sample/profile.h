@@ -65,10 +65,10 @@ void count_held();
 // All stacks, one after the other: null is before the first and after the last. They stay.
 const Stack* next(const Stack* stack);
 
-// Where a live block is from, which the watcher knows by this ticket.
+// Where a live block is from, which the sampler knows by this ticket.
 struct Origin {
   const Stack* stack = nullptr;  // null: it is not sampled
-  uint32_t epoch = 0;            // when it was allocated; 0: by a thread that was excused (Heap::excused)
+  uint32_t epoch = 0;            // when it was allocated; 0: by a thread that was ignored_leaks (Heap::ignored_leaks)
 };
 // Takes no lock: no thread may be sampling, or all others are stopped.
 Origin origin_of(Ticket ticket);

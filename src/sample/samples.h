@@ -16,7 +16,7 @@ struct Sample {
   Address place = 0;              // held.h
   uint32_t reset = 0;             // counted since that reset
   union {
-    uint32_t epoch;               // of a live one: when it was taken (profile::next_epoch); 0: its thread was excused
+    uint32_t epoch;               // of a live one: when it was taken (profile::next_epoch); 0: its thread was ignored_leaks
     Ticket next_free = kNoTicket; // of a free one
   };
 };

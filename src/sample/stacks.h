@@ -21,7 +21,7 @@ struct Stack {
 };
 
 // Memory that is cut off piece by piece. Under the lock of whoever has it.
-struct Room {
+struct PurgeForGrowth {
   char* next = nullptr;
   char* end = nullptr;
 
@@ -61,7 +61,7 @@ class Stacks {
   Stack* first_ = nullptr;
   Stack* last_ = nullptr;
   unsigned count_ = 0;
-  Room room_;
+  PurgeForGrowth room_;
 };
 
 }  // namespace acre::profile

@@ -6,12 +6,12 @@
 #include "os/os.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
-#include "pages/room.h"
+#include "pages/purge_for_growth.h"
 #include "tables/options.h"
 
 namespace acre::arenas {
 
-constinit Mutex explicit_lock{Rank::kExplicit};
+constinit Mutex manual_lock{Rank::kManual};
 
 namespace {
 
@@ -19,13 +19,13 @@ constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
 constinit std::atomic<unsigned> g_count{0};
-constinit std::atomic<Arena*> g_explicit{nullptr};
-constinit unsigned g_walks ACRE_GUARDED_BY(explicit_lock) = 0;
+constinit std::atomic<Arena*> g_manual{nullptr};
+constinit unsigned g_walks ACRE_GUARDED_BY(manual_lock) = 0;
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
-constinit Room g_room;
+constinit PurgeForGrowth g_purge_for_growth;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
 constinit std::atomic<unsigned> g_least{0};                   // there may be so many in any case; 0: the same
-constinit std::atomic<unsigned> g_explicit_numbers_begin{0};  // 0: the same
+constinit std::atomic<unsigned> g_manual_numbers_begin{0};  // 0: the same
 
 // Pages of a thread's current runs that may not have been touched yet: there are some sixty, which are cut bit by bit.
 constexpr size_t kPerhapsUntouched = 256;
@@ -49,7 +49,7 @@ unsigned wanted_under_quota() {
 template <class Action>
 void for_each_at_fork(Action action) {
   for (unsigned i = 0; i < count(); ++i) action(*at(i));
-  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
+  for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
 }
 
 template <class Action>
@@ -83,18 +83,18 @@ bool is_full() {
     g_least.store(least, std::memory_order_relaxed);
   }
   const unsigned made = count();
-  return made >= smaller(least, explicit_numbers_begin()) && made >= most();
+  return made >= smaller(least, manual_numbers_begin()) && made >= most();
 }
 
 ACRE_COLD void look_at_quota() {
-  g_most.store(smaller(wanted_under_quota(), explicit_numbers_begin()), std::memory_order_relaxed);
+  g_most.store(smaller(wanted_under_quota(), manual_numbers_begin()), std::memory_order_relaxed);
 }
 
-unsigned explicit_numbers_begin() {
-  unsigned begin = g_explicit_numbers_begin.load(std::memory_order_relaxed);
+unsigned manual_numbers_begin() {
+  unsigned begin = g_manual_numbers_begin.load(std::memory_order_relaxed);
   if (begin != 0) return begin;
   const unsigned worked_out = larger(wanted(os::processors()), count());
-  return g_explicit_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
+  return g_manual_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
 }
 
 Arena* make() {
@@ -117,32 +117,32 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
-Arena* first_explicit() { return g_explicit.load(std::memory_order_acquire); }
+Arena* first_manual() { return g_manual.load(std::memory_order_acquire); }
 
-ACRE_COLD void add_explicit(Arena* arena) {
-  Arena* first = g_explicit.load(std::memory_order_relaxed);
-  arena->next_explicit = first;
-  if (first != nullptr) first->previous_explicit = arena;
-  g_explicit.store(arena, std::memory_order_release);
+ACRE_COLD void add_manual(Arena* arena) {
+  Arena* first = g_manual.load(std::memory_order_relaxed);
+  arena->next_manual = first;
+  if (first != nullptr) first->previous_manual = arena;
+  g_manual.store(arena, std::memory_order_release);
 }
 
-ACRE_COLD void remove_explicit(Arena* arena) {
-  Arena* const next = arena->next_explicit;
-  if (next != nullptr) next->previous_explicit = arena->previous_explicit;
-  if (arena->previous_explicit == nullptr) {
-    g_explicit.store(next, std::memory_order_release);
+ACRE_COLD void remove_manual(Arena* arena) {
+  Arena* const next = arena->next_manual;
+  if (next != nullptr) next->previous_manual = arena->previous_manual;
+  if (arena->previous_manual == nullptr) {
+    g_manual.store(next, std::memory_order_release);
   } else {
-    arena->previous_explicit->next_explicit = next;
+    arena->previous_manual->next_manual = next;
   }
   if (g_next_to_decay.load(std::memory_order_relaxed) == arena) g_next_to_decay.store(next, std::memory_order_release);
 }
 
 ACRE_COLD Walk::Walk() {
-  Lock lock(explicit_lock);
+  Lock lock(manual_lock);
   ++g_walks;
 }
 ACRE_COLD Walk::~Walk() {
-  Lock lock(explicit_lock);
+  Lock lock(manual_lock);
   if (g_walks != 0) --g_walks;  // else the child of a fork, made by the program in the middle of the walk
 }
 bool are_walked() { return g_walks != 0; }
@@ -150,14 +150,14 @@ bool are_walked() { return g_walks != 0; }
 ACRE_COLD static void decay_by_turns(uint64_t now_ms) {
   const Walk walk;
   Arena* arena = g_next_to_decay.load(std::memory_order_acquire);
-  if (arena == nullptr) arena = first_explicit();
+  if (arena == nullptr) arena = first_manual();
   if (arena == nullptr) return;
-  g_next_to_decay.store(arena->next_explicit, std::memory_order_release);
+  g_next_to_decay.store(arena->next_manual, std::memory_order_release);
   arena->pages.decay(now_ms);
 }
 
-void decay_an_explicit(uint64_t now_ms) {
-  if (ACRE_UNLIKELY(first_explicit() != nullptr)) decay_by_turns(now_ms);
+void decay_a_manual(uint64_t now_ms) {
+  if (ACRE_UNLIKELY(first_manual() != nullptr)) decay_by_turns(now_ms);
 }
 
 size_t used_pages() {
@@ -175,12 +175,12 @@ size_t dirty_pages() {
 // The youngest arenas first: what the first one has dirty will do for the next large block.
 void grew_by(size_t pages) {
   size_t dirty = 0;
-  for (unsigned i = 0; g_room.minds_dirty(pages) && i < count(); ++i) {
+  for (unsigned i = 0; g_purge_for_growth.depends_on_dirty(pages) && i < count(); ++i) {
     dirty += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
   }
-  size_t going = g_room.to_make(pages, limit::held() >> kPageShift, dirty);
+  size_t going = g_purge_for_growth.pages_to_purge(pages, limit::held() >> kPageShift, dirty);
   for (unsigned i = count(); i-- != 0 && going != 0;) {
-    if (at(i)->pages.is_plain()) going -= smaller(going, at(i)->pages.make_room(going));
+    if (at(i)->pages.is_plain()) going -= smaller(going, at(i)->pages.purge_for_growth(going));
   }
 }
 

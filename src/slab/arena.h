@@ -15,7 +15,7 @@ namespace acre {
 
 inline constexpr unsigned kMostArenas = 256;
 
-// What happened at the slow door in one size class.
+// What happened at the slow path in one size class.
 struct ClassEvents {
   uint64_t refills = 0;
   uint64_t new_runs = 0;
@@ -37,7 +37,7 @@ struct ClassEvents {
 };
 
 struct Arena {
-  // Guards an explicit arena's heaps (heap/explicit.h). Here, so that what a fork writes to lies together: but for bins,
+  // Guards a manual arena's heaps (manual/manual_arena.h). Here, so that what a fork writes to lies together: but for bins,
   // this, what follows and the lock of the pages.
   Mutex heaps_lock{Rank::kHeaps};
 
@@ -48,18 +48,18 @@ struct Arena {
 
 
   unsigned index = 0;
-  unsigned threads = 0;  // bound to it; changes under the registry's lock (heap/registry.cc), anyone reads
+  unsigned threads = 0;  // bound to it; changes under the registry's lock (cache/registry.cc), anyone reads
   uint64_t made_ms = 0;
   // For each size class, of threads that have ended; under the registry's lock. Apart, since memory that is not touched
   // costs nothing. Null in tests' own arenas.
   ClassEvents* ended = nullptr;
 
   static constexpr size_t kEndedBytes = kSmallClasses * sizeof(ClassEvents);
-  // Made by the program (heap/explicit.h): no thread's heap takes runs from it, and no other arena.
-  bool is_explicit = false;
+  // Made by the program (manual/manual_arena.h): no thread's heap takes runs from it, and no other arena.
+  bool is_manual = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
-  Arena* next_explicit = nullptr;
-  Arena* previous_explicit = nullptr;
+  Arena* next_manual = nullptr;
+  Arena* previous_manual = nullptr;
 
   PageHeap pages;  // a run's home leads from it to the arena
 
@@ -111,30 +111,30 @@ Arena* make();
 // Counts it among the arenas. One caller at a time.
 void install(Arena* arena);
 
-unsigned count();              // made so far, without explicit ones
+unsigned count();              // made so far, without manual ones
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be, at least count(); the first call asks the system
 bool is_full();                // whether there may be no more; as long as there are few, the system is not asked for it
 void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
 
-size_t used_pages();           // in all of them but explicit ones, more or less
+size_t used_pages();           // in all of them but manual ones, more or less
 
 // No arena that threads are bound to ever has this number or a higher one. The first call asks the system; it stays the
 // same from then on.
-unsigned explicit_numbers_begin();
+unsigned manual_numbers_begin();
 
 // So many threads more are bound to the arena, or fewer. Under the registry's lock.
 void count_threads(Arena& arena, int more);
 
-// --- Explicit arenas, in use or spare: newest first, through next_explicit --------------------------------------
+// --- Manual arenas, in use or spare: newest first, through next_manual --------------------------------------
 
-// Held by who changes the list, and what heap/explicit.cc says.
-extern Mutex explicit_lock ACRE_HIDDEN;
+// Held by who changes the list, and what manual/manual_arena.cc says.
+extern Mutex manual_lock ACRE_HIDDEN;
 
-Arena* first_explicit();
-void add_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+Arena* first_manual();
+void add_manual(Arena* arena) ACRE_REQUIRES(manual_lock);
 // Nobody walks over the list, and nobody finds the arena otherwise.
-void remove_explicit(Arena* arena) ACRE_REQUIRES(explicit_lock);
+void remove_manual(Arena* arena) ACRE_REQUIRES(manual_lock);
 
 // As long as there is one, no arena is taken off the list, and all that were on it can be looked at. By any thread that
 // holds no lock of a higher rank than kRegistry; a fork counts as none.
@@ -145,25 +145,25 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 };
-bool are_walked() ACRE_REQUIRES(explicit_lock);
+bool are_walked() ACRE_REQUIRES(manual_lock);
 
-// All arenas, explicit ones included.
+// All arenas, manual ones included.
 template <class Action>
 void for_each(Action action) {
   for (unsigned i = 0; i < count(); ++i) action(*at(i));
-  if (first_explicit() == nullptr) return;
+  if (first_manual() == nullptr) return;
   const Walk walk;
-  for (Arena* arena = first_explicit(); arena != nullptr; arena = arena->next_explicit) action(*arena);
+  for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
 }
 
-// Lets dirty pages of the explicit arenas decay, of one of them at each call, by turns.
-void decay_an_explicit(uint64_t now_ms);
+// Lets dirty pages of the manual arenas decay, of one of them at each call, by turns.
+void decay_a_manual(uint64_t now_ms);
 
 // Dirty and muzzy pages of all arenas, more or less.
 size_t dirty_pages();
 
 // So many clean pages have just come into use, in an arena or as a huge block: purges dirty pages, of whichever arenas, if
-// the process need not grow by these (pages/room.h). Called with no lock held.
+// the process need not grow by these (pages/purge_for_growth.h). Called with no lock held.
 void grew_by(size_t pages);
 
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.

@@ -32,7 +32,7 @@ class Bin {
   // Where the lowest run begins; 0 if the bin is empty.
   Address lowest();
 
-  // Forgets all runs. For an arena that is reset (heap/explicit.h).
+  // Forgets all runs. For an arena that is reset (manual/manual_arena.h).
   void clear();
 
   bool seems_empty() const { return relaxed_load(count_) == 0; }

@@ -4,7 +4,7 @@
 // crosses a multiple of 4 GiB, so its high bits are the run's), and a mark: the low 32 bits of the address
 // of its run's header. Headers lie out of line and programs never see their addresses, so a block that
 // carries its run's mark is almost certainly free: free() takes such a block for an exact check
-// (heap/misuse.cc). malloc wipes the mark from each block it hands out.
+// (cache/misuse.cc). malloc wipes the mark from each block it hands out.
 #pragma once
 
 #include "base/fatal.h"

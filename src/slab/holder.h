@@ -14,7 +14,7 @@ inline uint32_t used(const Slab* slab) { return static_cast<uint32_t>(slab->coun
 inline uint32_t deferred_count(const Slab* slab) { return slab->carved - used(slab); }
 
 // Sets at how many used blocks the owner's free takes the slow path.
-inline void watch(Slab* slab, uint32_t used_blocks, int32_t floor) {
+inline void count_down(Slab* slab, uint32_t used_blocks, int32_t floor) {
   slab->floor = floor;
   slab->countdown = static_cast<int32_t>(used_blocks) - floor;
 }
@@ -33,7 +33,7 @@ ACRE_ALWAYS_INLINE void defer(Slab* slab, void* block) {
 // is taken. All blocks of the run stay used, but for those that were freed so and are not settled.
 inline void open(Slab* slab, LowAddress* list, uint32_t frees) {
   slab->free_list = list;
-  watch(slab, slab->carved, static_cast<int32_t>(slab->carved - frees));
+  count_down(slab, slab->carved, static_cast<int32_t>(slab->carved - frees));
 }
 inline bool is_open(const Slab* slab) { return slab->free_list != &slab->deferred; }
 
@@ -47,14 +47,14 @@ inline uint32_t settle(Slab* slab) {
 // What the owner frees goes to the deferred list. An open run has to be settled.
 inline void close(Slab* slab) {
   slab->free_list = &slab->deferred;
-  watch(slab, used(slab), kNever);
+  count_down(slab, used(slab), kNever);
 }
 
 // The deferred blocks as a list; they count as used from now on.
 inline LowAddress take_deferred(Slab* slab) {
   LowAddress head = slab->deferred;
   slab->deferred = kEndOfList;
-  watch(slab, slab->carved, slab->floor);
+  count_down(slab, slab->carved, slab->floor);
   return head;
 }
 

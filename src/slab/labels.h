@@ -1,5 +1,5 @@
 // Labels: a number for each block of a run, beside the run. In an arena that is labelled every slab run has them, so
-// that whoever allocates there (heap/tags.h) can write down whose a block is.
+// that whoever allocates there (manual/tags.h) can write down whose a block is.
 //
 // What a block that is not live has for a label means nothing.
 #pragma once

@@ -8,7 +8,7 @@
 //
 // A thread that finds a shared run in a bin does not own it, but takes blocks of it (Bin::take_blocks), which come back by
 // outboxes. The former owner ends the sharing when it is awake again; who reclaims, when the hostage is all that is left.
-// heap/idle.h says when a thread may reclaim from another.
+// reclaim/idle.h says when a thread may reclaim from another.
 #pragma once
 
 #include "base/atomics.h"

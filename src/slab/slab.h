@@ -23,7 +23,7 @@
 //   disown          owned           owned by no thread       the child of a fork                    slab::disown
 //
 // "No run": all blocks are free, and the pages go back to the page heap. (*) Who reclaims from an idle owner is the
-// holder, too, for the time that heap/idle.h gives.
+// holder, too, for the time that reclaim/idle.h gives.
 //
 // A run that nobody owns is binned if and only if at least `enough` of its blocks are free.
 //
@@ -67,7 +67,7 @@ struct alignas(kCacheLine) Slab {
   uint8_t pages = 0;                  // fixed
   uint8_t size_class = 0;             // fixed
   OwnersList list = OwnersList::kNone;  // owner
-  bool is_explicit : 1 = false;       // fixed: its arena is (arena.h)
+  bool is_manual : 1 = false;       // fixed: its arena is (arena.h)
   bool is_labelled : 1 = false;       // fixed: the same (labels.h)
   bool by_outbox : 1 = false;         // fixed: blocks that others free wait in their outboxes
 

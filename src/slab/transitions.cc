@@ -21,15 +21,15 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   slab->enough = shape.enough;
   slab->pages = static_cast<uint8_t>(shape.pages);
   slab->size_class = static_cast<uint8_t>(c);
-  slab->is_explicit = arena->is_explicit;
+  slab->is_manual = arena->is_manual;
   slab->is_labelled = arena->is_labelled;
-  slab->by_outbox = !arena->is_explicit && !is_common(c);
+  slab->by_outbox = !arena->is_manual && !is_shared_class(c);
   slab->deferred = kEndOfList;
   slab->free_list = &slab->deferred;
   slab->list = OwnersList::kNone;
   set_carved(slab, 0);
   relaxed_store(slab->base, run->base);
-  watch(slab, 0, 0);
+  count_down(slab, 0, 0);
   reset_remote(slab);
   relaxed_store(slab->last_owner, owner);
   relaxed_store(slab->owner, owner);
@@ -59,7 +59,7 @@ void discard(Run* run) {
 
 void disown(Slab* slab) { relaxed_store(slab->owner, kNoThread); }
 
-// The run may be put into its bin. For runs of explicit arenas, of which a fork locks only the bins that were used.
+// The run may be put into its bin. For runs of manual arenas, of which a fork locks only the bins that were used.
 ACRE_COLD static void note_bin_of(Slab* slab) { arena_of(slab)->note_bin(slab->size_class); }
 
 // `owner` is cleared before the word changes: afterwards another thread may own the run.
@@ -78,7 +78,7 @@ void release(Slab* slab) {
     if (next.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
     next.state = unowned_state(next.free, slab->enough, false);
     if (next.state == RunState::kBinned) {
-      if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
+      if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
       bin = bin_of(slab);  // read now: after the change the run may be gone
     }
   } while (!change_remote(slab, word, next));
@@ -86,7 +86,7 @@ void release(Slab* slab) {
 }
 
 void begin_ownership(Slab* slab, const RemoteWord& word, ThreadToken owner) {
-  watch(slab, slab->capacity - word.local, 0);
+  count_down(slab, slab->capacity - word.local, 0);
   relaxed_store(slab->last_owner, owner);
   relaxed_store(slab->owner, owner);
 }
@@ -107,7 +107,7 @@ bool adopt(Slab* slab, ThreadToken me) {
 
 // The run may go to another place: its bin, or the page heap.
 void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
-  if (ACRE_UNLIKELY(slab->is_explicit)) note_bin_of(slab);
+  if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
   // Whatever is needed later is read before the change: after it the run may be gone.
   Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;

@@ -34,7 +34,7 @@ ACRE_ALWAYS_INLINE size_t offset_of(const void* p, const size_t& mask) {
 }
 ACRE_ALWAYS_INLINE Slab* at(const void* p) { return reinterpret_cast<Slab*>(g_table + offset_of(p, g_mask)); }
 
-// The same for a caller that asks first whether it may (heap/direct.h): unless show_gated() was called, there is the header
+// The same for a caller that asks first whether it may (cache/direct.h): unless show_gated() was called, there is the header
 // of no run for every pointer.
 extern constinit Address g_gated_table ACRE_HIDDEN;
 extern constinit size_t g_gated_mask ACRE_HIDDEN;

@@ -31,7 +31,7 @@ inline constexpr size_t kSharesFrom = 2048;             // classes are shares of
 inline constexpr size_t kSharesTo = 8192;               // … up to here
 inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
-inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are common: no thread owns runs of theirs
+inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are shared: no thread owns runs of theirs
 inline constexpr size_t kTableMax = 4096;               // sizes whose class the hot path looks up in a table
 
 // Derived constants.
@@ -72,9 +72,9 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
-// Runs of the other classes are owned by no thread, and blocks come from them one by one (heap/common.h).
+// Runs of the other classes are owned by no thread, and blocks come from them one by one (cache/shared.h).
 inline constexpr SizeClass kOwnedClasses = class_of_size(kOwnedMax) + 1;
-constexpr bool is_common(SizeClass c) { return c >= kOwnedClasses; }
+constexpr bool is_shared_class(SizeClass c) { return c >= kOwnedClasses; }
 
 // What a run of this class looks like.
 struct RunShape {
@@ -95,7 +95,7 @@ inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units ma
 inline constexpr size_t kLeastToStay = 4;
 inline constexpr size_t kFewEnough = 2;           // a run of which so few free blocks are enough has few blocks
 inline constexpr size_t kMostKeptBlocks = 4;      // of other runs, on a private list …
-inline constexpr size_t kMostKeptCommon = 6;      // … and on one of a common class
+inline constexpr size_t kMostKeptShared = 6;      // … and on one of a shared class
 inline constexpr size_t kMostKeptBytes = 96 << 10;
 
 // The part of so many units, in thousandths, that blocks of this size leave unused.
@@ -118,7 +118,7 @@ constexpr RunShape make_run_shape(SizeClass c) {
   size_t units = units_for(size);
   size_t capacity = units * kUnitPayload / size;
   size_t enough = larger<size_t>(1, capacity / 8);
-  size_t most_kept = is_common(c) ? smaller(kMostKeptCommon, kMostKeptBytes / size)
+  size_t most_kept = is_shared_class(c) ? smaller(kMostKeptShared, kMostKeptBytes / size)
                      : enough <= kFewEnough ? kMostKeptBlocks : 0;
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(units * kRunUnitPages),
@@ -153,7 +153,7 @@ constexpr bool size_classes_hold() {
     if (shape.pages % kRunUnitPages != 0) return false;
     if (shape.capacity < kLeastBlocks || shape.pages > kMostUnits * kRunUnitPages) return false;
     if (rest_permille(size, shape.pages / kRunUnitPages) > 95) return false;
-    if (is_common(c) && shape.enough != 1) return false;  // a full run has no free block at all
+    if (is_shared_class(c) && shape.enough != 1) return false;  // a full run has no free block at all
   }
   return size_of_class(kSmallClasses - 1) == kSmallMax;
 }

@@ -53,7 +53,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(free_blocks, kGauge, kBlocks, "free_blocks", kSize, "free blocks in all runs, lists and outboxes, cut or not") \
   X(large_blocks, kGauge, kBlocks, "large_blocks", kSize, "live large blocks") \
   X(huge_blocks, kGauge, kBlocks, "huge_blocks", kSize, "live huge blocks") \
-  X(threads, kGauge, kCount, "threads", kUnsigned, "threads with a heap, and heaps that late threads share") \
+  X(threads, kGauge, kCount, "threads", kUnsigned, "threads with a heap, and fallback heaps that threads at their end share") \
   X(arenas, kGauge, kCount, "narenas", kUnsigned, "arenas made so far") \
   X(refills, kCounter, kBlocks, "refills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "new_runs", kU64, "runs cut from free pages") \
@@ -115,12 +115,12 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(uncarved, kGauge, kBlocks, "uncarved", kSize, "blocks of owned runs that were never cut") \
   X(outbox, kGauge, kBlocks, "outbox", kSize, "free blocks in outboxes") \
   X(free, kGauge, kBlocks, "free", kSize, "free blocks, cut or not, in runs that no thread owns") \
-  X(runs, kGauge, kRuns, "curslabs", kSize, "runs: owned, full, binned, shared and watched") \
+  X(runs, kGauge, kRuns, "curslabs", kSize, "runs: owned, full, binned, shared and sampled") \
   X(owned, kGauge, kRuns, "owned_slabs", kSize, "runs that a thread owns") \
   X(full, kGauge, kRuns, "full_slabs", kSize, "runs that no thread owns, with too little free to be looked for") \
   X(binned, kGauge, kRuns, "nonfull_slabs", kSize, "runs in the arena's bin") \
   X(shared, kGauge, kRuns, "shared_slabs", kSize, "runs taken from an idle owner, whose blocks all threads may have") \
-  X(watched, kGauge, kRuns, "watched_slabs", kSize, "runs of blocks that the heap profiler has sampled, and of free ones for more") \
+  X(sampled, kGauge, kRuns, "sampled_slabs", kSize, "runs of blocks that the heap profiler has sampled, and of free ones for more") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \

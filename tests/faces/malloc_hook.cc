@@ -63,7 +63,7 @@ static void *old_thread(void *barrier) {
     for (void *&block : blocks) block = must_malloc(48);
     pthread_barrier_wait((pthread_barrier_t *)barrier);  // the hooks are added
     pthread_barrier_wait((pthread_barrier_t *)barrier);
-    for (int i = 0; i < 2000; i++) free(must_malloc(100));  // it comes to the slow door
+    for (int i = 0; i < 2000; i++) free(must_malloc(100));  // it comes to the slow path
     check_all_seen();
     const long freed = seen.freed;
     for (void *block : blocks) free(block);

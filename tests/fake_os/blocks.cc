@@ -13,7 +13,7 @@ namespace acre::fake_os {
 
 namespace {
 
-// Small blocks are watched in every byte, larger ones at both ends and in up to so many pages.
+// Small blocks are sampled in every byte, larger ones at both ends and in up to so many pages.
 constexpr size_t kWatchedWhole = 512;
 constexpr size_t kEdge = 64;
 constexpr size_t kWatchedPages = 64;

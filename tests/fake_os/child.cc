@@ -8,8 +8,8 @@
 #include <string>
 
 #include "../unit/support.h"
-#include "heap/fill.h"
-#include "heap/registry.h"
+#include "cache/registry.h"
+#include "observe/fill.h"
 #include "os/os.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"

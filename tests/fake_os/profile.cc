@@ -247,7 +247,7 @@ TEST(ProfileRefusals, WhatIsNoPlainFileIsWrittenTo) {
 
 // --- Whole scripts ----------------------------------------------------------------------------------------------
 
-// All blocks sampled: so these are runs of watched blocks and tables of samples that are refused.
+// All blocks sampled: so these are runs of sampled blocks and tables of samples that are refused.
 void survive_sampled(const Script& script, long k, long refused) {
   begin(0);
   os::testing::refuse_requests(k, refused);

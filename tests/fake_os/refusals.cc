@@ -128,7 +128,7 @@ size_t count_all(size_t size) {
   return blocks.size();
 }
 
-// What a thread keeps for itself (current runs, private lists, runs on its shelves) is not memory that lacks. How well
+// What a thread keeps for itself (current runs, private lists, runs on its lists) is not memory that lacks. How well
 // runs of several lengths fit together depends on the order.
 void use_everything_by_turns() {
   acre_free(acre_malloc(1));

@@ -7,8 +7,8 @@
 
 #include "../unit/support.h"
 #include "blocks.h"
+#include "cache/registry.h"
 #include "child.h"
-#include "heap/registry.h"
 #include "os/os.h"
 #include "pages/huge.h"
 

@@ -24,7 +24,7 @@ import startup
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE / "golden.json"
 SKIPPED = 77
-# Heap profiling, with samples so far apart that there will be none; and the cases that seldom go through the slow door,
+# Heap profiling, with samples so far apart that there will be none; and the cases that seldom go through the slow path,
 # where watching is done. They cost what they cost without it.
 WATCHED = "prof:true,prof_sample:128T"
 WATCHED_CASES = ("pair_48", "batch_48", "batch_lifo_48", "batch_shuffled_48", "calloc_64")

@@ -202,7 +202,7 @@ void PageHeap::make_slab(Run* run, Slab* slab) {
   run->slab = slab;
 }
 
-// For explicit arenas alone.
+// For manual arenas alone.
 void Arena::add_bin(SizeClass) {}
 
 namespace unit_table {

@@ -1,9 +1,10 @@
-"""Holds src/ to its floors: check.py [SOURCE_ROOT]
+"""Holds src/ to its layers: check.py [SOURCE_ROOT]
 
-- A file includes files of lower floors, or of its own room.
+- A file includes files of lower layers, or of its own folder.
 - No include cycle, no source that includes a source, no path that leads nowhere.
 - Only os/ and base/ ask which platform this is.
-- A file of more than 400 lines is named, and that is all that happens to it.
+- A file has at most 350 lines.
+- A folder has a README.md.
 """
 
 import os
@@ -11,16 +12,17 @@ import re
 import sys
 from pathlib import Path
 
-# Top to bottom; a room may include those that stand after it.
-FLOORS = ("entry", "live", "control", "leaks", "report", "sample", "heap", "slab", "pages", "tables", "os", "base")
-PLATFORM_ROOMS = ("os", "base")
+# Top to bottom; a folder may include those that stand after it.
+LAYERS = ("entry", "live", "control", "leaks", "report", "sample", "process", "observe", "reclaim", "manual", "cache",
+          "slab", "pages", "tables", "os", "base")
+PLATFORM_FOLDERS = ("os", "base")
 PLATFORM_MACROS = (
     "__linux__", "__linux", "__gnu_linux__", "__unix__", "__ANDROID__", "__APPLE__", "__MACH__",
     "__FreeBSD__", "__NetBSD__", "__OpenBSD__", "_WIN32", "_WIN64", "__CYGWIN__",
     "__x86_64__", "__amd64__", "__i386__", "__aarch64__", "__arm__", "__riscv", "__powerpc64__", "__s390x__",
     "__GLIBC__", "__GLIBC_PREREQ", "__BIONIC__",
 )
-LINES_CAP = 400
+LINES_CAP = 350
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)")
@@ -43,7 +45,6 @@ class Layout:
     def __init__(self, root):
         self.root = root
         self.problems = []
-        self.warnings = []
         self.includes = {}  # file -> [(line number, file)], all relative to the root
 
     def name(self, file):
@@ -54,26 +55,26 @@ class Layout:
         text = file.read_text(encoding="utf-8")
         length = text.count("\n")
         if length > LINES_CAP:
-            self.warnings.append(f"{name}: {length} lines, more than {LINES_CAP}; split it when it grows")
-        room = file.relative_to(self.root / "src").parts[0] if name.startswith("src/") else None
-        if room is not None and room not in FLOORS:
-            self.problems.append(f"{name}: '{room}' is no floor; the floors are {', '.join(FLOORS)}")
+            self.problems.append(f"{name}: {length} lines, more than {LINES_CAP}: split it")
+        folder = file.relative_to(self.root / "src").parts[0] if name.startswith("src/") else None
+        if folder is not None and folder not in LAYERS:
+            self.problems.append(f"{name}: '{folder}' is no layer; the layers are {', '.join(LAYERS)}")
             return
         self.includes[name] = []
         for number, line in numbered_lines(text):
             where = f"{name}:{number}"
             include = INCLUDE.match(line)
             if include:
-                self.check_include(where, name, room, include.group(1), number)
+                self.check_include(where, name, folder, include.group(1), number)
             condition = CONDITION.match(line)
             macro = condition and PLATFORM.search(condition.group(1))
-            if macro and room not in PLATFORM_ROOMS + (None,):
-                self.problems.append(f"{where}: {macro.group(1)} is asked for in {room}/; "
-                                     f"only {' and '.join(PLATFORM_ROOMS)} may ask for the platform")
+            if macro and folder not in PLATFORM_FOLDERS + (None,):
+                self.problems.append(f"{where}: {macro.group(1)} is asked for in {folder}/; "
+                                     f"only {' and '.join(PLATFORM_FOLDERS)} may ask for the platform")
 
-    def check_include(self, where, name, room, target, number):
-        for folder in ("src", "include"):
-            file = self.root / folder / target
+    def check_include(self, where, name, folder, target, number):
+        for root in ("src", "include"):
+            file = self.root / root / target
             if file.is_file():
                 break
         else:
@@ -83,14 +84,19 @@ class Layout:
         self.includes[name].append((number, self.name(file)))
         if file.suffix == ".cc":
             self.problems.append(f"{where}: includes the source '{target}'; move what both need to a header")
-        if folder == "include":
+        if root == "include":
             return
-        if room is None:
+        if folder is None:
             self.problems.append(f"{where}: a public header includes '{target}' of src/, which is not installed")
             return
         other = Path(target).parts[0]
-        if other in FLOORS and FLOORS.index(other) < FLOORS.index(room):
-            self.problems.append(f"{where}: {room}/ includes '{target}' of the higher floor {other}/")
+        if other in LAYERS and LAYERS.index(other) < LAYERS.index(folder):
+            self.problems.append(f"{where}: {folder}/ includes '{target}' of the higher layer {other}/")
+
+    def check_readmes(self):
+        for layer in LAYERS:
+            if not (self.root / "src" / layer / "README.md").is_file():
+                self.problems.append(f"src/{layer}: no README.md")
 
     def check_cycles(self):
         finished, path = set(), []
@@ -122,11 +128,10 @@ def main():
     for file in files:
         layout.check_file(file)
     layout.check_cycles()
-    for warning in layout.warnings:
-        print(f"warning: {warning}")
+    layout.check_readmes()
     for problem in layout.problems:
         print(problem)
-    print(f"{len(files)} files, {len(layout.problems)} problems, {len(layout.warnings)} warnings")
+    print(f"{len(files)} files, {len(layout.problems)} problems")
     return 1 if layout.problems else 0
 
 

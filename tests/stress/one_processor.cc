@@ -14,7 +14,7 @@
 #include "acre/extent_hooks.h"
 #include "pages/metadata.h"
 #include "pages/page_heap.h"
-#include "sample/turn.h"
+#include "sample/at_work.h"
 #include "stress.h"
 
 namespace {
@@ -164,7 +164,7 @@ void release_chunks(acre::PageHeap &heap) { heap.release_chunks(); }
 
 // --- Turns ------------------------------------------------------------------------------------------------------
 
-// So many threads are at work for a watcher that there is no place for another one, until one of them is done.
+// So many threads are at work for a sampler that there is no place for another one, until one of them is done.
 int status_with_turns() {
     constexpr int kPlaces = 64;
     return status_with(
@@ -174,20 +174,20 @@ int status_with_turns() {
             sem_t done;
             CHECK_EQ(sem_init(&done, 0, 0), 0);
             const auto work = [&] {
-                const acre::Turn turn;
+                const acre::AtWork at_work;
                 at_work++;
                 while (sem_wait(&done) != 0) {}
             };
             for (int i = 1; i < kPlaces; i++) others.emplace_back(work);
             while (at_work != kPlaces - 1) usleep(100);
             {
-                const acre::Turn turn;
+                const acre::AtWork at_work;
                 let_the_other_come();
             }
             for (int i = 1; i < kPlaces; i++) CHECK_EQ(sem_post(&done), 0);
             for (std::thread &other : others) other.join();
         },
-        [] { const acre::Turn turn; });
+        [] { const acre::AtWork at_work; });
 }
 
 // --- The function for the soft limit ---------------------------------------------------------------------------------

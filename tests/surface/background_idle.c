@@ -11,7 +11,7 @@ enum { kBlocks = 40000 };
 static void *blocks[kBlocks];
 static pthread_barrier_t filled, done;
 
-// Keeps its runs adopted or available, and never comes to its slow door again.
+// Keeps its runs adopted or available, and never comes to its slow path again.
 static void *fill_and_sleep(void *argument) {
     (void)argument;
     for (int i = 0; i < kBlocks; i++) blocks[i] = memset(must_malloc(1000), 1, 1000);

@@ -1,5 +1,5 @@
 // heap/common: blocks of the larger small classes, whose runs nobody owns.
-#include "heap/common.h"
+#include "cache/shared.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "heap/thread_bytes.h"
-#include "heap/watch.h"
-#include "slab/slab_use.h"
+#include "cache/thread_bytes.h"
 #include "heap_support.h"
+#include "observe/sampler.h"
+#include "slab/slab_use.h"
 #include "slab_support.h"
 #include "worker.h"
 
@@ -41,13 +41,13 @@ void release_all(std::vector<void*>& blocks) {
 }
 
 TEST(CommonClasses, AreThoseAbove4KiB) {
-  for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_common(c), size_of_class(c) > 4096) << size_of_class(c);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_shared_class(c), size_of_class(c) > 4096) << size_of_class(c);
   std::vector<void*> blocks{acre_malloc(4096), acre_malloc(4097)};
   EXPECT_EQ(slab_of(blocks[0])->owner, this_thread());
   EXPECT_TRUE(slab_of(blocks[0])->by_outbox);
   EXPECT_EQ(slab_of(blocks[1])->owner, kNoThread);
   EXPECT_FALSE(slab_of(blocks[1])->by_outbox);
-  EXPECT_EQ(my_heap().use(class_of_size(8193)).shelves.current, nullptr);
+  EXPECT_EQ(my_heap().use(class_of_size(8193)).lists.current, nullptr);
   release_all(blocks);
 }
 
@@ -267,7 +267,7 @@ TEST(CommonClasses, DoubleFreesAreFound) {
       "double free: the block of 20480 bytes");
 }
 
-// Where a watched block would have come from is told, since that run is what it stands for in the view of pinning.
+// Where a sampled block would have come from is told, since that run is what it stands for in the view of pinning.
 struct Beside {
   static inline Address told = 0;
   static uint64_t draw(size_t) { return 0; }
@@ -283,15 +283,15 @@ TEST(CommonClasses, WatchersAreToldOfTheLowestRun) {
   std::vector<void*> blocks = allocate(1);
   const Address lowest = my_heap().arena->bin(kClass).lowest();
   ASSERT_NE(lowest, 0u);
-  watch::start({Beside::draw, Beside::allocated, Beside::freed, nullptr});
+  sampler::start({Beside::draw, Beside::allocated, Beside::freed, nullptr});
   Beside::told = 1;
   blocks.push_back(acre_malloc(kSize));
   EXPECT_EQ(Beside::told, lowest);
-  watch::stop();
+  sampler::stop();
   release_all(blocks);
 }
 
-// Blocks of all common classes wander among threads that allocate, write, check and free them.
+// Blocks of all shared classes wander among threads that allocate, write, check and free them.
 TEST(CommonClasses, NothingIsLostAmongThreads) {
   constexpr unsigned kThreads = 4;
   constexpr unsigned kPlaces = 64;

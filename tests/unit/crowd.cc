@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "heap/registry.h"
-#include "heap/thread_bytes.h"
-#include "heap/verify.h"
+#include "cache/registry.h"
+#include "cache/thread_bytes.h"
+#include "cache/verify.h"
 #include "heap_support.h"
 #include "slab_support.h"
 #include "worker.h"
@@ -25,7 +25,7 @@ constexpr size_t kSize = 80;
 const SizeClass kClass = class_of_size(kSize);
 constexpr int kMany = 100;
 
-const Shelves& shelves() { return my_heap().use(kClass).shelves; }
+const RunLists& lists() { return my_heap().use(kClass).lists; }
 
 class Crowd : public testing::Test {
  protected:
@@ -53,12 +53,12 @@ TEST_F(Crowd, BlocksComeOneThenTwoThenMoreAndThenARun) {
     total += smaller<size_t>(size_t{1} << (times - 1), run_shape(kClass).first_batch);
     while (blocks_.size() < total) allocate();
     EXPECT_EQ(registry::events_of(my_heap(), kClass).refills - refills, times);
-    EXPECT_EQ(shelves().current, nullptr);
+    EXPECT_EQ(lists().current, nullptr);
     EXPECT_EQ(slab_of(blocks_.back())->owner, kNoThread);
   }
   allocate();
-  ASSERT_NE(shelves().current, nullptr);
-  EXPECT_EQ(shelves().current->owner, this_thread());
+  ASSERT_NE(lists().current, nullptr);
+  EXPECT_EQ(lists().current->owner, this_thread());
   EXPECT_EQ(std::set<void*>(blocks_.begin(), blocks_.end()).size(), blocks_.size());
 }
 
@@ -77,7 +77,7 @@ TEST_F(Crowd, ThreadsShareRuns) {
 TEST_F(Crowd, WithoutOneAThreadHasItsRunAtOnce) {
   arenas::count_threads(*arena_, -kMany);
   const Slab* run = slab_of(allocate());
-  EXPECT_EQ(run, shelves().current);
+  EXPECT_EQ(run, lists().current);
   arenas::count_threads(*arena_, kMany);
 }
 

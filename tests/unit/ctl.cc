@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "cache/registry.h"
 #include "control/nodes.h"
 #include "ctl_calls.h"
-#include "heap/registry.h"
-#include "heap/tags.h"
+#include "manual/tags.h"
 #include "pages/release_rate.h"
 
 namespace acre {
@@ -65,7 +65,7 @@ TEST_F(Ctl, EveryNodeIsFoundByNameAndByMib) {
     EXPECT_EQ(memcmp(by_name, by_mib, size), 0) << name;
   });
   EXPECT_GT(count, 50u);
-  EXPECT_EQ(count, ctl::kNodes);
+  EXPECT_EQ(count, ctl::node_count());
 }
 
 TEST_F(Ctl, WhatIsNoName) {
@@ -119,8 +119,8 @@ TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
     if (info.writable || size_of(info.type) != 0) return;  // orders, sinks, makers, lookups
     EXPECT_EQ(ctl::by_name(name.c_str(), value, &size, nullptr, 0), EPERM) << name;
     EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, 8), EPERM) << name;
-    const bool needs_explicit = name == "arena.0.reset" || name == "arena.0.destroy";
-    EXPECT_EQ(act(name), needs_explicit ? EFAULT : 0) << name;
+    const bool needs_manual = name == "arena.0.reset" || name == "arena.0.destroy";
+    EXPECT_EQ(act(name), needs_manual ? EFAULT : 0) << name;
   });
 }
 
@@ -194,7 +194,7 @@ TEST_F(Ctl, PartsOfAMib) {
 TEST_F(Ctl, MibsThatAreNone) {
   const std::vector<size_t> whole = mib_of("stats.arenas.0.pactive");
   for (size_t at = 0; at < whole.size(); ++at) {
-    for (size_t other : {whole[at] + 1, ctl::kNodes + size_t{0}, SIZE_MAX}) {
+    for (size_t other : {whole[at] + 1, ctl::node_count() + size_t{0}, SIZE_MAX}) {
       std::vector<size_t> mib = whole;
       mib[at] = other;
       size_t value, size = sizeof value;

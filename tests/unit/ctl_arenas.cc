@@ -14,10 +14,10 @@
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
 #include "acre/tags.h"
+#include "cache/lookup.h"
+#include "cache/registry.h"
 #include "ctl_calls.h"
-#include "heap/explicit.h"
-#include "heap/lookup.h"
-#include "heap/registry.h"
+#include "manual/manual_arena.h"
 #include "support.h"
 
 namespace acre {

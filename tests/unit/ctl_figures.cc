@@ -8,9 +8,9 @@
 
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
+#include "cache/registry.h"
 #include "ctl_calls.h"
-#include "heap/explicit.h"
-#include "heap/registry.h"
+#include "manual/manual_arena.h"
 #include "pages/release_rate.h"
 
 namespace acre {

@@ -9,10 +9,10 @@
 
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
+#include "cache/registry.h"
+#include "cache/thread_bytes.h"
 #include "control/caches.h"
 #include "ctl_calls.h"
-#include "heap/registry.h"
-#include "heap/thread_bytes.h"
 #include "sample/profile.h"
 #include "support.h"
 
@@ -89,7 +89,7 @@ TEST(ThreadBytes, SampledBlocksCountAsOthers) {
   profile::reset(0);
 }
 
-// Whatever the slow door does in between: runs change hands, are given up, shared and taken back.
+// Whatever the slow path does in between: runs change hands, are given up, shared and taken back.
 TEST(ThreadBytes, AreExactOverALongTime) {
   in_thread([] {
     test::Random random(9);
@@ -322,7 +322,7 @@ TEST(ThreadCache, IdleGivesEverythingUp) {
 
 // --- tcache.* -----------------------------------------------------------------------------------------------------
 
-TEST(ExplicitCaches, AreMadeUsedAndDestroyed) {
+TEST(ManualCaches, AreMadeUsedAndDestroyed) {
   const auto first = value_of<unsigned>("tcache.create");
   const auto second = value_of<unsigned>("tcache.create");
   EXPECT_NE(first, second);
@@ -339,7 +339,7 @@ TEST(ExplicitCaches, AreMadeUsedAndDestroyed) {
   EXPECT_EQ(set<unsigned>("tcache.flush", ~0u), EFAULT);
 }
 
-TEST(ExplicitCaches, WrongQuestions) {
+TEST(ManualCaches, WrongQuestions) {
   unsigned cache = 77;
   size_t size = sizeof cache - 1;
   EXPECT_EQ(ctl::by_name("tcache.create", &cache, &size, nullptr, 0), EINVAL);
@@ -353,7 +353,7 @@ TEST(ExplicitCaches, WrongQuestions) {
   EXPECT_EQ(set<uint64_t>("tcache.destroy", 0), EINVAL) << "not an unsigned";
 }
 
-TEST(ExplicitCaches, ThereIsAMost) {
+TEST(ManualCaches, ThereIsAMost) {
   std::vector<unsigned> all;
   unsigned cache;
   while (get("tcache.create", &cache) == 0) all.push_back(cache);

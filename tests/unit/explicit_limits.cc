@@ -1,4 +1,4 @@
-// heap/explicit, heap/soft_limit: limits of arenas that the program makes.
+// manual/manual_arena, heap/soft_limit: limits of arenas that the program makes.
 #include <errno.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
-#include "heap/explicit.h"
+#include "manual/manual_arena.h"
 #include "pages/limit.h"
 #include "support.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 using arenas::allocate_in;
 
-TEST(ExplicitArenas, ALimitHolds) {
+TEST(ManualArenas, ALimitHolds) {
   for (size_t n : {size_t{100}, size_t{10000}, size_t{100000}, size_t{3} << 20}) {
-    ExplicitArena* arena = arenas::create({.limit = size_t{8} << 20});
+    ManualArena* arena = arenas::create({.limit = size_t{8} << 20});
     size_t bytes = 0;
     std::vector<void*> blocks;
     while (void* p = allocate_in(*arena, n, 1, false)) {
@@ -35,8 +35,8 @@ TEST(ExplicitArenas, ALimitHolds) {
   }
 }
 
-TEST(ExplicitArenas, ALimitHoldsForHugeBlocksToo) {
-  ExplicitArena* arena = arenas::create({.limit = size_t{200} << 20});
+TEST(ManualArenas, ALimitHoldsForHugeBlocksToo) {
+  ManualArena* arena = arenas::create({.limit = size_t{200} << 20});
   void* p = allocate_in(*arena, size_t{150} << 20, 1, false);
   ASSERT_NE(p, nullptr);
   EXPECT_EQ(allocate_in(*arena, size_t{100} << 20, 1, false), nullptr);
@@ -60,17 +60,17 @@ struct Called {
     auto* called = static_cast<Called*>(argument);
     ++called->times;
     called->bytes = bytes;
-    acre_free(allocate_in(*reinterpret_cast<ExplicitArena*>(heap), 100, 1, false));  // which does not call it again
+    acre_free(allocate_in(*reinterpret_cast<ManualArena*>(heap), 100, 1, false));  // which does not call it again
     for (void* p : called->to_free) acre_free(p);
     called->to_free.clear();
     errno = 1;
   }
 };
 
-class ExplicitSoftLimit : public testing::Test {
+class ManualSoftLimit : public testing::Test {
  protected:
   static constexpr size_t kMiB = size_t{1} << 20;
-  ~ExplicitSoftLimit() override { arenas::destroy(*arena); }
+  ~ManualSoftLimit() override { arenas::destroy(*arena); }
   void make(size_t soft, size_t hard = SIZE_MAX) {
     arena = arenas::create({.limit = hard,
                             .soft_limit = soft,
@@ -87,10 +87,10 @@ class ExplicitSoftLimit : public testing::Test {
   size_t held() { return arenas::bytes_in_use(*arena) + arena->arena.pages.dirty_pages() * kPageBytes; }
 
   Called called;
-  ExplicitArena* arena = nullptr;
+  ManualArena* arena = nullptr;
 };
 
-TEST_F(ExplicitSoftLimit, UnusedPagesGoBackAndNobodyIsCalled) {
+TEST_F(ManualSoftLimit, UnusedPagesGoBackAndNobodyIsCalled) {
   make(10 * kMiB);
   for (int round = 0; round < 20; ++round) {
     std::vector<void*> blocks;
@@ -102,7 +102,7 @@ TEST_F(ExplicitSoftLimit, UnusedPagesGoBackAndNobodyIsCalled) {
   EXPECT_GT(arena->arena.pages.counts().purged, 0u);
 }
 
-TEST_F(ExplicitSoftLimit, ThenTheProgramIsCalled) {
+TEST_F(ManualSoftLimit, ThenTheProgramIsCalled) {
   make(10 * kMiB);
   while (called.times == 0) ASSERT_NE(allocate(100000), nullptr);
   EXPECT_GT(called.bytes, 10 * kMiB);
@@ -116,7 +116,7 @@ TEST_F(ExplicitSoftLimit, ThenTheProgramIsCalled) {
   EXPECT_EQ(called.times, 1) << "huge blocks count";
 }
 
-TEST_F(ExplicitSoftLimit, WhatIsFreedThenMayMakeRoomBelowTheHardLimit) {
+TEST_F(ManualSoftLimit, WhatIsFreedThenMayMakeRoomBelowTheHardLimit) {
   make(5 * kMiB, 10 * kMiB);
   for (int i = 0; i < 4; ++i) called.to_free.push_back(allocate(kMiB));
   std::vector<void*> blocks;
@@ -132,7 +132,7 @@ TEST_F(ExplicitSoftLimit, WhatIsFreedThenMayMakeRoomBelowTheHardLimit) {
   EXPECT_EQ(called.times, before + 1);
 }
 
-TEST_F(ExplicitSoftLimit, OneThreadAtATimeIsCalled) {
+TEST_F(ManualSoftLimit, OneThreadAtATimeIsCalled) {
   static std::atomic<int> inside;
   static std::atomic<int> calls;
   calls = 0;
@@ -158,7 +158,7 @@ TEST_F(ExplicitSoftLimit, OneThreadAtATimeIsCalled) {
   EXPECT_GT(calls, 0);
 }
 
-TEST_F(ExplicitSoftLimit, TheNextArenaHasItsOwn) {
+TEST_F(ManualSoftLimit, TheNextArenaHasItsOwn) {
   make(kMiB);
   arenas::destroy(*arena);
   arena = arenas::create({});
@@ -179,7 +179,7 @@ class UnderHardLimit : public testing::Test {
 };
 
 TEST_F(UnderHardLimit, BothLimitsHoldAndWhatIsRefusedIsNotCounted) {
-  ExplicitArena* arena = arenas::create({.limit = 300 * kMiB});
+  ManualArena* arena = arenas::create({.limit = 300 * kMiB});
   acre_free(allocate_in(*arena, 70 * kMiB, 1, false));  // headers
   const size_t before = limit::held();
   constexpr size_t kSlack = 64 << 10;  // headers
@@ -209,7 +209,7 @@ TEST_F(UnderHardLimit, BothLimitsHoldAndWhatIsRefusedIsNotCounted) {
 }
 
 TEST_F(UnderHardLimit, BlocksOfAllSizesKeepToItAndItsDirtyPagesMakeRoom) {
-  ExplicitArena* arena = arenas::create({});
+  ManualArena* arena = arenas::create({});
   set(limit::held() + 20 * kMiB);
   for (size_t n : {size_t{100}, size_t{10000}, size_t{100000}, size_t{3} << 20}) {
     const size_t before = limit::held();

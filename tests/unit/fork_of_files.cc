@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "acre/acre.h"
-#include "heap/explicit.h"
+#include "manual/manual_arena.h"
 #include "sources_support.h"
 
 namespace acre {
@@ -44,7 +44,7 @@ TEST(FileSources, AChildOfAForkCannotHarmTheParent) {
     Maker maker(folder.c_str());
     maker.file.sharing = sharing;
     maker.on_failure = OnFailure::kFallBack;
-    ExplicitArena* arena = maker.make();
+    ManualArena* arena = maker.make();
     const auto blocks = fill_up(arena, 10000, 1000);
     const pid_t child = fork();
     if (child == 0) {
@@ -80,7 +80,7 @@ class ForkOfSharedFile : public testing::Test {
   }
 
   Folder folder;
-  ExplicitArena* arena = Maker(folder.c_str()).make();
+  ManualArena* arena = Maker(folder.c_str()).make();
   const std::vector<unsigned char*> blocks = fill_up(arena, 10000, 1000);
 };
 
@@ -133,7 +133,7 @@ TEST_F(ForkOfSharedFile, AChildWhoseParentDiesInTheForkHasAllToo) {
   const pid_t parent = fork();
   if (parent == 0) {
     // Its arena is as it was, and it makes one more.
-    ExplicitArena* own = Maker(folder.c_str()).make();
+    ManualArena* own = Maker(folder.c_str()).make();
     const auto own_blocks = fill_up(own, 10000, 1000);
     g_first_in_parent = [] { _exit(0); };
     if (fork() != 0) _exit(1);

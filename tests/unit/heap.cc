@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "acre/tags.h"
-#include "heap/malloc.h"
-#include "heap/registry.h"
+#include "cache/malloc.h"
+#include "cache/registry.h"
 #include "heap_support.h"
 #include "support.h"
 
@@ -31,7 +31,7 @@ void use_and_end(Heap& heap) {
   for (int i = 0; i < 1000; ++i) blocks.push_back(take_block(heap, kClass));
   for (void* block : blocks) acre_free(block);
   for (SizeClass c = 0; c < kSmallClasses; ++c) collect_step(heap);
-  while (heap.use(kClass).shelves.available_count != 0) collect_step(heap);
+  while (heap.use(kClass).lists.available_count != 0) collect_step(heap);
   empty_heap(heap);
   heap.end();
 }

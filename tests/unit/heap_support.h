@@ -6,7 +6,7 @@
 
 #include "acre/acre.h"
 #include "base/units.h"
-#include "heap/lookup.h"
+#include "cache/lookup.h"
 #include "os/os.h"
 
 namespace acre::test {
@@ -19,7 +19,7 @@ inline Heap& my_heap() {
 // The run that a small block lies in.
 inline Slab* slab_of(const void* block) { return find_block(block).slab; }
 
-// Before each look at idle heaps: one that comes too soon after another does nothing (heap/idle.cc).
+// Before each look at idle heaps: one that comes too soon after another does nothing (reclaim/idle.cc).
 inline void wait_between_looks() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 // The time for such a look. It goes on from test to test, and is the tests' own, but for what two looks are apart at least.

@@ -68,7 +68,7 @@ struct Hooks : extent_hooks_t {
     --after;
     return address_of(p) < address_of(after->first) + after->second;
   }
-  ExplicitArena* make() {
+  ManualArena* make() {
     arenas::ArenaSettings settings;
     settings.hooks = this;
     return arenas::create(settings);
@@ -77,7 +77,7 @@ struct Hooks : extent_hooks_t {
 
 TEST(HookSources, AllMemoryComesFromThemAndGoesBack) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   for (size_t n : {size_t{10}, size_t{10000}, kMiB, 80 * kMiB}) {
     void* p = allocate(arena, n, true);
     ASSERT_NE(p, nullptr);
@@ -93,7 +93,7 @@ TEST(HookSources, AllMemoryComesFromThemAndGoesBack) {
 TEST(HookSources, ARefusalIsOutOfMemory) {
   Hooks hooks;
   hooks.refuse_from = 3;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   const auto blocks = fill_up(arena, 200000, 10000);
   EXPECT_LT(blocks.size(), 10000u);
   EXPECT_GT(blocks.size(), 10u);
@@ -105,7 +105,7 @@ TEST(HookSources, ARefusalIsOutOfMemory) {
 
 TEST(HookSources, WhatIsNotTakenBackIsUsedAgain) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   hooks.declines = 1;
   acre_free(allocate(arena, 100 * kMiB));
   EXPECT_EQ(hooks.live.size(), 1u);
@@ -120,7 +120,7 @@ TEST(HookSources, WhatIsNotTakenBackIsUsedAgain) {
 
 TEST(HookSources, WhatIsDirtyFromTheStartCountsAsHeld) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   acre_free(allocate(arena, 100 * kMiB));  // headers
   const size_t before = limit::held();
   constexpr size_t kSlack = 64 << 10;  // headers
@@ -158,7 +158,7 @@ void* map_across_link_reach(size_t bytes) {
 
 TEST(HookSources, WhatIsNotTakenBackIsOneAgainWhereverItLies) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   acre_free(allocate(arena, 10));
   void* whole = hooks.next = map_across_link_reach(100 * kMiB);
   void* p = allocate(arena, 100 * kMiB);
@@ -176,7 +176,7 @@ TEST(HookSources, WhatIsNotTakenBackIsOneAgainWhereverItLies) {
 
 TEST(HookSources, HugeBlocksOutliveAChangeToTheDefaultOnes) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   void* p = allocate(arena, 100 * kMiB);
   arenas::set_hooks(*arena, default_hooks());
   acre_free(p);
@@ -187,7 +187,7 @@ TEST(HookSources, HugeBlocksOutliveAChangeToTheDefaultOnes) {
 
 TEST(HookSources, PurgesAreTheirs) {
   Hooks hooks;
-  ExplicitArena* arena = hooks.make();
+  ManualArena* arena = hooks.make();
   acre_free(allocate(arena, 5 * kMiB));
   EXPECT_GT(arena->arena.pages.purge_to(0), 0u);
   EXPECT_GT(hooks.forced, 0u);

@@ -1,5 +1,5 @@
 // heap/idle: what idle threads keep goes back by visits of others.
-#include "heap/idle.h"
+#include "reclaim/idle.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "heap/free.h"
-#include "heap/registry.h"
+#include "cache/free.h"
+#include "cache/registry.h"
+#include "heap_support.h"
 #include "slab/reclaim.h"
 #include "slab/unit_table.h"
-#include "heap_support.h"
 #include "support.h"
 #include "worker.h"
 
@@ -35,7 +35,7 @@ struct Filled {
   Filled() { my_heap(); }
 
   // Leaves runs of several classes adopted and available, with blocks alive in all of them. None of few blocks:
-  // of those some would be kept on private lists, which visitors leave alone.
+  // of those some would be kept on private lists, which reclaimers leave alone.
   void fill() {
     for (size_t i = 0; i < 4000; ++i) blocks.push_back(acre_malloc(300 + i % 5 * 200));
     std::vector<void*> kept;
@@ -68,7 +68,7 @@ TEST(IdleHeap, LosesRunsInWhichNothingLives) {
   EXPECT_EQ(filled.heap->kept_pages, 0u);
   EXPECT_EQ(filled.heap->shared, nullptr);
   worker.run([&] {
-    for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(filled.heap->use(c).shelves.available_count, 0u);
+    for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(filled.heap->use(c).lists.available_count, 0u);
     filled.fill();  // its heap is as good as ever
   });
   filled.free_all();
@@ -89,7 +89,7 @@ size_t runs_on(const RunList& list, uint32_t least, uint32_t most) {
 // Of which so many quarters are free.
 size_t runs_kept(const Heap& heap, uint32_t least, uint32_t most) {
   size_t runs = runs_on(heap.adopted, least, most);
-  for (SizeClass c = 0; c < kSmallClasses; ++c) runs += runs_on(heap.use(c).shelves.available, least, most);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) runs += runs_on(heap.use(c).lists.available, least, most);
   return runs;
 }
 
@@ -123,11 +123,11 @@ TEST(IdleHeap, AGrowingThreadDoesNotWaitForATick) {
   ASSERT_GT(runs_kept(*filled.heap, 2, 4), 10u);
   ASSERT_GT(others, 10u);
   announce_while_growing();
-  EXPECT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
+  EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
   EXPECT_GT(runs_kept(*filled.heap, 2, 4), 10u);
   test::wait_between_looks();
   idle::look_while_growing(my_heap());
-  EXPECT_EQ(filled.heap->visit.load(), Visit::kNone);
+  EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*filled.heap, 2, 4), 0u);
   EXPECT_EQ(runs_kept(*filled.heap, 0, 1), others);
   filled.free_all();
@@ -151,7 +151,7 @@ TEST(IdleHeap, AThreadThatWasStillForShortKeepsWhatIsHalfFree) {
   half.heap->still_since_ns = os::now_ns() + 1'000'000'000'000;  // however slow this machine is
   test::wait_between_looks();
   idle::look_while_growing(my_heap());
-  EXPECT_EQ(half.heap->visit.load(), Visit::kNone);
+  EXPECT_EQ(half.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*half.heap, 3, 4), 0u);
   EXPECT_EQ(runs_kept(*half.heap, 0, 2), others);
   half.free_all();
@@ -169,10 +169,10 @@ TEST(IdleHeap, LooksAreSomeTimeApart) {
   for (int tries = 0; tries < 100; ++tries) {
     announce_while_growing();
     const uint64_t begin = os::now_ns();
-    const bool was_announced = filled.heap->visit.load() == Visit::kAnnounced;
+    const bool was_announced = filled.heap->reclaim.load() == Reclaim::kAnnounced;
     idle::look_while_growing(my_heap());
     if (os::now_ns() - begin > 100'000 || !was_announced) continue;  // another look was due by then, or a visit came
-    EXPECT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
+    EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
     return filled.free_all();
   }
   filled.free_all();
@@ -269,7 +269,7 @@ TEST(IdleHeap, AnEventForARunThatIsGoneChangesNothing) {
   Slab* slab = nullptr;
   worker.run([&] {
     filled.fill();
-    slab = filled.heap->use(class_of_size(300)).shelves.available.newest();
+    slab = filled.heap->use(class_of_size(300)).lists.available.newest();
     ASSERT_NE(slab, nullptr);
   });
   filled.free_all();
@@ -277,7 +277,7 @@ TEST(IdleHeap, AnEventForARunThatIsGoneChangesNothing) {
   ASSERT_EQ(filled.heap->kept_pages, 0u);
   worker.run([&] { release_event(slab); });
   EXPECT_EQ(filled.heap->kept_pages, 0u);
-  EXPECT_EQ(filled.heap->use(class_of_size(300)).shelves.empties, 0u);
+  EXPECT_EQ(filled.heap->use(class_of_size(300)).lists.empties, 0u);
   EXPECT_EQ(slab->owner, kNoThread);
 }
 
@@ -319,9 +319,9 @@ TEST(BusyHeap, WithdrawsTheAnnouncement) {
   filled.free_all();
   look();
   look();
-  ASSERT_EQ(filled.heap->visit.load(), Visit::kAnnounced);
-  worker.run([&] { const BusyAtShelves busy(*filled.heap); });
-  EXPECT_EQ(filled.heap->visit.load(), Visit::kNone);
+  ASSERT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
+  worker.run([&] { const OwnerAtWork busy(*filled.heap); });
+  EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kNone);
 }
 
 TEST(BusyHeap, IsLeftAlone) {

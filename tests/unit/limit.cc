@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "acre/acre.h"
-#include "heap/registry.h"
+#include "cache/registry.h"
 #include "page_heap_support.h"
 #include "pages/huge.h"
 

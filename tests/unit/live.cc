@@ -7,14 +7,14 @@
 #include <string>
 #include <thread>
 
+#include "cache/registry.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
-#include "heap/registry.h"
-#include "heap/tags.h"
 #include "live/base64.h"
 #include "live/request.h"
 #include "live/value.h"
 #include "live/verbs.h"
+#include "manual/tags.h"
 #include "os/socket.h"
 #include "support.h"
 
@@ -247,7 +247,7 @@ TEST(LiveAnswer, ReadsAndWrites) {
 TEST(LiveAnswer, EveryName) {
   ASSERT_NE(registry::arena_at(0), nullptr);
   ASSERT_NE(tags::find("the first"), nullptr);
-  for (unsigned i = 0; i < ctl::kNodes; ++i) {
+  for (unsigned i = 0; i < ctl::node_count(); ++i) {
     if (ctl::node(i).kind != ctl::Kind::kValue) continue;
     std::string name = ctl::node(i).name;
     while (name.find('#') != std::string::npos) name.replace(name.find('#'), 1, "0");

@@ -1,5 +1,5 @@
 // heap/outbox: blocks wait in groups, arrive together, and never wait in bulk.
-#include "heap/outbox.h"
+#include "cache/outbox.h"
 
 #include <gtest/gtest.h>
 

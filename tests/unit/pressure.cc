@@ -1,6 +1,6 @@
 // heap/pressure: when dirty pages go at once, and when the program is called. Time and the cgroup's files are the
 // tests' own.
-#include "heap/pressure.h"
+#include "reclaim/pressure.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "cache/registry.h"
 #include "files.h"
-#include "heap/registry.h"
 #include "os/cgroup.h"
 #include "support.h"
 #include "tables/options.h"

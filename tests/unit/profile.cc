@@ -12,34 +12,34 @@
 #include <vector>
 
 #include "acre/acre.h"
-#include "heap/watch.h"
+#include "observe/sampler.h"
 #include "profile_support.h"
+#include "sample/at_work.h"
 #include "sample/capture.h"
-#include "sample/chance.h"
-#include "sample/turn.h"
+#include "sample/random.h"
 #include "tables/size_class.h"
 
 namespace acre {
 namespace {
 
 TEST(Chance, LogarithmAndExponentialFunctionAreExact) {
-  for (double x = 1e-17; x < 1e17; x *= 1.37) EXPECT_NEAR(chance::logarithm(x), std::log(x), 1e-14 * (1 + std::abs(std::log(x))));
+  for (double x = 1e-17; x < 1e17; x *= 1.37) EXPECT_NEAR(random::logarithm(x), std::log(x), 1e-14 * (1 + std::abs(std::log(x))));
   for (double x = 1e-12; x < 50; x *= 1.21) {
     const double expected = -std::expm1(-x);
-    EXPECT_NEAR(chance::one_minus_exp(x) / expected, 1, 1e-14) << x;
+    EXPECT_NEAR(random::one_minus_exp(x) / expected, 1, 1e-14) << x;
   }
-  EXPECT_EQ(chance::one_minus_exp(0), 0);
-  EXPECT_EQ(chance::one_minus_exp(1e9), 1);
+  EXPECT_EQ(random::one_minus_exp(0), 0);
+  EXPECT_EQ(random::one_minus_exp(1e9), 1);
 }
 
 // In twenty intervals that are equally likely, by chi-squared.
 TEST(Chance, DrawsAreExponential) {
   constexpr int kIntervals = 20, kDraws = 200000;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
-    chance::seed(seed);
+    random::seed(seed);
     int count[kIntervals] = {};
     for (int i = 0; i < kDraws; ++i) {
-      const double u = 1 - std::exp(-chance::exponential());
+      const double u = 1 - std::exp(-random::exponential());
       ASSERT_GE(u, 0);
       ++count[std::min(kIntervals - 1, static_cast<int>(u * kIntervals))];
     }
@@ -50,27 +50,27 @@ TEST(Chance, DrawsAreExponential) {
 }
 
 TEST(Chance, SeedsDiffer) {
-  chance::seed(1);
-  const uint64_t first = chance::next();
-  chance::seed(2);
-  EXPECT_NE(chance::next(), first);
-  chance::seed(1);
-  EXPECT_EQ(chance::next(), first);
+  random::seed(1);
+  const uint64_t first = random::next();
+  random::seed(2);
+  EXPECT_NE(random::next(), first);
+  random::seed(1);
+  EXPECT_EQ(random::next(), first);
   std::set<uint64_t> all;  // numbers of streams, of which none begins within another
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    chance::seed(seed);
-    for (int i = 0; i < 100; ++i) all.insert(chance::next());
+    random::seed(seed);
+    for (int i = 0; i < 100; ++i) all.insert(random::next());
   }
   EXPECT_EQ(all.size(), 10000u);
 }
 
-TEST(Turn, IsTakenOnceByAThread) {
-  const Turn outer;
+TEST(AtWork, IsTakenOnceByAThread) {
+  const AtWork outer;
   EXPECT_FALSE(outer.is_inner());
-  const Turn inner;
+  const AtWork inner;
   EXPECT_TRUE(inner.is_inner());
-  std::thread([] { EXPECT_FALSE(Turn().is_inner()); }).join();
-  EXPECT_TRUE(Turn().is_inner());
+  std::thread([] { EXPECT_FALSE(AtWork().is_inner()); }).join();
+  EXPECT_TRUE(AtWork().is_inner());
 }
 
 // --- Stacks -----------------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sample/chance.h"
 #include "sample/profile.h"
+#include "sample/random.h"
 
 namespace acre::test {
 
@@ -18,7 +18,7 @@ class Profiled : public testing::Test {
   }
   static void begin(uint64_t mean, uint64_t seed) {
     profile::set_active(false);
-    chance::seed(seed);
+    random::seed(seed);
     profile::reset(mean);
     profile::set_active(true);
   }

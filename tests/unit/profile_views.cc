@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "acre/acre.h"
-#include "heap/watched_run.h"
+#include "cache/sampled_run.h"
 #include "os/os.h"
 #include "pages/page_map.h"
 #include "profile_support.h"
@@ -121,8 +121,8 @@ TEST_F(ProfileViews, WhereEveryBlockIsSampledHeldBytesAreExact) {
   const size_t capacity = run_shape(class_of_size(kBlock)).capacity;
   std::vector<void*> blocks;
   for (size_t i = 0; i < 6 * capacity; ++i) blocks.push_back(acre_malloc(kBlock));
-  std::map<WatchedRun*, std::vector<void*>> runs;
-  for (void* block : blocks) runs[g_page_map.find(block)->watched].push_back(block);
+  std::map<SampledRun*, std::vector<void*>> runs;
+  for (void* block : blocks) runs[g_page_map.find(block)->sampled].push_back(block);
   EXPECT_LT(all_held(), static_cast<double>(capacity * kBlock));  // one run at most is not full
   double expected = 0;
   std::vector<void*> kept;

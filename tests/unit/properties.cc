@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "acre/tcmalloc.h"
-#include "control/census.h"
+#include "cache/registry.h"
+#include "control/block_lists.h"
 #include "control/ctl.h"
 #include "control/statistics.h"
-#include "heap/registry.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -269,10 +269,10 @@ TEST_F(Properties, ListsOfFreeMemory) {
 
 TEST_F(Properties, BlocksBySize) {
   std::vector<void*> blocks;
-  const census::BlockSizes before = census::block_sizes();
+  const block_lists::BlockSizes before = block_lists::block_sizes();
   for (int i = 0; i < 10; ++i) blocks.push_back(acre_malloc(40 << 10));
   blocks.push_back(acre_malloc(70 << 20));
-  const census::BlockSizes after = census::block_sizes();
+  const block_lists::BlockSizes after = block_lists::block_sizes();
   EXPECT_EQ(after.blocks - before.blocks, 11u);
   EXPECT_EQ(after.bytes - before.bytes, (70u << 20) + 10 * (40u << 10));
   EXPECT_EQ(after.by_size[15] - before.by_size[15], 10u);
@@ -286,10 +286,10 @@ TEST_F(Properties, SampledBlocksAreInTheCensus) {
   ASSERT_EQ(acre_mallctl("prof.active", nullptr, nullptr, &on, sizeof on), 0);
   size_t every_block = 0;
   ASSERT_EQ(acre_mallctl("prof.reset", nullptr, nullptr, &every_block, sizeof every_block), 0);
-  const census::BlockSizes before = census::block_sizes();
+  const block_lists::BlockSizes before = block_lists::block_sizes();
   std::vector<void*> blocks;
   for (int i = 0; i < 1000; ++i) blocks.push_back(acre_malloc(3000));
-  EXPECT_GE(census::block_sizes().blocks - before.blocks, 990u);
+  EXPECT_GE(block_lists::block_sizes().blocks - before.blocks, 990u);
   size_t bytes = 0;
   acre_ranges([](void* sum, uintptr_t, size_t more, int, double) { *static_cast<size_t*>(sum) += more; }, &bytes);
   EXPECT_EQ(bytes, get("generic.heap_size"));

@@ -1,5 +1,5 @@
 // heap/registry: threads come and go, and leave nothing behind.
-#include "heap/registry.h"
+#include "cache/registry.h"
 
 #include <gtest/gtest.h>
 

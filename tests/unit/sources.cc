@@ -14,7 +14,7 @@
 #include "acre/acre.h"
 #include "base/text.h"
 #include "control/constraints.h"
-#include "heap/explicit.h"
+#include "manual/manual_arena.h"
 #include "pages/limit.h"
 #include "pages/page_map.h"
 #include "sources_support.h"
@@ -44,7 +44,7 @@ std::string constraints() {
 
 TEST(FileSources, BlocksLieInAFileWithoutAName) {
   Folder folder;
-  ExplicitArena* arena = Maker(folder.c_str()).make();
+  ManualArena* arena = Maker(folder.c_str()).make();
   ASSERT_NE(arena, nullptr);
   EXPECT_EQ(folder.names(), 0u);
   for (size_t n : {size_t{100}, size_t{5000}, size_t{300000}, 100 * kMiB}) {
@@ -63,7 +63,7 @@ TEST(FileSources, BlocksLieInAFileWithoutAName) {
 
 TEST(FileSources, ReallocKeepsContentsAndPlace) {
   Folder folder;
-  ExplicitArena* arena = Maker(folder.c_str()).make();
+  ManualArena* arena = Maker(folder.c_str()).make();
   auto* p = static_cast<unsigned char*>(allocate(arena, 1000));
   memset(p, 9, 1000);
   for (size_t n : {5000 * size_t{10}, 5 * kMiB, 20 * kMiB, 70 * kMiB, 90 * kMiB, 66 * kMiB, kMiB, size_t{1000}}) {
@@ -78,7 +78,7 @@ TEST(FileSources, ReallocKeepsContentsAndPlace) {
 TEST(FileSources, ANamedFileIsMadeAndHasToBeEmpty) {
   Folder folder;
   const std::string name = folder / "file";
-  ExplicitArena* arena = Maker(name.c_str()).make();
+  ManualArena* arena = Maker(name.c_str()).make();
   ASSERT_NE(arena, nullptr);
   EXPECT_TRUE(is_mapped_from(allocate(arena, 100), name.c_str()));
   EXPECT_EQ(Maker(name.c_str()).make(), nullptr) << "it has contents";
@@ -92,7 +92,7 @@ TEST(FileSources, ALimitRefusesOrFallsBack) {
     Maker maker(folder.c_str());
     maker.file.end = 16 * kMiB;
     maker.on_failure = on_failure;
-    ExplicitArena* arena = maker.make();
+    ManualArena* arena = maker.make();
     const auto blocks = fill_up(arena, 100000, 64 * kMiB / 100000);
     if (on_failure == OnFailure::kRefuse) {
       EXPECT_LE(blocks.size() * 100000, 16 * kMiB);
@@ -115,7 +115,7 @@ TEST(FileSourcesDeath, ALimitMayEndTheProgram) {
   Maker maker(folder.c_str());
   maker.file.end = 4 * kMiB;
   maker.on_failure = OnFailure::kAbort;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   EXPECT_DEATH(fill_up(arena, 100000), "gives no more memory");
   arenas::destroy(*arena);
 }
@@ -125,7 +125,7 @@ TEST(FileSources, AFullTmpfsRefusesAndNothingIsLost) {
   Folder folder("tmpfs", "size=16m");
   if (folder.empty()) GTEST_SKIP() << "may not mount";
   for (size_t n : {size_t{1000}, size_t{100000}, 3 * kMiB}) {
-    ExplicitArena* arena = Maker(folder.c_str()).make();
+    ManualArena* arena = Maker(folder.c_str()).make();
     const auto blocks = fill_up(arena, n);
     EXPECT_GE(blocks.size() * n, 12 * kMiB) << n;
     EXPECT_LE(blocks.size() * n, 16 * kMiB) << n;
@@ -144,7 +144,7 @@ TEST(FileSources, AWorkingSetOfFourTimesATmpfs) {
   if (folder.empty()) GTEST_SKIP() << "may not mount";
   Maker maker(folder.c_str());
   maker.on_failure = OnFailure::kFallBack;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   for (int round = 0; round < 3; ++round) {
     const auto blocks = fill_up(arena, 20000, 64 * kMiB / 20000);
     ASSERT_EQ(blocks.size(), 64 * kMiB / 20000);
@@ -163,7 +163,7 @@ TEST(FileSources, AWorkingSetOfFourTimesATmpfs) {
 TEST(FileSources, HugeBlocksGiveTheirSpaceBack) {
   Folder folder("tmpfs", "size=256m");
   if (folder.empty()) GTEST_SKIP() << "may not mount";
-  ExplicitArena* arena = Maker(folder.c_str()).make();
+  ManualArena* arena = Maker(folder.c_str()).make();
   for (int round = 0; round < 5; ++round) {
     std::vector<void*> blocks;
     for (size_t n : {70 * kMiB, 90 * kMiB, 66 * kMiB}) {
@@ -185,7 +185,7 @@ TEST(FileSources, MappedPrivatelyNothingReachesTheFile) {
   const std::string name = folder / "file";
   Maker maker(name.c_str());
   maker.file.sharing = os::Sharing::kPrivate;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   const auto blocks = fill_up(arena, 100000, 20 * kMiB / 100000);
   EXPECT_EQ(blocks.size(), 20 * kMiB / 100000);
   EXPECT_TRUE(is_mapped_from(blocks.back(), name.c_str()));
@@ -206,7 +206,7 @@ TEST(FileSources, AFullTmpfsRefusesWhatIsMappedPrivatelyToo) {
   if (folder.empty()) GTEST_SKIP() << "may not mount";
   Maker maker(folder.c_str());
   maker.file.sharing = os::Sharing::kPrivate;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   const auto blocks = fill_up(arena, 100000);
   EXPECT_LE(blocks.size() * 100000, 8 * kMiB);
   expect_contents(blocks, 100000);
@@ -217,7 +217,7 @@ TEST(FileSources, AClosedDescriptorIsARefusal) {
   Folder folder;
   Maker maker(folder.c_str());
   maker.on_failure = OnFailure::kFallBack;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   const auto before = fill_up(arena, 100000, 10);
   for (int fd = 100; fd < 300; ++fd) close(fd);
   const int other = open("/dev/null", O_RDWR);
@@ -247,7 +247,7 @@ TEST(FileSources, HugePagesOfAHugetlbfs) {
   for (os::Sharing sharing : {os::Sharing::kShared, os::Sharing::kPrivate}) {
     Maker maker(folder.c_str());
     maker.file.sharing = sharing;
-    ExplicitArena* arena = maker.make();
+    ManualArena* arena = maker.make();
     ASSERT_NE(arena, nullptr);
     for (int round = 0; round < 2; ++round) {
       const auto blocks = fill_up(arena, 50000);
@@ -278,7 +278,7 @@ TEST(DeviceSources, AWindowOfTheDeviceAndNoMore) {
   maker.file.kind = os::FileKind::kDevice;
   maker.file.start = 8 * kMiB;
   maker.file.end = 24 * kMiB;
-  ExplicitArena* arena = maker.make();
+  ManualArena* arena = maker.make();
   ASSERT_NE(arena, nullptr);
   void* zeroed = allocate(arena, 300000, true);
   EXPECT_TRUE(test::all_zero(zeroed, 300000)) << "what a device holds is not zero";

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "heap/explicit.h"
+#include "manual/manual_arena.h"
 #include "support.h"
 
 namespace acre {
@@ -63,7 +63,7 @@ struct Maker {
   OnFailure on_failure = OnFailure::kRefuse;
 
   explicit Maker(const char* path) { file.path = path; }
-  ExplicitArena* make() {
+  ManualArena* make() {
     arenas::ArenaSettings settings;
     settings.file = &file;
     settings.on_failure = on_failure;
@@ -71,12 +71,12 @@ struct Maker {
   }
 };
 
-inline void* allocate(ExplicitArena* arena, size_t n, bool zeroed = false) {
+inline void* allocate(ManualArena* arena, size_t n, bool zeroed = false) {
   return arenas::allocate_in(*arena, n, 1, zeroed);
 }
 
 // How many blocks the arena gives; all their pages are written.
-inline std::vector<unsigned char*> fill_up(ExplicitArena* arena, size_t n, size_t most = SIZE_MAX) {
+inline std::vector<unsigned char*> fill_up(ManualArena* arena, size_t n, size_t most = SIZE_MAX) {
   std::vector<unsigned char*> blocks;
   while (blocks.size() < most) {
     auto* p = static_cast<unsigned char*>(allocate(arena, n));

@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "acre/acre.h"
-#include "heap/idle.h"
-#include "heap/registry.h"
-#include "heap/watch.h"
+#include "cache/registry.h"
+#include "heap_support.h"
+#include "observe/sampler.h"
 #include "pages/huge.h"
 #include "pages/page_map.h"
+#include "reclaim/idle.h"
 #include "slab/unit_table.h"
-#include "heap_support.h"
 #include "support.h"
 #include "worker.h"
 
@@ -99,7 +99,7 @@ void expect_order(const Report& report) {
 }
 
 void expect_sums(const Report& report) {
-  if (arenas::first_explicit() != nullptr) return;
+  if (arenas::first_manual() != nullptr) return;
   uint64_t live_small = 0, mapped = report.process.live_huge;
   report.for_each([&](unsigned, const ArenaReport& each) {
     live_small += each.arena.live_small;
@@ -178,12 +178,12 @@ class StatisticsTest : public testing::Test {
 };
 
 // With a number and without one, with blocks on the private lists of their heaps.
-TEST_F(StatisticsTest, ExplicitArenas) {
+TEST_F(StatisticsTest, ManualArenas) {
   Blocks blocks;
-  ExplicitArena* numbered = arenas::create({});
-  ExplicitArena* unnumbered = arenas::create({});
+  ManualArena* numbered = arenas::create({});
+  ManualArena* unnumbered = arenas::create({});
   const unsigned number = arenas::give_number(*numbered);
-  const auto take = [&](ExplicitArena* arena, size_t size) {
+  const auto take = [&](ManualArena* arena, size_t size) {
     blocks.all.push_back(static_cast<char*>(arenas::allocate_in(*arena, size, 1, false)));
   };
   for (size_t i = 0; i < 3000; ++i) {
@@ -270,7 +270,7 @@ TEST_F(StatisticsTest, SharedRuns) {
   expect_identity({&theirs, &others});
 }
 
-// A key's destructor allocates when the thread's heap is gone already.
+// A key's destructor allocates when the thread's heap was ended already.
 TEST_F(StatisticsTest, ThreadsThatEnd) {
   static Blocks* late;
   Blocks blocks;
@@ -348,24 +348,24 @@ TEST_F(StatisticsTest, WhatIsCounted) {
   EXPECT_EQ(after.threads, registry::live_heaps());
 }
 
-uint64_t watched_runs_of(const Report& report) {
+uint64_t sampled_runs_of(const Report& report) {
   uint64_t runs = 0;
-  for (const ClassStatistics& figures : report.all.classes) runs += figures.watched;
+  for (const ClassStatistics& figures : report.all.classes) runs += figures.sampled;
   return runs;
 }
 
-// Every so many bytes a block is seen by a watcher, and comes from a run of its own kind.
+// Every so many bytes a block is seen by a sampler, and comes from a run of its own kind.
 class Watching {
  public:
   explicit Watching(uint64_t gap) {
     gap_ = gap;
-    watch::start(kWatcher);
+    sampler::start(kWatcher);
   }
-  ~Watching() { watch::stop(); }
+  ~Watching() { sampler::stop(); }
 
  private:
   static inline uint64_t gap_;
-  static constexpr watch::Watcher kWatcher{[](size_t) { return gap_; },
+  static constexpr sampler::Sampler kWatcher{[](size_t) { return gap_; },
                                            [](const void*, size_t, Address) -> Ticket { return 1; }, [](Ticket) {},
                                            nullptr};
 };
@@ -379,7 +379,7 @@ TEST_F(StatisticsTest, WatchedBlocks) {
     blocks.add(3000, 300);
     blocks.add(100000, 5);
     other.run([&] { others.add(1500, 700); });
-    EXPECT_GT(watched_runs_of(*report_now()), 0u);
+    EXPECT_GT(sampled_runs_of(*report_now()), 0u);
     expect_identity({&blocks, &others});
     blocks.free_every(3);
     others.free_every(2);

@@ -1,5 +1,5 @@
 // heap/tags: accounting by tag.
-#include "heap/tags.h"
+#include "manual/tags.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "acre/heap.h"
 #include "acre/jemalloc.h"
 #include "acre/tags.h"
-#include "heap/heap.h"
+#include "cache/heap.h"
 #include "support.h"
 
 namespace acre {

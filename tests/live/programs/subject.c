@@ -70,8 +70,8 @@ static void open_files(void) {
 // A daemon that acts for others, started by root: each signal changes who it is. What changes ids makes a process not
 // dumpable; unless the signal is for that, the process makes itself dumpable again, as some daemons do.
 enum { kOther = 65534 };
-static volatile sig_atomic_t wish;
-static void on_wish(int number) { wish = number; }
+static volatile sig_atomic_t request;
+static void on_wish(int number) { request = number; }
 
 static void change(int number) {
     const char *what = "back";
@@ -92,8 +92,8 @@ static void change_when_told(void) {
     for (size_t i = 0; i < sizeof kSignals / sizeof kSignals[0]; i++) signal(kSignals[i], on_wish);
     tell("ready");
     while (!stop) {
-        const int number = wish;
-        wish = 0;
+        const int number = request;
+        request = 0;
         if (number != 0) change(number);
         usleep(2000);
     }

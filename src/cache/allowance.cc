@@ -1,0 +1,77 @@
+// How much all threads together may keep beyond their current runs: one bound, of which each heap takes parts as it needs
+// them (docs/decisions/0006-one-bound-for-all-threads.md).
+#include "cache/allowance.h"
+
+#include <atomic>
+
+#include "cache/registry.h"
+#include "slab/arena.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+// Heaps take their part of the shared bound in these steps.
+constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
+
+constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
+
+// The bound that follows the memory in use. To adapt it takes a walk over the arenas, and so is done when it has
+// refused a number of times.
+constexpr size_t kLeastBound = (size_t{64} << 20) / kPageBytes;
+constexpr uint32_t kRefusalsPerLook = 64;
+constinit std::atomic<size_t> g_automatic_bound{kLeastBound};
+constinit std::atomic<uint32_t> g_refusals{0};
+
+size_t shared_bound() {
+  const int64_t chosen = relaxed_load(options().thread_cache_max);
+  return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
+}
+
+// Nobody else could use what a lone thread keeps.
+void adapt_bound() {
+  const size_t part = registry::live_heaps() == 1 ? 1 : 4;
+  g_automatic_bound.store(larger(kLeastBound, arenas::used_pages() / part), std::memory_order_relaxed);
+}
+
+void on_refusal() {
+  if (g_refusals.fetch_add(1, std::memory_order_relaxed) % kRefusalsPerLook == 0) adapt_bound();
+}
+
+}  // namespace
+
+bool extend_allowance(Heap& heap) {
+  size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
+  do {
+    if (handed_out + kAllowanceStep > shared_bound()) {
+      on_refusal();
+      return false;
+    }
+  } while (!g_handed_out.compare_exchange_weak(handed_out, handed_out + kAllowanceStep));
+  heap.allowed_pages += kAllowanceStep;
+  return true;
+}
+
+void trim_allowance(Heap& heap) {
+  while (heap.allowed_pages >= heap.kept_pages + 2 * kAllowanceStep) {
+    heap.allowed_pages -= kAllowanceStep;
+    g_handed_out.fetch_sub(kAllowanceStep);
+  }
+}
+
+void give_up_allowance(Heap& heap) {
+  g_handed_out.fetch_sub(heap.allowed_pages);
+  heap.allowed_pages = 0;
+}
+
+size_t shared_allowance() { return shared_bound() * kPageBytes; }
+
+size_t shared_allowance_left() {
+  size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
+  return (shared_bound() - smaller(handed_out, shared_bound())) * kPageBytes;
+}
+
+void reset_shared_allowance(size_t pages) { g_handed_out.store(pages); }
+
+}  // namespace acre

@@ -1,0 +1,196 @@
+#include "cache/free.h"
+#include "cache/large.h"
+#include "cache/lookup.h"
+#include "cache/misuse.h"
+#include "cache/owner_at_work.h"
+#include "cache/registry.h"
+#include "cache/shared.h"
+#include "cache/thread_bytes.h"
+#include "cache/upcalls.h"
+
+namespace acre {
+
+namespace {
+
+// Where runs have few blocks, one that comes back to a run that is no longer owned goes on the private list at once:
+// to adopt the run for it, and to release it again after the next malloc, would cost several times as much. For
+// the run it stays used.
+template <class Allowed>
+ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
+  const SizeClass c = slab->size_class;
+  RunLists& lists = heap.use(c).lists;
+  if (lists.kept_blocks >= run_shape(c).most_kept) return false;
+  Slot& slot = heap.slots[c];
+  if (high_part(slab->base) != slot.high) {
+    if (!is_end(slot.head) || lists.current != nullptr) return false;
+    slot.high = high_part(slab->base);
+  }
+  if (!allowed(c)) return false;
+  ++lists.kept_blocks;
+  ++heap.use(c).blocks.recycled;
+  lists.busy = true;
+  write_link(slab, p, slot.head);
+  slot.head = low_address(p);
+  return true;
+}
+
+ACRE_COLD bool keep_block_while_sampling(Heap& heap, Slab* slab, void* p) {
+  return keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
+}
+
+ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
+  if (ACRE_UNLIKELY(sampler::is_on())) return keep_block_while_sampling(heap, slab, p);
+  return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
+}
+
+// A thread whose heap was ended, or cannot be had, or any thread while blocks are filled.
+ACRE_COLD void give_back_now(Slab* slab, void* p) {
+  if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
+  slab::give_back(slab, p);
+}
+
+ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+  hooks::freeing(p);
+  give_back_now(slab, p);
+}
+
+// None of it may lie in an outbox (manual/manual_arena.h).
+ACRE_COLD void release_manual(Slab* slab, void* p) {
+  thread_bytes::count_freed(slab->block_bytes);
+  hooks::freeing(p);
+  if (slab->is_labelled) tags::freeing(slab, p);
+  give_back_now(slab, p);
+}
+
+ACRE_ALWAYS_INLINE bool put_in_outbox(Heap& heap, Slab* slab, void* p) {
+  const OwnerAtWork busy(heap);
+  return heap.outbox().add(slab, p);
+}
+
+ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
+  if (!put_in_outbox(heap, slab, p)) return;
+  hooks::tick_after_free(heap);
+}
+
+// In a run that was last this thread's, unless somebody has it now.
+ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
+  if (!slab::adopt(slab, heap.token)) return hand_over(heap, slab, p);
+  slab::defer(slab, p);
+  const OwnerAtWork busy(heap);
+  keep_adopted(heap, slab);
+}
+
+ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
+  keep_block(heap, slab, p) ? tick(heap) : adopt_and_release(heap, slab, p);
+}
+
+ACRE_NOINLINE void give_back_shared(Heap& heap, Slab* slab, void* p) {
+  ++heap.use(slab->size_class).blocks.freed;
+  slab::give_back(slab, p);
+  hooks::tick_after_free(heap);
+}
+
+// As keep_block, but whoever has allocated the block, and as long as the list is short. No event: one in a run of the
+// thread's own is none.
+ACRE_ALWAYS_INLINE void release_shared(Heap& heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
+  Slot& slot = heap.slots[c];
+  if (!shared::has_room(slot, slab)) return give_back_shared(heap, slab, p);
+  ++heap.use(c).blocks.recycled;
+  heap.use(c).lists.busy = true;
+  link_of(p)->mark = mark_of(slab);
+  shared::push(slot, p);
+}
+
+ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
+  const bool may_be_kept = shared::has_room(heap.slots[c], slab) && sampler::may_keep(heap, c);
+  if (!may_be_kept) return give_back_shared(heap, slab, p);
+  release_shared(heap, slab, p);
+  hooks::tick_after_free(heap);
+}
+
+// By a thread that has no heap. One that has never allocated gets a heap now: it may be there to free what others
+// allocate, and without an outbox each block costs an atomic operation.
+ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
+  if (t_heap == &kUninitializedHeap && registry::initialize_thread() != nullptr) return release_elsewhere(slab, p);
+  release_without_heap(slab, p);
+}
+
+// Not for the outbox, or by a thread that has no heap. Shared classes are the last, for they are no call.
+ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
+  if (ACRE_UNLIKELY(slab->is_manual)) return release_manual(slab, p);
+  HotHeap* hot = t_heap;
+  if (ACRE_UNLIKELY(!hot->is_heap)) return release_uninitialized(slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (ACRE_UNLIKELY(sampler::is_on())) return release_shared_while_sampling(heap, slab, p);
+  release_shared(heap, slab, p);
+}
+
+void release_in_slab(Slab* slab, void* p) {
+  if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free("free", p, slab->block_bytes);
+  if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
+  slab::defer(slab, p);
+  if (slab->countdown == 0) release_event(slab);
+}
+
+}  // namespace
+
+// A block for the outbox, as most are, is put there without a call, so that no registers have to be saved for it.
+ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
+  HotHeap* hot = t_heap;
+  if (ACRE_UNLIKELY(!slab->by_outbox || !hot->is_heap)) return release_otherwise(slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (relaxed_load(slab->last_owner) == heap.token) {
+    return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+  }
+  const bool done = OwnerAtWork::enter_quickly(heap) && heap.outbox().add_quickly(slab, p);
+  OwnerAtWork::leave(heap);
+  if (!done) hand_over(heap, slab, p);
+}
+
+// The most frequent first: blocks of a run of several units, past its first one. rest(p): what is neither of these nor large.
+template <class Rest>
+ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
+  if (p == nullptr) return;
+  Run* run = g_page_map.find(p);
+  if (run != nullptr) {
+    if (run->kind == RunKind::kSlab && is_block_start(run->slab, p)) return release_in_slab(run->slab, p);
+    const bool is_large = run->kind == RunKind::kLarge || run->kind == RunKind::kHuge;
+    if (is_large && run->base == address_of(p)) return large::free(run);
+  }
+  rest(p);
+}
+
+// Whether p is a block: a sampled one, of those that get here.
+ACRE_COLD static bool release_by_search(void* p) {
+  const Found found = find_block(p);
+  if (found.slab != nullptr) {
+    release_in_slab(found.slab, p);
+  } else if (found.run == nullptr) {
+    return false;
+  } else {
+    is_sampled(found) ? sampler::release(found.run->sampled, p) : large::free(found.run);
+  }
+  return true;
+}
+
+// Reached by jumps from free on, so that the return address is the program's; where a build has calls in their place, it is
+// acre's own, of which nothing is said.
+ACRE_COLD static void release_rest(void* p) {
+  if (!release_by_search(p)) misuse::not_a_block("free", p, __builtin_return_address(0));
+}
+
+ACRE_NOINLINE void release_slow(void* p) { release_slow_by(p, release_rest); }
+
+ACRE_COLD static void release_rest_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
+  if (release_by_search(p)) return;
+  if (!misuse::is_foreign(p)) misuse::not_a_block("free", p);
+  foreign(p, form, alignment, __builtin_return_address(0));
+}
+
+ACRE_NOINLINE void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
+  release_slow_by(p, [=](void* block) { release_rest_or(block, form, alignment, foreign); });
+}
+
+}  // namespace acre

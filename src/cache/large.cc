@@ -1,0 +1,317 @@
+#include "cache/large.h"
+
+#include <string.h>
+
+#include "cache/malloc.h"
+#include "cache/new_handler.h"
+#include "cache/registry.h"
+#include "cache/thread_bytes.h"
+#include "cache/upcalls.h"
+#include "os/os.h"
+#include "pages/huge.h"
+#include "tables/options.h"
+
+namespace acre::large {
+
+constinit Reporter g_reporter = nullptr;
+
+namespace {
+
+ACRE_ALWAYS_INLINE void report(const void* block, size_t n) {
+  if (ACRE_UNLIKELY(n >= kLeastReported) && g_reporter != nullptr) g_reporter(block, n);
+}
+
+bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
+
+// Moving pages beats copying from here on. Each move may leave the kernel two mappings more to keep, so
+// there is a most.
+constexpr size_t kMoveFrom = size_t{4} << 20;
+constexpr unsigned kMostMoves = 200;
+constinit std::atomic<unsigned> g_moves{0};
+
+// Where the calling thread's runs come from.
+Arena* arena_of_thread() {
+  HotHeap* hot = t_heap;
+  if (hot == &kUninitializedHeap) {
+    registry::initialize_thread();
+    hot = t_heap;
+    if (hot == &kUninitializedHeap) return nullptr;
+  }
+  return hot == &kTerminatedHeap ? arenas::at(0) : static_cast<Heap*>(hot)->arena;
+}
+
+// A slow-path event while blocks are filled.
+void tick_shared() {
+  Heap* heap = registry::enter_fallback_heap();
+  if (heap == nullptr) return;
+  tick(*heap);
+  registry::leave_fallback_heap(heap);
+}
+
+// By a thread without a heap.
+ACRE_COLD void allocated_without_heap(Run* run, size_t zeroed) {
+  if (!fill::is_on()) return;
+  fill::new_bytes(pointer_to(run->base), zeroed, run->bytes(), run->fresh);
+  tick_shared();
+}
+
+// By a thread without a heap. A huge block's memory goes back to the system.
+ACRE_COLD void freeing_without_heap(Run* run) {
+  if (!fill::is_on()) return;
+  if (run->kind == RunKind::kLarge) fill::freed_block(pointer_to(run->base), run->bytes());
+  tick_shared();
+}
+
+constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
+
+// As if the new block was allocated and the old one freed.
+void count_resized(size_t old_bytes, size_t new_bytes) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr || old_bytes == new_bytes) return;
+  thread_bytes::count_freed(*heap, old_bytes);
+  thread_bytes::count_allocated(*heap, new_bytes);
+}
+
+// Runs of this length and more all come from the first arena, where they find each other's memory again: to
+// fill one takes so much longer than to find it that its lock is no bottleneck.
+constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
+// Memory that is dirty anyway is taken before any that would make the process grow.
+Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
+  const unsigned count = arenas::count();
+  if (pages >= kSharedFrom) arena = arenas::at(0);
+  for (unsigned i = 0; i < count; ++i) {
+    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
+    if (heap.dirty_pages() < pages) continue;
+    if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
+  }
+  if (align_pages == 1 && arena->pages.dirty_pages() != 0) {
+    if (Run* run = arena->pages.allocate_around_dirty(pages)) return run;
+  }
+  if (Run* run = arena->pages.allocate(pages, align_pages)) {
+    if (run->fresh) arenas::grew_by(pages);
+    return run;
+  }
+  for (unsigned i = 1; i < count; ++i) {
+    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
+    if (Run* run = heap.allocate_free(pages, align_pages, false)) return run;
+  }
+  return nullptr;
+}
+
+// The kernel lets a process have some tens of thousands of mappings, and a huge block may be one, with a hole beside it.
+// Where there are many, further blocks come from chunks as far as these go, so that only terabytes could come near.
+constexpr size_t kManyHugeBlocks = 128;
+constexpr size_t kMostInChunk = size_t{512} << 20;
+bool may_come_from_chunk(size_t bytes, size_t alignment) {
+  return bytes <= kMostInChunk && alignment <= kHugePageBytes;
+}
+
+// The longest are tried there where a mapping is refused: free runs may be long enough, and the data segment (sbrk)
+// serves chunks alone.
+bool fits_in_chunk(size_t bytes, size_t alignment) {
+  return bytes <= window::kMostChunk && alignment <= window::kMostChunk;
+}
+
+// Its pages are part of another run now.
+void free_emptied(Run* run) {
+  run->fresh = true;
+  run->home->free(run, false);
+}
+
+Run* move_to_other_run(Run* run, size_t n) {
+  if (run->bytes() < kMoveFrom || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
+  const bool to_huge = is_huge(n, kPageBytes);  // then it becomes no more mappings than a huge block is
+  if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
+  Arena* arena = arena_of_thread();
+  if (arena == nullptr) return nullptr;
+  Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), 1);
+  if (bigger == nullptr) return nullptr;
+  const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
+  if (move != os::Move::kDone) {
+    if (move == os::Move::kRefused) g_moves.store(kMostMoves, std::memory_order_relaxed);  // an old kernel
+    if (to_huge) {
+      huge::free_after_move(bigger, run->bytes(), move);
+    } else if (move == os::Move::kRefused || os::map_at(bigger->base, run->bytes()) != nullptr) {
+      bigger->home->free(bigger, true);
+    }  // else its addresses are somebody else's now: it stays in use for ever
+    return nullptr;
+  }
+  bigger->fresh = false;
+  free_emptied(run);
+  return bigger;
+}
+
+Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
+  if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes));
+    if (run != nullptr) arenas::grew_by(run->pages);
+    if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
+  }
+  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
+}  // namespace
+
+Run* find_run(size_t n, size_t alignment) {
+  Arena* arena = arena_of_thread();
+  if (arena == nullptr) return nullptr;
+  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+  reclaim_before_refusal();
+  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+  return unmap_before_refusal(n, alignment) ? try_to_find_run(arena, n, alignment) : nullptr;
+}
+
+void* hand_out(Run* run, size_t n, bool zeroed) {
+  if (run == nullptr) return out_of_memory(n);
+  void* block = pointer_to(run->base);
+  run->asked = n;
+  if (zeroed && !run->fresh) memset(block, 0, n);
+  if (Heap* heap = heap_if_any()) {
+    thread_bytes::count_allocated(*heap, run->bytes());
+    tick_soon_if_alarmed(*heap);
+    tick(*heap);
+  } else {
+    allocated_without_heap(run, zeroed ? n : 0);
+  }
+  if (ACRE_UNLIKELY(sampler::is_on())) {
+    sampler::allocated_run(run);
+    hooks::allocated(block, run->bytes(), n);
+  }
+  report(block, n);
+  return block;
+}
+
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUninitializedHeap) {
+    void* block;
+    if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
+  }
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  if (ACRE_UNLIKELY(run == nullptr) && new_handler::ask()) return allocate(n, alignment, zeroed);
+  return hand_out(run, n, zeroed);
+}
+
+ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX) return nullptr;
+  if (is_huge(n, alignment)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes), &arena.pages);
+    if (run != nullptr || !arena.pages.is_plain() || !fits_in_chunk(n, alignment)) return run;
+  }
+  return arena.pages.allocate(pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
+ACRE_COLD void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed) {
+  if (n > PTRDIFF_MAX || is_huge(n, alignment)) return allocate(n, alignment, zeroed);
+  Run* run = find_run_in(*arena, n, alignment);
+  if (run == nullptr) {
+    reclaim_before_refusal();
+    run = find_run_in(*arena, n, alignment);
+  }
+  return hand_out(run, n, zeroed);
+}
+
+size_t block_bytes(size_t n, size_t alignment) {
+  if (n > PTRDIFF_MAX || alignment > kMostAlignment) return 0;
+  const size_t bytes = align_up(larger<size_t>(n, 1), is_huge(n, alignment) ? os::page_bytes() : kPageBytes);
+  return bytes > PTRDIFF_MAX ? 0 : bytes;
+}
+
+void free(Run* run) {
+  hooks::freeing(pointer_to(run->base));
+  Heap* heap = heap_if_any();
+  if (ACRE_LIKELY(heap != nullptr)) {
+    thread_bytes::count_freed(*heap, run->bytes());
+  } else {
+    freeing_without_heap(run);
+  }
+  if (ACRE_UNLIKELY(run->ticket != kNoTicket)) sampler::freeing_run(run);
+  if (ACRE_UNLIKELY(run->tag != nullptr)) tags::count_freed(*run->tag, run->bytes());
+  if (run->kind == RunKind::kHuge) {
+    huge::free(run);
+  } else {
+    run->home->free(run, true);
+  }
+  if (ACRE_LIKELY(heap != nullptr)) tick(*heap);
+}
+
+void forbid_resizing() { g_most_resized = 0; }
+
+enum class May : uint8_t { kStay, kMove };
+
+static bool change_in_place(Run* run, size_t n) {
+  const size_t pages = pages_for(n);
+  if (run->kind == RunKind::kHuge) return huge::resize_in_place(run, n);
+  if (pages >= run->pages) return !is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages);
+  run->home->shrink_in_place(run, pages);
+  return true;
+}
+
+// The block's run afterwards. Null: nothing has changed.
+static Run* change(Run* run, size_t n, May may) {
+  const size_t pages = pages_for(n);
+  if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) reclaim_before_refusal();
+  const bool was_huge = run->kind == RunKind::kHuge;
+  if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
+  if (change_in_place(run, n)) return run;
+  if (may == May::kStay || pages < run->pages) return nullptr;
+  return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
+}
+
+// What a tag has to allow for before its block has n bytes. False: its limit refuses, or no block is so large.
+static bool charge_growth(Tag& tag, size_t old_bytes, size_t n, size_t* charged) {
+  const size_t wanted = block_bytes(n, 1);
+  *charged = wanted - smaller(wanted, old_bytes);
+  return wanted != 0 && tags::charge(tag, *charged);
+}
+static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new_bytes) {
+  const size_t surplus = old_bytes + charged - new_bytes;
+  charged != 0 ? tags::discharge(tag, surplus) : tags::count_freed(tag, surplus);
+  tags::note_peak(tag);
+}
+
+// To the sampler and to hooks a block of another size is another block.
+static void tell_of_resize(const void* block, Ticket ticket, Run* to, size_t n) {
+  if (ticket != kNoTicket) sampler::freed(ticket);
+  if (sampler::is_on()) sampler::allocated_run(to);
+  hooks::freeing(block);
+  hooks::allocated(pointer_to(to->base), to->bytes(), n);
+}
+
+// The block's run afterwards. Null: nothing has changed. The block's header may be another block's afterwards, so the old one's
+// ticket and tag are taken off before and set again.
+static Run* resize_run(Run* run, size_t n, May may) {
+  if (n > g_most_resized) return nullptr;
+  if (hooks::is_on()) may = May::kStay;  // a hook is told of a block that is freed while the block is the program's
+  const size_t old_bytes = run->bytes();
+  const void* block = pointer_to(run->base);
+  const Ticket ticket = run->ticket;
+  Tag* const tag = run->tag;
+  size_t charged = 0;
+  if (ACRE_UNLIKELY(tag != nullptr) && !charge_growth(*tag, old_bytes, n, &charged)) return nullptr;
+  run->ticket = kNoTicket;
+  Run* to = change(run, n, may);
+  if (to == nullptr) run->ticket = ticket;
+  if (ACRE_UNLIKELY(tag != nullptr)) settle_growth(*tag, old_bytes, charged, to == nullptr ? old_bytes : to->bytes());
+  if (to == nullptr) return nullptr;
+  to->tag = tag;
+  to->asked = n;
+  if (ACRE_UNLIKELY(ticket != kNoTicket || sampler::is_on())) tell_of_resize(block, ticket, to, n);
+  count_resized(old_bytes, to->bytes());
+  if (to->bytes() > old_bytes) report(pointer_to(to->base), n);
+  return to;
+}
+
+bool resize_in_place(Run* run, size_t n) {
+  return pages_for(n) == run->pages || resize_run(run, n, May::kStay) != nullptr;
+}
+
+void* resize(Run* run, size_t n) {
+  if (pages_for(n) == run->pages) {
+    run->asked = n;
+    return pointer_to(run->base);
+  }
+  Run* to = resize_run(run, n, May::kMove);
+  return to == nullptr ? nullptr : pointer_to(to->base);
+}
+
+}  // namespace acre::large

@@ -1,0 +1,47 @@
+// From any pointer to what it points at, off the hot path.
+#pragma once
+
+#include "cache/heap.h"
+#include "cache/sampled_run.h"
+#include "pages/page_map.h"
+#include "slab/unit_table.h"
+
+namespace acre {
+
+struct Found {
+  Slab* slab = nullptr;  // p is the start of a carved block of this run …
+  Run* run = nullptr;    // … or of the large or huge block that this run is, or of one, live or free, that this run of
+                         // sampled blocks has; both null: none of these
+};
+
+ACRE_ALWAYS_INLINE Found find_block(const void* p) {
+  Slab* slab = unit_table::at(p);
+  if (is_block_start(slab, p)) return {slab, nullptr};
+  Run* run = g_page_map.find(p);
+  if (run == nullptr) return {};
+  switch (run->kind) {
+    case RunKind::kSlab:
+      if (is_block_start(run->slab, p)) return {run->slab, nullptr};
+      return {};
+    case RunKind::kSampled:
+      if (sampled_runs::is_block_start(run->sampled, p)) return {nullptr, run};
+      return {};
+    case RunKind::kLarge:
+    case RunKind::kHuge:
+      if (run->base == address_of(p)) return {nullptr, run};
+      return {};
+    default:
+      return {};
+  }
+}
+
+inline bool is_sampled(const Found& found) { return found.slab == nullptr && found.run->kind == RunKind::kSampled; }
+// What a live block is; ends the program if p is the start of none, with a message that names the caller.
+Found find_live_block(const void* p, const char* caller);
+
+inline size_t block_bytes(const Found& found) {
+  if (found.slab != nullptr) return found.slab->block_bytes;
+  return is_sampled(found) ? found.run->sampled->block_bytes : found.run->bytes();
+}
+
+}  // namespace acre

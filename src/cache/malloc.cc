@@ -1,0 +1,192 @@
+#include "cache/malloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cache/free.h"
+#include "cache/large.h"
+#include "cache/lookup.h"
+#include "cache/misuse.h"
+#include "cache/new_handler.h"
+#include "cache/registry.h"
+#include "cache/rounding.h"
+#include "cache/thread_bytes.h"
+#include "cache/upcalls.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+ACRE_NOINLINE void tick_for(Heap& heap, SizeClass c, size_t n) {
+  rounding::note(c, n);
+  tick_slow(heap);
+}
+
+// As often as the program makes room it is tried again.
+ACRE_COLD void* refused(size_t n) { return new_handler::ask() ? allocate(n) : out_of_memory(kSmallMax); }
+
+// What an allocation ends with when a heap has refused it, one that the calling thread has or one that it has borrowed.
+using Refused = void* (const Slot& slot);
+ACRE_COLD void* own_refused(const Slot& slot) { return refused(size_of_class(static_cast<SizeClass>(&slot - t_heap->slots))); }
+ACRE_COLD void* fallback_refused(const Slot&) { return nullptr; }
+
+// For how many bytes is not told, so that nobody has to keep it until it is known that there is a sampler.
+template <Refused kRefused>
+ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
+  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
+    hooks::put_heap_aside(heap);
+    return allocate_without_heap(c, size_of_class(c));
+  }
+  void* block = sampler::allocate(heap, c);
+  return block != nullptr ? block : kRefused(heap.slots[c]);
+}
+
+// In this order, so that nothing has to be moved to another register.
+template <Refused kRefused>
+ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
+  Slot* at = &heap.slots[c];
+  asm("" : "+r"(at));  // else it is worked out again after the refill, for which c and heap have to be kept
+  Slot& slot = *at;
+  if (is_end(slot.head)) {
+    if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
+    if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(heap, c);
+    if (!refill(heap, c)) return kRefused(slot);
+  }
+  return pop(slot);
+}
+
+// A thread whose heap was ended, in the last destructors, or any thread while blocks are filled (fill.h): from one that
+// such threads share. asked: for how many bytes; arena: not null, from this one alone.
+ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena = nullptr) {
+  Heap* heap = registry::enter_fallback_heap(arena);
+  if (heap == nullptr) return out_of_memory(kSmallMax);
+  void* block = allocate_in<fallback_refused>(asked, c, *heap);
+  registry::leave_fallback_heap(heap);
+  if (block == nullptr) return arena == nullptr ? refused(asked) : out_of_memory(kSmallMax);
+  if (fill::is_on()) fill::new_bytes(block, 0, size_of_class(c), false);
+  hooks::allocated(block, size_of_class(c), asked);
+  return block;
+}
+
+// The thread's first allocation.
+ACRE_NOINLINE void* allocate_first(size_t n) {
+  Heap* heap = registry::initialize_thread();
+  const SizeClass c = class_of_size(n);
+  if (heap != nullptr) return allocate_in<own_refused>(n, c, *heap);
+  return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
+}
+
+// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap. One that ends the
+// program gets whole pages: they come from where no list of blocks is walked, which may be overwritten.
+ACRE_COLD void* allocate_seldom(size_t n) {
+  if (ACRE_UNLIKELY(this_thread_ends())) return large::allocate(n, 1, false);
+  if (t_heap == &kTerminatedHeap && hooks::take_heap_back()) return allocate(n);
+  if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kTerminatedHeap) hooks::put_heap_aside(*heap_if_any());
+  return allocate_without_heap(class_of_size(n), n);
+}
+
+// Where malloc has no lists to take from.
+ACRE_NOINLINE void* allocate_otherwise(size_t n) {
+  return t_heap == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);
+}
+
+// A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
+void* allocate_beside(const Found& found, const void* p, size_t n) {
+  if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_manual)) return allocate(n);
+  return manual::allocate_beside(found, p, n);
+}
+
+}  // namespace
+
+Found find_live_block(const void* p, const char* caller) {
+  Found found = find_block(p);
+  if (found.slab != nullptr) {
+    if (is_marked(found.slab, p) && misuse::is_free(found.slab, p)) {
+      misuse::double_free(caller, p, found.slab->block_bytes);
+    }
+    return found;
+  }
+  if (found.run == nullptr) misuse::not_a_block(caller, p);
+  if (is_sampled(found) && !sampled_runs::is_live(found.run->sampled, p)) {
+    misuse::double_free(caller, p, block_bytes(found));
+  }
+  return found;
+}
+
+void* take_block(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  if (is_end(slot.head)) {
+    tick(heap);
+    if (!refill(heap, c)) return nullptr;
+  }
+  return pop(slot);
+}
+
+ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
+  void* block;
+  return manual::allocate_small(c, asked, &block) ? block : allocate_from_fallback(c, asked);
+}
+
+ACRE_COLD void* allocate_small_in(Arena* arena, SizeClass c, size_t n) {
+  void* block = allocate_from_fallback(c, n, arena);
+  if (block != nullptr) thread_bytes::count_allocated(size_of_class(c));
+  return block;
+}
+
+ACRE_NOINLINE void* allocate_slow(size_t n) {
+  if (n > kSmallMax) return large::allocate(n, 1, false);
+  HotHeap* heap = t_heap;
+  if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
+  return allocate_in<own_refused>(n, class_of_size(n), *static_cast<Heap*>(heap));
+}
+
+ACRE_COLD void* out_of_memory(size_t n) {
+  if (relaxed_load(options().xmalloc)) {
+    Line<120> text;
+    text.add("out of memory: a block of ").add(n == kSmallMax ? "up to " : "").decimal(n);
+    text.add(" bytes was refused, and xmalloc is set");
+    fatal(text.c_str());
+  }
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* allocate_zeroed(size_t n) {
+  if (n > kSmallMax) return large::allocate(n, 1, true);
+  void* p = allocate(n);
+  if (ACRE_LIKELY(p != nullptr)) memset(p, 0, n);
+  return p;
+}
+
+void* allocate_aligned(size_t n, size_t alignment) {
+  SizeClass c = class_for_aligned(n, alignment);
+  if (c == kSmallClasses) return large::allocate(n, alignment, false);
+  return allocate(size_of_class(c));
+}
+
+size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
+
+static constinit std::atomic<uint64_t> g_zero_reallocs{0};
+
+ACRE_COLD void count_zero_realloc() { g_zero_reallocs.fetch_add(1, std::memory_order_relaxed); }
+uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed); }
+
+void* reallocate(void* p, size_t n) {
+  Found found = find_live_block(p, "realloc");
+  if (found.slab != nullptr) {
+    if (n <= kSmallMax && class_of_size(n) == found.slab->size_class) return p;
+  } else if (is_sampled(found)) {
+    if (n <= kSmallMax && class_of_size(n) == found.run->sampled->size_class) return p;
+  } else if (n > kSmallMax) {
+    if (void* resized = large::resize(found.run, n)) return resized;
+  }
+  void* moved = allocate_beside(found, p, n);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, smaller(n, block_bytes(found)));
+  release(p);
+  return moved;
+}
+
+}  // namespace acre

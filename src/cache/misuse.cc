@@ -1,0 +1,154 @@
+#include "cache/misuse.h"
+
+#include "base/text.h"
+#include "cache/lookup.h"
+#include "cache/registry.h"
+#include "cache/sampled_run.h"
+#include "cache/upcalls.h"
+#include "os/module.h"
+#include "os/unwind.h"
+#include "pages/page_map.h"
+
+namespace acre {
+
+namespace {
+
+bool seems_marked(const Slab* slab, const Link* link) { return racy_load(link->mark) == mark_of(slab); }
+
+// Other threads may be changing the list: each step is checked before the next is taken.
+bool list_holds(const Slab* slab, LowAddress head, const void* block) {
+  LowAddress low = head;
+  for (uint32_t i = 0; i < slab->capacity && !is_end(low); ++i) {
+    Link* link = link_at(slab, low);
+    if (link == block) return true;
+    if (!is_block_start(slab, link) || !seems_marked(slab, link)) return false;
+    low = racy_load(link->next);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Outbox::holds(const Slab* slab, const void* block) const {
+  if (is_shared_class(slab->size_class)) return false;
+  for (uint32_t i = 0, count = smaller(racy_load(unsorted_count_), kMostUnsorted); i < count; ++i) {
+    if (racy_load(unsorted_[i].block) == block) return true;
+  }
+  const Group& group = groups_[slab->size_class];
+  return racy_load(group.slab) == slab && list_holds(slab, racy_load(group.head), block);
+}
+
+namespace misuse {
+
+namespace {
+
+struct Search {
+  const Slab* slab;
+  const void* block;
+  bool found;
+};
+
+// As list_holds, for a list that may have blocks of several runs.
+bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
+  const RunShape& shape = run_shape(c);
+  const Address high = racy_load(heap.slots[c].high);
+  LowAddress low = racy_load(heap.slots[c].head);
+  for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
+    Link* link = reinterpret_cast<Link*>(high | low);
+    if (link == block) return true;
+    const Slab* slab = find_block(link).slab;
+    if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(slab, link)) return false;
+    low = racy_load(link->next);
+  }
+  return false;
+}
+
+void search_heap(Heap& heap, void* argument) {
+  auto& search = *static_cast<Search*>(argument);
+  SizeClass c = search.slab->size_class;
+  search.found |= private_list_holds(heap, c, search.block) || heap.outbox().holds(search.slab, search.block);
+}
+
+Text& begin(Text& text, const char* caller, const void* p) {
+  return text.add(caller).add('(').hex(address_of(p)).add("): ");
+}
+
+// Where a foreign pointer came from is what its reader can look at: a library that has a malloc of its own, or a bug there.
+void add_origin(Text& text, Address from) {
+  os::Module module;
+  if (from == 0 || os::is_own_code(from) || !os::find_module(from, &module)) return;
+  text.add("; freed by ").add(*module.path == '\0' ? "the program" : module.path).add('+').hex(from - module.base);
+  text.add(" (if the program works without acre, that file mixes two mallocs: run it without)");
+}
+
+}  // namespace
+
+bool is_foreign(const void* p) {
+  const Run* run = g_page_map.find_covering(p);
+  return run == nullptr || run->kind == RunKind::kNone;
+}
+
+bool is_free(Slab* slab, const void* block) {
+  if (list_holds(slab, racy_load(slab->deferred), block)) return true;
+  if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
+  Search search{slab, block, false};
+  if (slab->is_manual) {
+    manual::for_each_heap_of(slab, search_heap, &search);
+  } else {
+    registry::for_each(search_heap, &search);
+  }
+  return search.found;
+}
+
+void double_free(const char* caller, const void* p, size_t bytes) {
+  Line<200> text;
+  begin(text, caller, p).add("double free: the block of ").decimal(bytes).add(" bytes is free already");
+  fatal(text.c_str());
+}
+
+void not_a_block(const char* caller, const void* p, const void* from) {
+  Line<480> text;
+  begin(text, caller, p);
+  Run* run = g_page_map.find_covering(p);
+  switch (run == nullptr ? RunKind::kNone : run->kind) {
+    case RunKind::kSlab: {
+      const Slab* slab = run->slab;
+      uint32_t index = block_index(slab, address_of(p));
+      Address block = slab->base + size_t{index} * slab->block_bytes;
+      if (index < slab->carved) {
+        text.add("interior pointer: it is ").decimal(address_of(p) - block).add(" bytes into a block of ");
+        text.decimal(slab->block_bytes).add(" bytes at ").hex(block);
+      } else {
+        text.add("not a live block: nothing has been allocated here");
+      }
+      break;
+    }
+    case RunKind::kSampled: {
+      const uint32_t bytes = run->sampled->block_bytes;
+      const size_t offset = (address_of(p) - run->base) % bytes;
+      if (sampled_runs::is_live(run->sampled, pointer_to(address_of(p) - offset))) {
+        text.add("interior pointer: it is ").decimal(offset).add(" bytes into a block of ");
+        text.decimal(bytes).add(" bytes at ").hex(address_of(p) - offset);
+      } else {
+        text.add("not a live block: nothing is allocated here");
+      }
+      break;
+    }
+    case RunKind::kLarge:
+    case RunKind::kHuge:
+      text.add("interior pointer: it is ").decimal(address_of(p) - run->base).add(" bytes into a block of ");
+      text.decimal(run->bytes()).add(" bytes at ").hex(run->base);
+      break;
+    case RunKind::kFree:
+      text.add("not a live block: its pages are free (was it freed before?)");
+      break;
+    case RunKind::kNone:
+      text.add("foreign pointer: acre has not allocated it (or has returned its pages since)");
+      add_origin(text, address_of(from));
+      break;
+  }
+  fatal(text.c_str());
+}
+
+}  // namespace misuse
+}  // namespace acre

@@ -1,0 +1,206 @@
+// The slow path: where the next private list comes from.
+//
+// In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
+// not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
+// the arena's own first, a new one on dirty pages, those of runs that other classes have no use for included, and only
+// then one on new memory.
+#include "cache/current.h"
+#include "cache/owner_at_work.h"
+#include "cache/shared.h"
+#include "cache/upcalls.h"
+
+namespace acre {
+
+namespace {
+
+constexpr unsigned kMostArenasSearched = 8;
+constexpr uint8_t kTimesFew = 8;
+constexpr unsigned kCrowd = 16;  // threads to an arena
+
+// How many blocks to cut: a page's worth, and more where much of the run is in use already.
+uint32_t batch_for(const Slab* slab) {
+  return larger<uint32_t>(run_shape(slab->size_class).first_batch, slab->carved / 4u);
+}
+
+LowAddress recycle(BlockCounts& blocks, Slab* slab) {
+  blocks.recycled += slab::deferred_count(slab);
+  return slab::take_deferred(slab);
+}
+
+bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab) {
+  if (!is_end(slab->deferred)) {
+    slot.head = recycle(blocks, slab);
+  } else if (load_remote(slab).free >= run_shape(c).enough_to_stay) {
+    slot.head = slab::collect_remote(slab, &blocks.listed);
+  } else if (const uint32_t uncarved = slab->capacity - slab->carved; uncarved != 0) {
+    const uint32_t fresh = smaller(batch_for(slab), uncarved);
+    slot.head = slab::carve(slab, fresh, kEndOfList);
+    blocks.listed += fresh;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// What `take` finds in a bin of the class, the own arena's first; or nothing.
+template <class Take>
+ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
+  auto found = take(heap.arena->bin(c));
+  if (found || heap.bound) return found;
+  unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
+  for (unsigned i = 1; !found && i < arenas; ++i) {
+    found = take(arenas::at((heap.arena->index + i) % arenas::count())->bin(c));
+  }
+  return found;
+}
+
+// Pages from other arenas' free runs.
+Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
+  if (heap.bound) return nullptr;
+  unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
+  for (unsigned i = 1; i < arenas; ++i) {
+    PageHeap& other = arenas::at((heap.arena->index + i) % arenas::count())->pages;
+    if (dirty_only && other.dirty_pages() < pages) continue;
+    if (Run* run = other.allocate_free(pages, kRunUnitPages, dirty_only)) return run;
+  }
+  return nullptr;
+}
+
+Slab* new_run(Heap& heap, SizeClass c) {
+  const size_t pages = run_shape(c).pages;
+  PageHeap& own = heap.arena->pages;
+  Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
+  if (run == nullptr) run = pages_from_others(heap, pages, true);
+  if (run == nullptr && give_up_unused(heap)) run = own.allocate_free(pages, kRunUnitPages, true);
+  if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
+  if (run == nullptr) run = pages_from_others(heap, pages, false);
+  if (run == nullptr) return nullptr;
+  if (run->fresh) arenas::grew_by(pages);
+  tick_soon_if_alarmed(heap);
+  Slab* slab = slab::make(run, c, heap.token);
+  if (slab == nullptr) {
+    run->home->free(run, false);
+    return nullptr;
+  }
+  auto& [lists, blocks] = heap.use(c);
+  relaxed_add(blocks.new_runs, uint64_t{1});
+  if (lists.returned && lists.keep_more < kMostRunsKept - 1) {
+    lists.keep_more = static_cast<uint8_t>(2 * lists.keep_more + 1);
+  }
+  lists.returned = false;
+  return slab;
+}
+
+// Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the
+// others: of thousands of threads most need no more, and a run for each class of each would be many times what lives.
+bool begins_with_few(const Heap& heap, SizeClass c) {
+  return relaxed_load(heap.arena->threads) > kCrowd && heap.use(c).lists.times_few < kTimesFew;
+}
+
+// Blocks of a new run that is left to the other threads.
+BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
+  Slab* slab = new_run(heap, c);
+  if (slab == nullptr) return {};
+  const uint32_t count = smaller<uint32_t>(most, slab->capacity);
+  const BlockList blocks{high_part(slab->base), slab::carve(slab, count, kEndOfList), count};
+  slab::release(slab);
+  return blocks;
+}
+
+// A run, or blocks of one that is not to be the heap's, from outside of the heap. Apart, so that a refill that does not
+// need it keeps its values in registers.
+ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
+  auto& [lists, blocks] = heap.use(c);
+  heap.outbox().flush();
+  if (heap.shared != nullptr) unshare_runs(heap);
+  if (ACRE_UNLIKELY(begins_with_few(heap, c))) {
+    const uint32_t few = smaller<uint32_t>(1u << lists.times_few++, run_shape(c).first_batch);
+    BlockList found = from_bins(heap, c, [few](Bin& bin) { return bin.take_blocks(few); });
+    if (!found) found = blocks_from_new_run(heap, c, few);
+    return {nullptr, found};
+  }
+  const uint32_t most = 2u * run_shape(c).enough;
+  const Bin::Taken found = from_bins(heap, c, [&heap, most](Bin& bin) { return bin.take(heap.token, most); });
+  if (found.run != nullptr) blocks.freed -= slab::deferred_count(found.run);  // these were freed by others
+  if (found) return found;
+  if (Slab* slab = take_adopted(heap, c)) return {slab, {}};
+  return {new_run(heap, c), {}};
+}
+
+}  // namespace
+
+// Makes a run current that has enough to give, or fills the private list from one that is not the thread's own.
+static bool change_run(Heap& heap, SizeClass c) {
+  const OwnerAtWork busy(heap);
+  if (ACRE_UNLIKELY(heap.slot_at[size_of_class(c)] == 0)) heap.enter_in_table(c);
+  RunLists& lists = heap.use(c).lists;
+  if (Slab* used_up = lists.current) {
+    lists.current = nullptr;
+    slab::release(used_up);
+  }
+  Bin::Taken found{take_available(heap, c), {}};
+  if (found.run == nullptr) found = from_elsewhere(heap, c);
+  Slot& slot = heap.slots[c];
+  if (found.run != nullptr) {
+    slot.high = high_part(found.run->base);
+    slab::set_list(found.run, OwnersList::kCurrent);
+    lists.current = found.run;
+    return true;
+  }
+  slot.high = found.blocks.high;
+  slot.head = found.blocks.head;
+  heap.use(c).blocks.listed += found.blocks.count;
+  lists.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  return found.blocks.count != 0;
+}
+
+static BlockList shared_from_new_run(Heap& heap, SizeClass c) {
+  const OwnerAtWork busy(heap);
+  heap.outbox().flush();
+  return blocks_from_new_run(heap, c, 1);
+}
+
+ACRE_NOINLINE static BlockList shared_from_elsewhere(Heap& heap, SizeClass c) {
+  for (bool tried_all = false;; tried_all = true) {
+    BlockList block = from_bins(heap, c, [](Bin& bin) { return bin.take_blocks(1); });
+    if (!block) block = shared_from_new_run(heap, c);
+    if (block || tried_all) return block;
+    reclaim_before_refusal();
+  }
+}
+
+// One block at a time: what lies on private lists, nobody else can have.
+ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
+  BlockList block = heap.arena->bin(c).take_blocks(1);
+  if (!block) block = shared_from_elsewhere(heap, c);
+  if (!block) return false;
+  ++heap.use(c).blocks.listed;
+  shared::push(heap.slots[c], pointer_to(block.high | block.head));
+  return true;
+}
+
+bool refill(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  auto& [lists, blocks] = heap.use(c);
+  relaxed_add(blocks.refills, uint64_t{1});
+  lists.busy = true;
+  if (ACRE_UNLIKELY(is_shared_class(c))) return refill_shared(heap, c);
+  lists.kept_blocks = 0;
+  current::settle(heap, c);
+  for (bool tried_all = false;;) {
+    Slab* slab = lists.current;
+    if (slab != nullptr && fill_from_current(slot, blocks, c, slab)) {
+      current::after_refill(heap, c, slab);
+      return true;
+    }
+    if (ACRE_LIKELY(change_run(heap, c))) {
+      if (!is_end(slot.head)) return true;
+      continue;
+    }
+    if (tried_all) return false;
+    tried_all = true;
+    reclaim_before_refusal();
+  }
+}
+
+}  // namespace acre

@@ -1,0 +1,349 @@
+#include "cache/allowance.h"
+#include "cache/registry.h"
+
+#include <pthread.h>
+
+#include "cache/owner_at_work.h"
+#include "cache/thread_bytes.h"
+#include "cache/upcalls.h"
+#include "os/os.h"
+#include "pages/page_map.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace registry {
+
+constinit Mutex control_lock{Rank::kControl};
+
+namespace {
+
+constinit Mutex g_lock{Rank::kRegistry};
+constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
+constinit unsigned g_fallback_count ACRE_GUARDED_BY(g_lock) = 0;  // of the live ones: for threads whose own were ended
+constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
+// In the child of a fork, until the lost heaps are left: the thread that forked.
+constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
+constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
+
+// Heaps for threads whose own were ended. As many are made as such threads ever allocated at the same time.
+constinit Heap* g_fallback_heaps ACRE_GUARDED_BY(g_lock) = nullptr;  // not in use now, through next_fallback
+
+pthread_key_t g_key;
+
+void end_thread_heap(void* argument);
+
+// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there may be
+// no more of them.
+Arena* least_loaded(bool is_full) ACRE_REQUIRES(g_lock) {
+  Arena* least = nullptr;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    Arena* arena = arenas::at(i);
+    if (least == nullptr || arena->threads < least->threads) least = arena;
+  }
+  if (least != nullptr && (least->threads == 0 || is_full)) return least;
+  if (g_spare_arena != nullptr) {
+    Arena* made = g_spare_arena;
+    g_spare_arena = nullptr;
+    arenas::install(made);
+    return made;
+  }
+  return nullptr;
+}
+
+Arena* join_arena() {
+  for (;;) {
+    const unsigned count = arenas::count();
+    const bool is_full = count != 0 && arenas::is_full();  // it may ask the system, which is done without the lock
+    {
+      Lock lock(g_lock);
+      if (arenas::count() != count) continue;  // another thread was as fast
+      if (Arena* arena = least_loaded(is_full)) {
+        arenas::count_threads(*arena, 1);
+        return arena;
+      }
+    }
+    Arena* made = arenas::make();
+    Lock lock(g_lock);
+    if (made == nullptr) {  // any arena will do
+      if (arenas::count() == 0) return nullptr;
+      arenas::count_threads(*arenas::at(0), 1);
+      return arenas::at(0);
+    }
+    g_spare_arena = made;  // if another thread was as fast, its arena is lost: some KiB
+  }
+}
+
+Heap* take_spare() {
+  Lock lock(g_lock);
+  Heap* heap = g_spare;
+  if (heap != nullptr) g_spare = heap->next;
+  return heap;
+}
+
+void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
+  heap->prev = nullptr;
+  heap->next = g_live;
+  if (g_live != nullptr) g_live->prev = heap;
+  g_live = heap;
+  ++g_live_count;
+}
+
+// token: the thread's, or none for a heap that threads without their own share. bound_to: null, or its arena.
+Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
+  Heap* heap = take_spare();
+  if (heap == nullptr) heap = Heap::make();
+  if (heap == nullptr) return nullptr;
+  heap->begin();
+  heap->token = token;
+  heap->unsampled = !sampler::new_threads();
+  heap->arena = bound_to == nullptr ? join_arena() : bound_to;
+  heap->bound = bound_to != nullptr;
+  Lock lock(g_lock);
+  if (heap->arena == nullptr) {
+    heap->next = g_spare;
+    g_spare = heap;
+    return nullptr;
+  }
+  link_live(heap);
+  if (token == kNoThread) ++g_fallback_count;
+  return heap;
+}
+
+void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
+  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
+}
+
+bool is_idle_fallback_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
+  for (const Heap* late = g_fallback_heaps; late != nullptr; late = late->next_fallback) {
+    if (late == heap) return true;
+  }
+  return false;
+}
+
+// In the child of a fork: the other threads do not exist here. Their heaps may have been in the middle of a change, so
+// what these own stays as it is: at most their current runs and what the shared bound allows.
+ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
+  }
+  Heap* heap = g_live;
+  g_live = nullptr;
+  g_live_count = 0;
+  g_fallback_count = 0;
+  size_t allowed_pages = 0;
+  while (heap != nullptr) {
+    Heap* next = heap->next;
+    const bool is_mine = heap->token == g_forked_thread;
+    if (is_mine || is_idle_fallback_heap(heap)) {
+      link_live(heap);
+      g_fallback_count += !is_mine;
+      if (!heap->bound) arenas::count_threads(*heap->arena, 1);
+      allowed_pages += heap->allowed_pages;
+      heap->reclaim.store(Reclaim::kNone);
+    } else {
+      keep_events_of(*heap);
+      heap->next = g_lost;
+      g_lost = heap;
+    }
+    heap = next;
+  }
+  reset_shared_allowance(allowed_pages);
+  g_forked_thread = kNoThread;
+}
+
+// In the child of a fork the runs of the parent's other threads still name their owners, and a new thread may
+// get one's place in memory, and so its token. It must not take their runs for its own.
+bool is_token_of_lost_heap(ThreadToken token) {
+  Lock lock(g_lock);
+  if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
+  for (Heap* heap = g_lost; heap != nullptr; heap = heap->next) {
+    if (heap->token != token) continue;
+    heap->token = kNoThread;
+    return true;
+  }
+  return false;
+}
+
+ACRE_COLD void disown_runs_of(ThreadToken token) {
+  g_page_map.for_each_run([token](Run* run) {
+    if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
+    slab::disown(run->slab);
+  });
+}
+
+// pthread's destructor for the thread's heap.
+void end_thread_heap(void* argument) {
+  Heap* heap = static_cast<Heap*>(argument);
+  if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
+  heap->set_plain(true);
+  empty_heap(*heap);
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+  {
+    Lock lock(g_lock);
+    keep_events_of(*heap);
+    heap->end();
+    arenas::count_threads(*heap->arena, -1);
+    (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
+    if (heap->next != nullptr) heap->next->prev = heap->prev;
+    --g_live_count;
+    heap->next = g_spare;
+    g_spare = heap;
+  }
+  if (!has_threads()) on_last_thread();
+}
+
+}  // namespace
+
+// While blocks are filled, threads have no heap of their own (fill.h): as if it was gone already. One is borrowed
+// and put back, so that from here on there is an arena.
+ACRE_COLD static void go_without_heap() {
+  Heap* heap = enter_fallback_heap();
+  if (heap == nullptr) return;
+  leave_fallback_heap(heap);
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+}
+
+Heap* initialize_thread() {
+  start_process();
+  if (fill::is_on()) {
+    go_without_heap();
+    return nullptr;
+  }
+  if (is_token_of_lost_heap(this_thread())) disown_runs_of(this_thread());
+  Heap* heap = make_heap(this_thread());
+  if (heap == nullptr) return nullptr;
+  t_heap = heap;  // before anything that may allocate
+  if (pthread_setspecific(g_key, heap) != 0) {  // out of memory: without this, the heap would outlive its thread
+    end_thread_heap(heap);
+    t_heap = const_cast<HotHeap*>(&kUninitializedHeap);
+    return nullptr;
+  }
+  if (ACRE_UNLIKELY(hooks::is_on())) {
+    hooks::put_heap_aside(*heap);
+    return nullptr;
+  }
+  return heap;
+}
+
+void make_thread_key() {
+  if (pthread_key_create(&g_key, end_thread_heap) != 0) fatal("no thread key left at the first allocation");
+}
+
+Heap* heap_of_thread() {
+  start_process();
+  return static_cast<Heap*>(pthread_getspecific(g_key));
+}
+
+ACRE_COLD void put_heap_aside() {
+  Heap* heap = t_heap == &kUninitializedHeap ? initialize_thread() : heap_if_any();
+  if (heap == nullptr) return;
+  thread_bytes::look(*heap);
+  empty_heap(*heap);
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+}
+
+ACRE_COLD void take_heap_back() {
+  if (Heap* heap = heap_of_thread()) t_heap = heap;
+}
+
+// Bound heaps are few, and asked for seldom: one list serves both.
+static Heap* take_fallback_heap(const Arena* bound_to) {
+  Lock lock(g_lock);
+  for (Heap** at = &g_fallback_heaps; Heap* heap = *at; at = &heap->next_fallback) {
+    if (heap->bound != (bound_to != nullptr) || (heap->bound && heap->arena != bound_to)) continue;
+    *at = heap->next_fallback;
+    return heap;
+  }
+  return nullptr;
+}
+
+Heap* enter_fallback_heap(Arena* bound_to) {
+  if (Heap* heap = take_fallback_heap(bound_to)) return heap;
+  // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
+  Heap* heap = make_heap(kNoThread, bound_to);
+  if (heap != nullptr) heap->token = address_of(heap);
+  return heap;
+}
+
+void leave_fallback_heap(Heap* heap) {
+  Lock lock(g_lock);
+  heap->next_fallback = g_fallback_heaps;
+  g_fallback_heaps = heap;
+}
+
+ACRE_COLD Arena* arena_at(unsigned index) {
+  start_process();
+  if (index >= arenas::most()) return nullptr;
+  while (index >= arenas::count()) {
+    Arena* made = arenas::make();
+    if (made == nullptr) return nullptr;
+    Lock lock(g_lock);
+    if (index >= arenas::count()) {
+      arenas::install(made);
+    } else {
+      g_spare_arena = made;  // another thread was as fast
+    }
+  }
+  return arenas::at(index);
+}
+
+// What the heap has counted so far stays with the arena that it leaves: the other one is given it as a debt.
+ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
+  Lock lock(g_lock);
+  keep_events_of(heap);
+  for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
+  arenas::count_threads(*heap.arena, -1);
+  arenas::count_threads(*arena, 1);
+  heap.arena = arena;
+}
+
+void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
+  Lock lock(g_lock);
+  if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
+  for (Heap* heap = g_live; heap != nullptr && g_forked_thread == kNoThread; heap = heap->next) visit(*heap, argument);
+  if (at_last != nullptr) at_last(argument);
+}
+
+ClassEvents events_of(const Heap& heap, SizeClass c) {
+  const BlockCounts& counts = heap.use(c).blocks;
+  return {racy_load(counts.refills), racy_load(counts.new_runs), racy_load(counts.adoptions), heap.outbox().sent(c)};
+}
+
+ACRE_COLD LockCounts lock_counts() { return g_lock.counts(); }
+
+static void wait_for_reclaims() { Lock lock(g_lock); }
+
+unsigned live_heaps() {
+  Lock lock(g_lock);
+  return g_live_count;
+}
+
+bool has_threads() {
+  Lock lock(g_lock);
+  return g_live_count != g_fallback_count;
+}
+
+ACRE_COLD void before_fork() { g_lock.before_fork(); }
+ACRE_COLD void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
+
+// Where the forking thread was interrupted with the lock held, it may be going over the list.
+ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_forked_thread = this_thread();
+  if (g_lock.after_fork_in_child()) leave_lost_heaps();
+}
+
+}  // namespace registry
+
+ACRE_COLD void OwnerAtWork::refuse_reclaim(Heap& heap) {
+  for (Reclaim seen = Reclaim::kAnnounced; !heap.reclaim.compare_exchange_strong(seen, Reclaim::kNone);
+       seen = Reclaim::kAnnounced) {
+    if (seen == Reclaim::kNone) return;
+    registry::wait_for_reclaims();
+    if (ACRE_UNLIKELY(is_ending())) return;  // the reclaiming thread may be in fatal(), for good
+  }
+}
+
+}  // namespace acre

@@ -1,0 +1,349 @@
+#include "cache/allowance.h"
+#include "cache/current.h"
+#include "cache/free.h"
+#include "cache/lookup.h"
+#include "cache/owner_at_work.h"
+#include "cache/registry.h"
+#include "cache/upcalls.h"
+#include "slab/reclaim.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+constexpr unsigned kClassesPerStep = 2;
+constexpr unsigned kAdoptedPerStep = 4;
+
+// Of a current run in which at most so many blocks are out, they are counted.
+constexpr uint32_t kMostLookedAt = 64;
+
+// New runs on clean pages for each search for runs in which nothing lives: a thread that uses many classes in turn is not
+// to make a run for each block, out of the last one's.
+constexpr uint32_t kRunsPerSearch = 8;
+
+// Adopted runs that are looked at before a new one is made.
+constexpr unsigned kMostAdoptedSeen = 64;
+
+void put_available(Heap& heap, Slab* slab) {
+  slab::set_list(slab, OwnersList::kAvailable);
+  slab::count_down(slab, slab::used(slab), 0);
+  RunLists& lists = heap.use(slab->size_class).lists;
+  lists.available.add(slab);
+  ++lists.available_count;
+}
+
+// All but the count of runs whose blocks are all free.
+ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, RunLists& lists, Slab* slab) {
+  lists.available.remove(slab);
+  lists.low_water = smaller(lists.low_water, --lists.available_count);
+  heap.kept_pages -= slab->pages;
+}
+
+void take_off_list(Heap& heap, Slab* slab) {
+  if (slab->list == OwnersList::kAvailable) {
+    take_off_available(heap, heap.use(slab->size_class).lists, slab);
+  } else {
+    heap.adopted.remove(slab);
+    heap.kept_pages -= slab->pages;
+  }
+}
+
+// A run that the heap gives up goes with the blocks that the thread has freed in it.
+void count_freed(Heap& heap, const Slab* slab) {
+  heap.use(slab->size_class).blocks.freed += slab::deferred_count(slab);
+}
+
+void take_off(Heap& heap, Slab* slab) {
+  if (slab->list == OwnersList::kAvailable && slab::used(slab) == 0) --heap.use(slab->size_class).lists.empties;
+  take_off_list(heap, slab);
+  slab::set_list(slab, OwnersList::kNone);
+}
+
+void give_up(Heap& heap, Slab* slab) {
+  take_off(heap, slab);
+  count_freed(heap, slab);
+  slab::release(slab);
+}
+
+// Pages that a heap may keep: its part of the shared bound, and more where the option gives each thread so much.
+size_t may_keep(const Heap& heap) {
+  return larger(heap.allowed_pages, static_cast<size_t>(relaxed_load(options().thread_cache_min)) / kPageBytes);
+}
+
+// The run that can be spared most: an adopted one, which has little to give, before an available one.
+void keep_within_allowance(Heap& heap, SizeClass c) {
+  while (heap.kept_pages > may_keep(heap) && !extend_allowance(heap)) {
+    Slab* victim = heap.adopted.oldest();
+    if (victim == nullptr) victim = heap.use(c).lists.available.oldest();
+    if (victim == nullptr) return;  // other classes' runs: collection sees to them
+    give_up(heap, victim);
+  }
+}
+
+// All blocks of an available run have come back. A few such runs are kept, so that a program that frees and
+// allocates at the edge of a run does not make and destroy it each time.
+ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
+  RunLists& lists = heap.use(slab->size_class).lists;
+  if (lists.empties++ <= lists.keep_more) return;
+  take_off(heap, slab);
+  count_freed(heap, slab);
+  slab::free_pages(slab);
+  lists.returned = true;
+}
+
+// The countdown of an adopted or available run has reached zero.
+ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
+  if (slab->list == OwnersList::kAdopted) {
+    heap.adopted.remove(slab);
+    put_available(heap, slab);
+    if (slab::used(slab) != 0) return;
+  }
+  on_empty(heap, slab);
+}
+
+void collect_class(Heap& heap, SizeClass c) {
+  RunLists& lists = heap.use(c).lists;
+  current::settle(heap, c);
+  if (lists.busy) {
+    lists.busy = false;
+    // What was never needed since the last time is more than this thread needs.
+    for (unsigned spare = (lists.low_water + 1u) / 2; spare != 0; --spare) give_up(heap, lists.available.oldest());
+    lists.low_water = lists.available_count;
+    return;
+  }
+  if (!heap.use(c).is_used()) return;
+  retire_current(heap, c);
+  while (!lists.available.empty()) give_up(heap, lists.available.oldest());
+  lists.keep_more = 0;
+}
+
+}  // namespace
+
+void RunList::add(Slab* slab) {
+  slab->node.prev = nullptr;
+  slab->node.next = newest_;
+  (newest_ == nullptr ? oldest_ : newest_->node.prev) = slab;
+  newest_ = slab;
+}
+
+void RunList::remove(Slab* slab) {
+  (slab->node.prev == nullptr ? newest_ : slab->node.prev->node.next) = slab->node.next;
+  (slab->node.next == nullptr ? oldest_ : slab->node.next->node.prev) = slab->node.prev;
+}
+
+void keep_adopted(Heap& heap, Slab* slab) {
+  BlockCounts& blocks = heap.use(slab->size_class).blocks;
+  relaxed_add(blocks.adoptions, uint64_t{1});
+  const uint32_t used = slab::used(slab);
+  // All but the block that the thread has freed just now were freed before it owned the run.
+  blocks.freed -= slab->carved - used - 1;
+  heap.kept_pages += slab->pages;
+  slab::set_list(slab, OwnersList::kAdopted);
+  heap.adopted.add(slab);
+  // The event comes when `enough` blocks are free, those on the remote list included.
+  int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
+  slab::count_down(slab, used, floor);
+  if (slab->countdown <= 0) on_countdown(heap, slab);
+  if (heap.kept_pages > heap.allowed_pages) keep_within_allowance(heap, slab->size_class);
+}
+
+// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this thread
+// has got (registry.cc). A reclaimer may have taken it between the free and here, and others use its header (idle.h).
+ACRE_NOINLINE void release_event(Slab* slab) {
+  Heap* heap = heap_if_any();
+  if (heap == nullptr) return slab::disown(slab);
+  if (slab->list == OwnersList::kCurrent) return current::on_countdown(*heap, slab->size_class);
+  const OwnerAtWork busy(*heap);
+  if (ACRE_LIKELY(relaxed_load(slab->owner) == heap->token)) on_countdown(*heap, slab);
+}
+
+Slab* take_available(Heap& heap, SizeClass c) {
+  RunLists& lists = heap.use(c).lists;
+  Slab* slab = lists.available.newest();
+  if (slab == nullptr) return nullptr;
+  if (slab::used(slab) == 0) --lists.empties;
+  take_off_available(heap, lists, slab);
+  return slab;
+}
+
+Slab* take_adopted(Heap& heap, SizeClass c) {
+  unsigned left = kMostAdoptedSeen;
+  for (Slab* slab = heap.adopted.oldest(); slab != nullptr && left != 0; slab = slab->node.prev, --left) {
+    if (slab->size_class != c || slab::deferred_count(slab) + load_remote(slab).free < slab->enough) continue;
+    take_off(heap, slab);
+    return slab;
+  }
+  return nullptr;
+}
+
+// A list with blocks of other runs than the current one, if there is one: each of these goes where it would if it were freed by a
+// thread without a heap.
+static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
+  const Address high = heap.slots[c].high;
+  for (LowAddress next; !is_end(head); head = next) {
+    Link* link = reinterpret_cast<Link*>(high | head);
+    Slab* slab = find_block(link).slab;
+    if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
+    next = link->next;
+    --heap.use(c).blocks.listed;
+    if (slab == current) {
+      --heap.use(c).blocks.freed;  // it is, already
+      slab::defer(slab, link);
+    } else {
+      slab::give_back(slab, link);
+    }
+  }
+}
+
+void put_back(Heap& heap, Slab* current, LowAddress list) {
+  const uint32_t blocks = slab::return_list(current, list);
+  heap.use(current->size_class).blocks.listed -= blocks;
+  heap.use(current->size_class).blocks.freed -= blocks;  // they are deferred now, and were not freed
+}
+
+void retire_current(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  RunLists& lists = heap.use(c).lists;
+  current::close(heap, c);
+  Slab* slab = lists.current;
+  const LowAddress head = slot.head;
+  slot.head = kEndOfList;
+  slot.length = 0;
+  lists.times_few = 0;
+  lists.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
+  lists.current = nullptr;
+  if (slab == nullptr || lists.kept_blocks != 0) {
+    lists.kept_blocks = 0;
+    return_mixed_list(heap, c, slab, head);
+  } else if (!is_end(head)) {
+    put_back(heap, slab, head);
+  }
+  if (slab == nullptr) return;
+  count_freed(heap, slab);
+  slab::release(slab);
+}
+
+// Does nothing live in this current run? Where many of its blocks are out, some live as a rule, and it is not looked at.
+static bool is_unused(Heap& heap, SizeClass c) {
+  current::settle(heap, c);
+  const Slab* slab = heap.use(c).lists.current;
+  const uint32_t out = slab::used(slab);
+  if (out > kMostLookedAt || heap.use(c).lists.kept_blocks != 0) return false;
+  uint32_t listed = 0;
+  for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
+  return listed + load_remote(slab).free == out;
+}
+
+// Among the live heaps. Others may come and go meanwhile.
+static bool is_alone(const Heap& heap) { return racy_load(heap.next) == nullptr && racy_load(heap.prev) == nullptr; }
+
+bool give_up_unused(Heap& heap) {
+  if (!is_alone(heap)) reclaim_while_growing(heap);
+  if (++heap.grown_by % kRunsPerSearch != 0) return false;
+  bool some = false;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    RunLists& lists = heap.use(c).lists;
+    if (lists.current != nullptr && is_unused(heap, c)) {
+      retire_current(heap, c);
+      some = true;
+    }
+    for (Slab *slab = lists.available.newest(), *next; lists.empties != 0 && slab != nullptr; slab = next) {
+      next = slab->node.next;
+      if (slab::used(slab) != 0) continue;
+      give_up(heap, slab);
+      some = true;
+    }
+  }
+  return some;
+}
+
+void collect_step(Heap& heap) {
+  const OwnerAtWork busy(heap);
+  heap.outbox().flush();
+  unshare_runs(heap);
+  for (unsigned i = 0; i < kClassesPerStep; ++i) {
+    collect_class(heap, heap.next_to_collect);
+    heap.next_to_collect = (heap.next_to_collect + 1) % kSmallClasses;
+  }
+  for (unsigned i = 0; i < kAdoptedPerStep && !heap.adopted.empty(); ++i) {
+    Slab* slab = heap.adopted.oldest();
+    if (load_remote(slab).free >= slab->enough) {  // others have freed so much in it
+      give_up(heap, slab);
+    } else {  // its turn comes again after all others
+      heap.adopted.remove(slab);
+      heap.adopted.add(slab);
+    }
+  }
+  trim_allowance(heap);
+}
+
+void empty_heap(Heap& heap) {
+  const OwnerAtWork busy(heap);
+  heap.outbox().flush();
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    if (!heap.use(c).is_used()) continue;
+    retire_current(heap, c);
+    while (!heap.use(c).lists.available.empty()) give_up(heap, heap.use(c).lists.available.oldest());
+  }
+  while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
+  unshare_runs(heap);
+  give_up_allowance(heap);
+}
+
+static void unshare(Heap& heap, Slab* slab) {
+  uint64_t& freed = heap.use(slab->size_class).blocks.freed;  // read now: afterwards the run may be gone
+  freed += slab::unshare(slab);
+}
+
+// More or less, while the owner and others free in it.
+static bool is_to_be_taken(const Slab* slab, Take take) {
+  const auto used = static_cast<uint32_t>(acquire_load(slab->countdown) + slab->floor);
+  const uint32_t free = slab->capacity - used + load_remote(slab).free;
+  return 4 * free >= static_cast<uint32_t>(take) * slab->capacity;
+}
+
+static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
+  for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
+    next = slab->node.next;
+    if (!is_to_be_taken(slab, take)) continue;
+    if (slab::is_all_free(slab)) {
+      take_off_list(heap, slab);
+      count_freed(heap, slab);
+      slab::free_pages(slab);
+    } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
+      take_off_list(heap, slab);
+      heap.use(slab->size_class).blocks.freed += slab::share(slab, hostage);
+      slab->next = heap.shared;
+      heap.shared = slab;
+    }
+  }
+}
+
+void take_kept_runs(Heap& heap, Take take) {
+  if (heap.kept_pages != 0) {
+    take_kept_runs_of(heap, heap.adopted, take);
+    for (ClassUse& use : heap.cold().uses) {
+      take_kept_runs_of(heap, use.lists.available, take);
+      if (use.lists.empties != 0) use.lists.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
+    }
+    trim_allowance(heap);
+  }
+  for (Slab** at = &heap.shared; Slab* slab = *at;) {
+    if (slab::is_free_but_for_hostage(slab)) {
+      *at = slab->next;
+      unshare(heap, slab);
+    } else {
+      at = &slab->next;
+    }
+  }
+}
+
+void unshare_runs(Heap& heap) {
+  while (Slab* slab = heap.shared) {
+    heap.shared = slab->next;
+    unshare(heap, slab);
+  }
+}
+
+}  // namespace acre

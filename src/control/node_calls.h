@@ -1,0 +1,128 @@
+// What rows of ctl nodes (own_nodes.h) are made of, and the functions that they call.
+#pragma once
+
+#include <errno.h>
+
+#include <type_traits>
+
+#include "control/arena_nodes.h"
+#include "control/caches.h"
+#include "control/nodes.h"
+#include "control/snapshot.h"
+#include "control/this_thread.h"
+#include "manual/tags.h"
+#include "observe/sampler.h"
+#include "reclaim/background.h"
+#include "report/profile_file.h"
+#include "report/profiler.h"
+#include "sample/profile.h"
+
+namespace acre::ctl {
+
+// --- Rows -----------------------------------------------------------------------------------------------------
+
+using Handler = int(Call& call);
+
+struct Row {
+  const char* name;
+  Type type;
+  Kind kind;
+  bool writable;
+  Handler* handler;
+};
+
+// The member of Value that has a value of this type.
+template <Type kType>
+constexpr auto member() {
+  if constexpr (kType == Type::kBool) return &Value::of_bool;
+  else if constexpr (kType == Type::kUnsigned) return &Value::of_unsigned;
+  else if constexpr (kType == Type::kU32) return &Value::of_u32;
+  else if constexpr (kType == Type::kU64) return &Value::of_u64;
+  else if constexpr (kType == Type::kSize) return &Value::of_size;
+  else if constexpr (kType == Type::kSsize) return &Value::of_ssize;
+  else if constexpr (kType == Type::kHooks) return &Value::of_hooks;
+  else if constexpr (kType == Type::kCounter) return &Value::of_counter;
+  else return &Value::of_string;
+}
+
+// A function of a row is a lambda without captures: its type alone says what to call.
+template <Type kType, class Get>
+int get(Call& call) {
+  auto& value = call.value.*member<kType>();
+  value = static_cast<std::remove_reference_t<decltype(value)>>(Get{}(call));
+  return call.error;
+}
+template <Type kType, class Get, class Set>
+int get_or_set(Call& call) {
+  return call.is_told ? Set{}(call) : get<kType, Get>(call);
+}
+template <class Do>
+int run(Call& call) {
+  return Do{}(call);
+}
+
+template <Type kType, class Get>
+constexpr Row value(const char* name, Get) {
+  return {name, kType, Kind::kValue, false, get<kType, Get>};
+}
+template <Type kType, class Get, class Set>
+constexpr Row value(const char* name, Get, Set) {
+  return {name, kType, Kind::kValue, true, get_or_set<kType, Get, Set>};
+}
+template <class Do>
+constexpr Row action(const char* name, Do) {
+  return {name, Type::kVoid, Kind::kAction, false, run<Do>};
+}
+template <Type kType, class Do>
+constexpr Row order(const char* name, Do) {
+  return {name, kType, Kind::kOrder, true, run<Do>};
+}
+template <Type kType, class Set>
+constexpr Row sink(const char* name, Set) {
+  return {name, kType, Kind::kSink, true, run<Set>};
+}
+template <Type kType, class Get>
+constexpr Row maker(const char* name, Get) {
+  return {name, kType, Kind::kMaker, false, get<kType, Get>};
+}
+template <Type kType, class Get>
+constexpr Row lookup(const char* name, Get) {
+  return {name, kType, Kind::kLookup, false, get<kType, Get>};
+}
+
+// --- Functions (node_calls.cc) --------------------------------------------------------------------------------
+
+// Large sizes are whole pages. Those up to where each block is a mapping of its own are listed one by one; beyond that
+// powers of two, and as the last one the largest size that a block may have.
+inline constexpr size_t kLargestRun = size_t{64} << 20;
+inline constexpr unsigned kStepsOfAPage = (kLargestRun - kSmallMax) / kPageBytes;
+inline constexpr unsigned kDoublings = floor_log2(size_t{PTRDIFF_MAX}) - floor_log2(kLargestRun);
+inline constexpr unsigned kLargeSizes = kStepsOfAPage + kDoublings + 1;
+
+constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
+
+size_t size_of_large(size_t index);
+const char* version();
+int renew();
+// The place holds the name as long as there is the tag. ENOENT: it has gone since the node was looked up.
+const char* name_of_tag(size_t index, int* error);
+// For arenas that are made from now on.
+int set_default_decay_time(Option of, int64_t ms);
+// Where memory comes from the data segment (sbrk), and where else. That is settled at the start.
+const char* dss();
+int set_dss(const char* to);
+int set_background_thread(bool on);
+int set_most_background_threads(size_t most);
+int change_option(unsigned option, int64_t value);
+// Sampling can begin at any time, whether or not the option prof was set at the start.
+int set_profiling(bool on);
+// As jemalloc has it: -1 for none.
+ssize_t lg_interval();
+// The file's name says what it is to be. Without one it gets one.
+int dump_profile(const char* const* path);
+int dump_leaks(const char* const* path);
+int reset_profile(const size_t* lg_sample);
+bool is_thread_profiled(int* error);
+int set_thread_profiled(bool on);
+
+}  // namespace acre::ctl

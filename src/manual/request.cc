@@ -1,0 +1,104 @@
+#include "manual/request.h"
+
+#include <string.h>
+
+#include "cache/free.h"
+#include "cache/large.h"
+#include "cache/lookup.h"
+#include "cache/malloc.h"
+#include "cache/registry.h"
+#include "manual/manual_arena.h"
+#include "manual/tags.h"
+
+namespace acre::request {
+
+namespace {
+
+bool is_small(size_t n, size_t alignment) { return class_for_aligned(n, alignment) != kSmallClasses; }
+
+// The one place where blocks are had from an arena by its index.
+void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
+  if (ManualArena* arena = arenas::manual_at(index)) return arenas::allocate_in(*arena, n, alignment, zeroed);
+  Arena* arena = registry::arena_at(index);
+  if (arena == nullptr) return out_of_memory(n);
+  if (is_small(n, alignment)) return allocate_small_in(arena, class_for_aligned(n, alignment), n);
+  return large::allocate_in(arena, n, alignment, zeroed);
+}
+
+// Huge blocks grow by pages that the system has zeroed.
+void zero_added(const Found& found, void* block, size_t old_bytes) {
+  const size_t bytes = acre::block_bytes(found);
+  if (bytes <= old_bytes || (found.run != nullptr && found.run->kind == RunKind::kHuge)) return;
+  memset(static_cast<char*>(block) + old_bytes, 0, bytes - old_bytes);
+}
+
+// Whether a large block would be large with n bytes, too, and its address will do.
+bool may_stay_large(const Found& found, const void* p, size_t n, size_t alignment) {
+  return found.slab == nullptr && !is_sampled(found) && address_of(p) % alignment == 0 && !is_small(n, alignment);
+}
+
+void* resize(const Found& found, void* p, size_t n, const Request& request) {
+  const size_t old_bytes = acre::block_bytes(found);
+  if (found.slab != nullptr || is_sampled(found)) {
+    const bool fits = address_of(p) % request.alignment == 0 && block_bytes(n, request.alignment) == old_bytes;
+    return fits ? p : nullptr;
+  }
+  if (!may_stay_large(found, p, n, request.alignment)) return nullptr;
+  void* resized = p;
+  if (request.alignment <= kPageBytes) {
+    resized = large::resize(found.run, n);
+  } else if (!large::resize_in_place(found.run, n)) {
+    resized = nullptr;
+  }
+  if (resized != nullptr && request.zeroed) zero_added(find_block(resized), resized, old_bytes);
+  return resized;
+}
+
+}  // namespace
+
+size_t block_bytes(size_t n, size_t alignment) {
+  const SizeClass c = class_for_aligned(n, alignment);
+  return c != kSmallClasses ? size_of_class(c) : large::block_bytes(n, alignment);
+}
+
+void* allocate(size_t n, const Request& request) {
+  const size_t bytes = block_bytes(n, request.alignment);
+  if (bytes == 0) return out_of_memory(n);
+  void* block = request.arena != kAnyArena             ? allocate_in(request.arena, bytes, request.alignment, request.zeroed)
+                : is_small(bytes, request.alignment) ? acre::allocate(bytes)
+                                                    : large::allocate(bytes, request.alignment, request.zeroed);
+  if (block != nullptr && request.zeroed && is_small(bytes, request.alignment)) memset(block, 0, bytes);
+  return block;
+}
+
+// It stays in its arena and keeps its tag, unless the request is for an arena.
+static void* allocate_beside(const Found& found, const void* p, size_t n, size_t bytes, const Request& request) {
+  if (request.arena != kAnyArena) return allocate(n, request);
+  if (Tag* tag = tags::of(found, p)) return tags::allocate(*tag, bytes, request.alignment, request.zeroed);
+  ManualArena* home = manual_arena_of(found);
+  return home == nullptr ? allocate(n, request) : arenas::allocate_in(*home, bytes, request.alignment, request.zeroed);
+}
+
+void* reallocate(void* p, size_t n, const Request& request, const char* caller) {
+  const Found found = find_live_block(p, caller);
+  const size_t bytes = block_bytes(n, request.alignment);
+  if (bytes == 0) return out_of_memory(n);
+  const size_t old_bytes = acre::block_bytes(found);
+  if (void* resized = resize(found, p, larger<size_t>(n, 1), request)) return resized;
+  void* moved = allocate_beside(found, p, n, bytes, request);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, smaller(bytes, old_bytes));
+  release(p);
+  return moved;
+}
+
+size_t resize_in_place(void* p, size_t least, size_t most, const Request& request, const char* caller) {
+  const Found found = find_live_block(p, caller);
+  const size_t old_bytes = acre::block_bytes(found);
+  if (!may_stay_large(found, p, most, request.alignment)) return old_bytes;
+  if (!large::resize_in_place(found.run, most) && old_bytes < least) large::resize_in_place(found.run, least);
+  if (request.zeroed) zero_added(found, p, old_bytes);
+  return acre::block_bytes(found);
+}
+
+}  // namespace acre::request

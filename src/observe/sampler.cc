@@ -1,0 +1,191 @@
+#include "observe/sampler.h"
+
+#include "cache/current.h"
+#include "cache/lookup.h"
+#include "cache/malloc.h"
+#include "cache/misuse.h"
+#include "cache/sampled_run.h"
+#include "cache/thread_bytes.h"
+#include "observe/fill.h"
+#include "observe/hooks.h"
+
+namespace acre::sampler {
+
+constinit bool g_on = false;
+constinit std::atomic<bool> g_new_threads{true};
+constinit Sampler g_sampler = {};
+
+namespace {
+
+// g_on is either.
+constinit std::atomic<bool> g_sampling{false};
+constinit std::atomic<bool> g_hooked{false};
+void set_on() { release_store(g_on, g_sampling.load() || g_hooked.load()); }
+
+constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
+// RunLists::unseen is kNotDrawn until a number of blocks is drawn. Then it has this bit, and the other one if they are the first
+// part of a longer gap, whose rest, by the sampler's leave, is drawn anew (an exponential gap has no memory).
+constexpr uint32_t kDrawn = uint32_t{1} << 31;
+constexpr uint32_t kThenDrawAgain = uint32_t{1} << 30;
+constexpr uint32_t kMostDrawn = kThenDrawAgain - 1;
+constexpr uint32_t blocks_in(uint32_t unseen) { return unseen & kMostDrawn; }
+
+// If nothing is drawn, or what was drawn does not count any more.
+ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
+  const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
+  if (heap.sampler_epoch != epoch) {
+    heap.sampler_epoch = epoch;
+    for (ClassUse& use : heap.cold().uses) {
+      if (use.lists.unseen != kNotDrawn) use.lists.unseen = kNotDrawn;
+    }
+  }
+  uint32_t& unseen = heap.use(c).lists.unseen;
+  while (unseen == kNotDrawn || unseen == (kDrawn | kThenDrawAgain)) {
+    const uint64_t gap = g_sampler.gap(size_of_class(c));
+    unseen = kDrawn | (gap < kMostDrawn ? static_cast<uint32_t>(gap) : kMostDrawn | kThenDrawAgain);
+  }
+}
+
+// How many blocks pass, beyond the private list's, before one is to be seen.
+ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
+  const uint32_t& unseen = heap.use(c).lists.unseen;
+  const bool may_be_due = (unseen & (kDrawn | kThenDrawAgain)) != kDrawn;
+  if (ACRE_UNLIKELY(may_be_due || heap.sampler_epoch != g_epoch.load(std::memory_order_acquire))) draw(heap, c);
+  return blocks_in(unseen);
+}
+
+bool is_sampled(const Heap& heap) { return !heap.unsampled && g_sampling.load(std::memory_order_acquire); }
+
+// Where the next block of the class would most likely come from.
+Address place_beside(Heap& heap, SizeClass c) {
+  const Slab* current = heap.use(c).lists.current;
+  return current != nullptr ? current->base : heap.arena->bin(c).lowest();
+}
+
+void* allocate_sampled(Heap& heap, SizeClass c) {
+  void* block = sampled_runs::allocate(*heap.arena, heap.bound, c);
+  if (block == nullptr) return nullptr;
+  thread_bytes::count_allocated(heap, size_of_class(c));
+  const Ticket ticket = g_sampler.allocated(block, size_of_class(c), place_beside(heap, c));
+  if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
+  return block;
+}
+
+// The list was just filled from one run: its current one, or one that is shared.
+void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
+  if (Slab* current = heap.use(c).lists.current) return put_back(heap, current, rest);
+  Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
+  const ListEnd end = walk_list(shared, rest);
+  heap.use(c).blocks.listed -= end.count;
+  slab::give_back(shared, rest, end.last, end.count);
+}
+
+// Cuts the private list after `most` blocks, at least 1; how many it has then.
+uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
+  const Slot& slot = heap.slots[c];
+  const CutOff cut = cut_off(slot.high, slot.head, most);
+  if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
+  return cut.count;
+}
+
+}  // namespace
+
+void start(const Sampler& sampler) {
+  if (g_sampler.gap != sampler.gap) g_sampler = sampler;
+  g_epoch.fetch_add(1, std::memory_order_release);
+  g_sampling.store(true);
+  set_on();
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+}
+
+void stop() {
+  g_sampling.store(false);
+  set_on();
+}
+
+void set_hooked(bool on) {
+  g_hooked.store(on);
+  set_on();
+}
+
+void set_thread(Heap& heap, bool on) {
+  heap.unsampled = !on;
+  empty_heap(heap);
+}
+void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
+
+void* allocate(Heap& heap, SizeClass c) {
+  if (!is_sampled(heap)) {
+    if (!refill(heap, c)) return nullptr;
+    current::open_again(heap, c, UINT32_MAX);
+    return pop(heap.slots[c]);
+  }
+  current::settle(heap, c);
+  if (unseen(heap, c) == 0) {
+    heap.use(c).lists.unseen = kNotDrawn;
+    if (void* block = allocate_sampled(heap, c)) return block;
+  }
+  const BlockCounts& counts = heap.use(c).blocks;
+  const uint64_t before = counts.put_on_list();
+  if (!refill(heap, c)) return nullptr;
+  uint32_t listed = static_cast<uint32_t>(counts.put_on_list() - before);
+  const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
+  if (listed > left) listed = shorten_list(heap, c, left);
+  passed(heap, c, listed);
+  current::open_again(heap, c, unseen(heap, c));
+  return pop(heap.slots[c]);
+}
+
+uint32_t may_pass(Heap& heap, SizeClass c) {
+  return is_sampled(heap) ? unseen(heap, c) : UINT32_MAX;
+}
+
+void passed(Heap& heap, SizeClass c, uint32_t blocks) {
+  uint32_t& unseen = heap.use(c).lists.unseen;
+  unseen -= smaller(blocks_in(unseen), blocks);
+}
+
+// What may be freed onto the list is one less from now on.
+bool may_keep(Heap& heap, SizeClass c) {
+  current::close(heap, c);
+  const bool may = may_pass(heap, c) != 0;
+  if (may) passed(heap, c, 1);
+  current::open_again(heap, c, may_pass(heap, c));
+  return may;
+}
+
+bool sees(size_t bytes) {
+  if (!g_sampling.load(std::memory_order_acquire)) return false;
+  Heap* heap = heap_if_any();
+  if (heap != nullptr ? heap->unsampled : !new_threads()) return false;
+  return g_sampler.gap(bytes) == 0;
+}
+
+void seen_run(Run* run, size_t bytes) { run->ticket = g_sampler.allocated(pointer_to(run->base), bytes, 0); }
+
+void allocated_run(Run* run) {
+  if (sees(run->bytes())) seen_run(run, run->bytes());
+}
+
+void freeing_run(Run* run) {
+  const Ticket ticket = run->ticket;
+  run->ticket = kNoTicket;
+  g_sampler.freed(ticket);
+}
+
+void freed(Ticket ticket) { g_sampler.freed(ticket); }
+
+void release(SampledRun* run, void* block) {
+  const Ticket ticket = sampled_runs::ticket_of(run, block);
+  if (ticket == sampled_runs::kDead) misuse::double_free("free", block, run->block_bytes);
+  hooks::freeing(block);
+  if (fill::is_on()) fill::freed_block(block, run->block_bytes);
+  sampled_runs::free(run, block);
+  if (ticket != kNoTicket) g_sampler.freed(ticket);
+  if (Heap* heap = heap_if_any()) {
+    thread_bytes::count_freed(*heap, run->block_bytes);
+    tick(*heap);
+  }
+}
+
+}  // namespace acre::sampler

@@ -1,0 +1,28 @@
+#include "pages/wakeup.h"
+
+#include "os/os.h"
+
+namespace acre::wakeup {
+
+constinit std::atomic<uint32_t> g_state{kDeaf};
+
+ACRE_COLD void wake() {
+  if (g_state.exchange(kDeaf) != kDeaf) os::wake(g_state);
+}
+
+void listen() { g_state.store(kAsleep); }
+
+bool sleep(uint64_t ms) {
+  os::wait_while(g_state, kAsleep, ms);
+  return g_state.exchange(kDeaf) == kDeaf;
+}
+
+void nap(uint64_t ms) {
+  g_state.store(kNapping);
+  os::wait_while(g_state, kNapping, ms);
+  g_state.store(kDeaf);
+}
+
+void close() { g_state.store(kDeaf); }
+
+}  // namespace acre::wakeup

@@ -1,0 +1,56 @@
+// The start of every module, before the first thread has a heap.
+#include <unistd.h>
+
+#include <atomic>
+
+#include "cache/direct.h"
+#include "cache/registry.h"
+#include "cache/upcalls.h"
+#include "observe/fill.h"
+#include "observe/trace.h"
+#include "os/os.h"
+#include "pages/release_rate.h"
+#include "pages/source.h"
+#include "process/fork.h"
+#include "reclaim/pressure.h"
+#include "slab/unit_table.h"
+#include "tables/options.h"
+
+namespace acre {
+
+namespace {
+
+// Awaited: other threads sleep until the start is over.
+enum Stage : uint32_t { kNotStarted, kStarting, kAwaited, kStarted };
+constinit std::atomic<uint32_t> g_stage{kNotStarted};
+
+void start_modules() {
+  os::find_clock();
+  read_options(environ);
+  fill::start();
+  release_rate::set(options().release_rate);
+  pressure::set_limits();
+  unit_table::initialise();
+  direct::start();
+  Source::start_automatic();
+  registry::make_thread_key();
+  fork::start();
+  if (options().utrace != 0) trace::start();
+}
+
+}  // namespace
+
+void start_process() {
+  if (g_stage.load(std::memory_order_acquire) == kStarted) return;
+  uint32_t stage = kNotStarted;
+  if (g_stage.compare_exchange_strong(stage, kStarting)) {
+    start_modules();
+    if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
+    return;
+  }
+  stage = kStarting;
+  g_stage.compare_exchange_strong(stage, kAwaited);
+  while (g_stage.load(std::memory_order_acquire) == kAwaited) os::wait_while(g_stage, kAwaited, UINT64_MAX);
+}
+
+}  // namespace acre

@@ -1,0 +1,35 @@
+#include "cache/upcalls.h"
+
+#include "pages/limit.h"
+#include "reclaim/pressure.h"
+
+namespace acre {
+
+void reclaim_before_refusal() {
+  pressure::before_refusal();
+  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  pressure::return_for_hard_limit();
+  arenas::for_each([](Arena& arena) {
+    if (arena.pages.is_plain()) arena.pages.wait_for_purge();  // else this thread may be the one, in a hook
+  });
+}
+
+ACRE_COLD bool unmap_before_refusal(size_t n, size_t alignment) {
+  if (limit::refuses(n)) return false;
+  const size_t pages = pages_for(n) + pages_for(alignment) + kPagesPerHugePage;  // what a chunk for it may take
+  size_t free = 0;
+  arenas::for_each([&](const Arena& arena) {
+    const PageHeap& own = arena.pages;
+    if (own.may_unmap()) free += own.dirty_pages() + own.muzzy_pages() + own.clean_pages();
+  });
+  if (free < pages) return false;
+  size_t unmapped = 0;
+  arenas::for_each([&](Arena& arena) {
+    if (unmapped >= pages || !arena.pages.may_unmap()) return;
+    arena.pages.purge_to(0);
+    unmapped += arena.pages.unmap_clean(pages - unmapped);
+  });
+  return unmapped >= pages;
+}
+
+}  // namespace acre

@@ -1,0 +1,34 @@
+// What a tick brings with it, one in kEventsPerTick of a thread's visits to the slow path.
+#include "cache/thread_bytes.h"
+#include "manual/manual_arena.h"
+#include "os/os.h"
+#include "reclaim/background.h"
+#include "reclaim/idle.h"
+#include "reclaim/internal_thread.h"
+#include "reclaim/pressure.h"
+
+namespace acre {
+
+namespace {
+
+constexpr uint32_t kTicksPerCollection = 2;
+
+}  // namespace
+
+void tick_slow(Heap& heap) {
+  // Decay in its own arena, and in the others by turns: their threads may be idle.
+  const uint64_t now = os::now_ms();
+  const uint32_t tick = heap.events / kEventsPerTick;
+  heap.arena->pages.decay(now);
+  Arena* other = arenas::at(tick % arenas::count());
+  if (other != heap.arena) other->pages.decay(now);
+  arenas::decay_a_manual(now);
+  if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
+  if (tick % kTicksPerCollection == 0) collect_step(heap);
+  if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
+  idle::look_around(&heap, now);
+  pressure::on_tick(heap, now);
+  if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);
+}
+
+}  // namespace acre
