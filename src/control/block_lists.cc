@@ -5,7 +5,7 @@
 #include "cache/verify.h"
 #include "control/statistics.h"
 #include "pages/page_map.h"
-#include "reclaim/idle.h"
+#include "cache/owner_at_work.h"
 #include "slab/slab_use.h"
 
 namespace acre::block_lists {

@@ -7,6 +7,7 @@
 
 #include "control/arena_nodes.h"
 #include "control/caches.h"
+#include "control/ctl.h"
 #include "control/nodes.h"
 #include "control/snapshot.h"
 #include "control/this_thread.h"

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <utility>
+
 #include "control/own_nodes.h"
 #include "control/stat_nodes.h"
 #include "tables/options.h"
@@ -55,14 +57,13 @@ struct Table {
 };
 constexpr Table kTable;
 
-// Apart from the names, since pointers have to be relocated in every process.
-struct Handlers {
-  Handler* of[kOwnNodes];
-  constexpr Handlers() : of() {
-    for (unsigned i = 0; i < kOwnNodes; ++i) of[i] = kRows[i].handler;
-  }
-};
-constexpr Handlers kHandlers;
+// By comparisons: a table of pointers would have to be relocated in every process.
+template <size_t... kRow>
+int use_row(unsigned node, Call& call, std::index_sequence<kRow...>) {
+  int error = EPERM;
+  (void)((node == kRow && (error = kRows[kRow].handler(call), true)) || ...);
+  return error;
+}
 
 constexpr bool same_names(const Node& a, const Node& b) {
   for (unsigned i = 0; i < sizeof a.name; ++i) {
@@ -146,7 +147,7 @@ int use(unsigned node, Call& call) {
   if (node >= kOwnNodes) return use_figure(node - kOwnNodes, call);
   const char* name = kTable.node[node].name;
   const bool is_figure = !call.is_told && (begins_with(name, "stats.") || begins_with(name, "epoch"));
-  return is_figure && !refresh_once() ? EAGAIN : kHandlers.of[node](call);
+  return is_figure && !refresh_once() ? EAGAIN : use_row(node, call, std::make_index_sequence<kOwnNodes>());
 }
 
 }  // namespace acre::ctl

@@ -168,6 +168,30 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
   }
 }
 
+// If the run would take clean memory, and no limit is near.
+ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
+  const bool looked = limit::alarm() != limit::kWatchedFrom;  // the first alarm is only the call to look
+  if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
+  if (!reserve_headers()) return;
+  Run* run = nullptr;
+  while (run == nullptr) {
+    {
+      Lock lock(lock_);
+      for (Holds holds : {Holds::kDirty, Holds::kMuzzy}) {
+        if (free_[place(holds)].find(pages, align_pages) != nullptr) return;
+      }
+      Run* found = free_[place(Holds::kClean)].find(kPagesPerHugePage, kPagesPerHugePage);
+      if (found != nullptr) {
+        run = carve(found, FreeRuns::lead(found, kPagesPerHugePage), kPagesPerHugePage);
+        if (run == nullptr) return;
+      }
+    }
+    if (run == nullptr && !obtain_chunk(kPagesPerHugePage, kPagesPerHugePage)) return;
+  }
+  huge_pages::populate(run->base);
+  put_free(run, true);  // it is wanted now, whatever the decay time is
+}
+
 void PageHeap::make_slab(Run* run, Slab* slab) {
   g_page_map.set_all(run, run);
   Lock lock(lock_);

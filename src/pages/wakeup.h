@@ -1,8 +1,8 @@
-// How the background thread (reclaim/background.h) is woken when there is something for it to do. Whoever makes pages
-// dirty, or finds on a tick that there is activity, rings: one load while the thread is awake, or is none.
+// The wake-up of the background thread (reclaim/background.h). Code that makes pages dirty, or sees activity on a tick, calls
+// signal(): one load while the thread is awake or there is none.
 //
-// The thread says that it sleeps before it looks for the last time, under the locks that guard what it looks at. So
-// who adds something under such a lock afterwards finds it asleep.
+// The thread says that it sleeps before its last look at what there is to do, and takes the locks that guard these things for
+// the look. So code that adds something under such a lock after the look finds the thread asleep.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 namespace acre::wakeup {
 
 enum State : uint32_t {
-  kDeaf,     // the thread is awake, or there is none
-  kNapping,  // it rests for a short time, and only wake() ends that
+  kAwake,    // or there is no thread
+  kNapping,  // for a short time, which only wake() ends
   kAsleep,
 };
 
@@ -23,14 +23,14 @@ extern std::atomic<uint32_t> g_state ACRE_HIDDEN;
 // Ends a sleep or a nap.
 void wake();
 
-inline void ring() {
+inline void signal() {
   if (ACRE_UNLIKELY(g_state.load(std::memory_order_relaxed) == kAsleep)) wake();
 }
 
-// For the thread. From now on a ring is heard.
+// For the thread. From now on a signal ends the next sleep.
 void listen();
 
-// Until the bell has rung since listen(), or the time is over (ms). True if it has rung.
+// Until a signal has come since listen(), or the time is over (ms). True: a signal has come.
 bool sleep(uint64_t ms);
 
 // For so many milliseconds, or until wake().
