@@ -4,7 +4,6 @@
 #include "cache/misuse.h"
 #include "cache/owner_at_work.h"
 #include "cache/registry.h"
-#include "cache/shared.h"
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
 
@@ -12,21 +11,21 @@ namespace acre {
 
 namespace {
 
-// Where runs have few blocks, one that comes back to a run that is no longer owned goes on the private list at once:
-// to adopt the run for it, and to release it again after the next malloc, would cost several times as much. For
-// the run it stays used.
+// Where runs have few blocks, the private list takes some blocks that are freed in runs of which the thread owns none: those of
+// shared classes, and those of used-up runs of its own. For their runs they stay used. Else each would cost the bin's lock twice,
+// or a run would be adopted for it and released again by the next malloc.
 template <class Allowed>
 ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
   const SizeClass c = slab->size_class;
   RunLists& lists = heap.use(c).lists;
-  if (lists.kept_blocks >= run_shape(c).most_kept) return false;
   Slot& slot = heap.slots[c];
+  if (slot.kept >= run_shape(c).most_kept) return false;
   if (high_part(slab->base) != slot.high) {
     if (!is_end(slot.head) || lists.current != nullptr) return false;
     slot.high = high_part(slab->base);
   }
   if (!allowed(c)) return false;
-  ++lists.kept_blocks;
+  ++slot.kept;
   ++heap.use(c).blocks.recycled;
   lists.busy = true;
   write_link(slab, p, slot.head);
@@ -35,11 +34,12 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
 }
 
 ACRE_COLD bool keep_block_while_sampling(Heap& heap, Slab* slab, void* p) {
-  return keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
+  const bool is_kept = keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
+  if (is_kept) hooks::tick_after_free(heap);
+  return is_kept;
 }
 
 ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(sampler::is_on())) return keep_block_while_sampling(heap, slab, p);
   return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
 }
 
@@ -80,8 +80,13 @@ ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
   keep_adopted(heap, slab);
 }
 
+ACRE_COLD void keep_or_release_while_sampling(Heap& heap, Slab* slab, void* p) {
+  if (!keep_block_while_sampling(heap, slab, p)) adopt_and_release(heap, slab, p);
+}
+
 ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
-  keep_block(heap, slab, p) ? tick(heap) : adopt_and_release(heap, slab, p);
+  if (ACRE_UNLIKELY(sampler::is_on())) return keep_or_release_while_sampling(heap, slab, p);
+  if (!keep_block(heap, slab, p)) adopt_and_release(heap, slab, p);
 }
 
 ACRE_NOINLINE void give_back_shared(Heap& heap, Slab* slab, void* p) {
@@ -90,24 +95,8 @@ ACRE_NOINLINE void give_back_shared(Heap& heap, Slab* slab, void* p) {
   hooks::tick_after_free(heap);
 }
 
-// As keep_block, but whoever has allocated the block, and as long as the list is short. No event: one in a run of the
-// thread's own is none.
-ACRE_ALWAYS_INLINE void release_shared(Heap& heap, Slab* slab, void* p) {
-  const SizeClass c = slab->size_class;
-  Slot& slot = heap.slots[c];
-  if (!shared::has_room(slot, slab)) return give_back_shared(heap, slab, p);
-  ++heap.use(c).blocks.recycled;
-  heap.use(c).lists.busy = true;
-  link_of(p)->mark = mark_of(slab);
-  shared::push(slot, p);
-}
-
 ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
-  const SizeClass c = slab->size_class;
-  const bool may_be_kept = shared::has_room(heap.slots[c], slab) && sampler::may_keep(heap, c);
-  if (!may_be_kept) return give_back_shared(heap, slab, p);
-  release_shared(heap, slab, p);
-  hooks::tick_after_free(heap);
+  if (!keep_block_while_sampling(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
 // By a thread that has no heap. One that has never allocated gets a heap now: it may be there to free what others
@@ -124,7 +113,7 @@ ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   if (ACRE_UNLIKELY(!hot->is_heap)) return release_uninitialized(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (ACRE_UNLIKELY(sampler::is_on())) return release_shared_while_sampling(heap, slab, p);
-  release_shared(heap, slab, p);
+  if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p) {

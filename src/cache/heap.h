@@ -28,7 +28,8 @@ struct ManualArena;  // manual_arena.h
 struct alignas(16) Slot {
   Address high = 0;               // the blocks' high 32 address bits
   LowAddress head = kEndOfList;
-  uint32_t length = 0;            // of a shared class: how many blocks (shared.h)
+  uint32_t kept = 0;              // at least as many as there are on the list that do not come from the current run; the
+                                  // exact number for shared classes (free_slow.cc: keep_block_if)
 };
 
 // A list of runs through node.next and node.prev, newest first.
@@ -60,7 +61,6 @@ struct RunLists {
   bool returned = false;   // one was returned to the page heap since a new one was made
   bool busy = false;       // refilled, or freed in place, since the collection last passed; beside the next, for refill
                            // sets both at once
-  uint8_t kept_blocks = 0; // blocks of other runs put on the private list since it was last empty
   uint8_t times_few = 0;   // how often a few blocks were taken of a run that was left to others (refill.cc)
   uint32_t unseen = kNotDrawn;  // blocks beyond the private list that pass before a sampled one (sampler.cc)
 };

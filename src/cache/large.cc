@@ -84,9 +84,6 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
     if (heap.dirty_pages() < pages) continue;
     if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
   }
-  if (align_pages == 1 && arena->pages.dirty_pages() != 0) {
-    if (Run* run = arena->pages.allocate_around_dirty(pages)) return run;
-  }
   if (Run* run = arena->pages.allocate(pages, align_pages)) {
     if (run->fresh) arenas::grew_by(pages);
     return run;

@@ -53,6 +53,8 @@ ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
     if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(heap, c);
     if (!refill(heap, c)) return kRefused(slot);
+  } else if (kRefused == own_refused) {
+    --slot.kept;  // of a shared class: the hot path takes all others
   }
   return pop(slot);
 }

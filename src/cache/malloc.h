@@ -36,12 +36,9 @@ void* take_block(Heap& heap, SizeClass c);
 // the program (xmalloc).
 void* out_of_memory(size_t n);
 
-// Takes the first block off a private list that is not empty. All blocks of shared classes are taken here, so that their
-// lists have a length; other lists do without.
-static_assert(kTableMax <= kOwnedMax);
+// Takes the first block off a private list that is not empty.
 inline void* pop(Slot& slot) {
   Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
-  --slot.length;
   slot.head = block->next;
   block->mark = 0;
   return block;

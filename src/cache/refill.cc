@@ -6,7 +6,6 @@
 // then one on new memory.
 #include "cache/current.h"
 #include "cache/owner_at_work.h"
-#include "cache/shared.h"
 #include "cache/upcalls.h"
 
 namespace acre {
@@ -150,7 +149,7 @@ static bool change_run(Heap& heap, SizeClass c) {
   slot.high = found.blocks.high;
   slot.head = found.blocks.head;
   heap.use(c).blocks.listed += found.blocks.count;
-  lists.kept_blocks = kMostKeptBlocks;  // none is of a current run; and no more are taken
+  slot.kept = kMostKeptBlocks;  // none comes from a current run, and no more are kept
   return found.blocks.count != 0;
 }
 
@@ -175,7 +174,10 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   if (!block) block = shared_from_elsewhere(heap, c);
   if (!block) return false;
   ++heap.use(c).blocks.listed;
-  shared::push(heap.slots[c], pointer_to(block.high | block.head));
+  Slot& slot = heap.slots[c];
+  slot.high = block.high;
+  slot.head = block.head;
+  slot.kept = 0;  // but for the one that is about to be taken
   return true;
 }
 
@@ -185,7 +187,7 @@ bool refill(Heap& heap, SizeClass c) {
   relaxed_add(blocks.refills, uint64_t{1});
   lists.busy = true;
   if (ACRE_UNLIKELY(is_shared_class(c))) return refill_shared(heap, c);
-  lists.kept_blocks = 0;
+  slot.kept = 0;
   current::settle(heap, c);
   for (bool tried_all = false;;) {
     Slab* slab = lists.current;

@@ -209,12 +209,12 @@ void retire_current(Heap& heap, SizeClass c) {
   Slab* slab = lists.current;
   const LowAddress head = slot.head;
   slot.head = kEndOfList;
-  slot.length = 0;
   lists.times_few = 0;
   lists.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
   lists.current = nullptr;
-  if (slab == nullptr || lists.kept_blocks != 0) {
-    lists.kept_blocks = 0;
+  const bool is_mixed = slab == nullptr || slot.kept != 0;
+  slot.kept = 0;
+  if (is_mixed) {
     return_mixed_list(heap, c, slab, head);
   } else if (!is_end(head)) {
     put_back(heap, slab, head);
@@ -229,7 +229,7 @@ static bool is_unused(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   const Slab* slab = heap.use(c).lists.current;
   const uint32_t out = slab::used(slab);
-  if (out > kMostLookedAt || heap.use(c).lists.kept_blocks != 0) return false;
+  if (out > kMostLookedAt || heap.slots[c].kept != 0) return false;
   uint32_t listed = 0;
   for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
   return listed + load_remote(slab).free == out;

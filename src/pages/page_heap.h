@@ -68,10 +68,6 @@ class PageHeap {
   // The same from free runs alone; null if there is none that fits.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
-  // A run made of a dirty free run that is too short alone and of its free neighbours, clean or dirty. Null if there is
-  // none such. (stretch.cc)
-  Run* allocate_around_dirty(size_t pages);
-
   // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
   void make_slab(Run* run, Slab* slab);
   void make_sampled(Run* run, SampledRun* sampled);
@@ -197,10 +193,6 @@ class PageHeap {
   void drop_header(Run* run) ACRE_REQUIRES(lock_);
 
   Run* take_fit(size_t pages, size_t align_pages, bool dirty_only) ACRE_REQUIRES(lock_);
-  struct Stretch;
-  Run* free_run_at(Address page) ACRE_REQUIRES(lock_);
-  bool reach(Run* run, size_t pages, Stretch* stretch) ACRE_REQUIRES(lock_);
-  Run* take(const Stretch& stretch) ACRE_REQUIRES(lock_);
   Run* carve(Run* found, size_t lead, size_t pages) ACRE_REQUIRES(lock_);
   Run* split(Run* run, size_t pages) ACRE_REQUIRES(lock_);
   void insert_free(Run* run, Holds holds) ACRE_REQUIRES(lock_);

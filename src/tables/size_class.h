@@ -31,7 +31,7 @@ inline constexpr size_t kSharesFrom = 2048;             // classes are shares of
 inline constexpr size_t kSharesTo = 8192;               // … up to here
 inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
-inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are shared: no thread owns runs of theirs
+inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are shared
 inline constexpr size_t kTableMax = 4096;               // sizes whose class the hot path looks up in a table
 
 // Derived constants.
@@ -72,7 +72,8 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
-// Runs of the other classes are owned by no thread, and blocks come from them one by one (cache/shared.h).
+// The other classes are *shared*: no thread owns runs of theirs. Such a run has few blocks, and one for each class and thread would
+// be more memory than the blocks that live. A thread takes one block at a time, under the lock of the bin (cache/refill.cc).
 inline constexpr SizeClass kOwnedClasses = class_of_size(kOwnedMax) + 1;
 constexpr bool is_shared_class(SizeClass c) { return c >= kOwnedClasses; }
 

@@ -162,10 +162,10 @@ void wait_for_purge(acre::PageHeap &heap) { heap.wait_for_purge(); }
 void look_for_used_runs(acre::PageHeap &heap) { CHECK(heap.used_runs() == nullptr); }
 void release_chunks(acre::PageHeap &heap) { heap.release_chunks(); }
 
-// --- Turns ------------------------------------------------------------------------------------------------------
+// --- Places for threads at work --------------------------------------------------------------------------------------------------
 
 // So many threads are at work for a sampler that there is no place for another one, until one of them is done.
-int status_with_turns() {
+int status_with_threads_at_work() {
     constexpr int kPlaces = 64;
     return status_with(
         [] {
@@ -174,20 +174,20 @@ int status_with_turns() {
             sem_t done;
             CHECK_EQ(sem_init(&done, 0, 0), 0);
             const auto work = [&] {
-                const acre::AtWork at_work;
+                const acre::AtWork mine;
                 at_work++;
                 while (sem_wait(&done) != 0) {}
             };
             for (int i = 1; i < kPlaces; i++) others.emplace_back(work);
             while (at_work != kPlaces - 1) usleep(100);
             {
-                const acre::AtWork at_work;
+                const acre::AtWork mine;
                 let_the_other_come();
             }
             for (int i = 1; i < kPlaces; i++) CHECK_EQ(sem_post(&done), 0);
             for (std::thread &other : others) other.join();
         },
-        [] { const acre::AtWork at_work; });
+        [] { const acre::AtWork mine; });
 }
 
 // --- The function for the soft limit ---------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ int main() {
     expect_end("wait_for_purge", status_with_purge(wait_for_purge));
     expect_end("used_runs", status_with_purge(look_for_used_runs));
     expect_end("release_chunks", status_with_purge(release_chunks));
-    expect_end("a turn", status_with_turns());
+    expect_end("a turn", status_with_threads_at_work());
     expect_end("acre_on_soft_limit", status_with_callbacks());
     return g_failed;
 }

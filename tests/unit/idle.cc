@@ -1,4 +1,6 @@
 // heap/idle: what idle threads keep goes back by visits of others.
+#include "cache/owner_at_work.h"
+#include "cache/upcalls.h"
 #include "reclaim/idle.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +98,7 @@ size_t runs_kept(const Heap& heap, uint32_t least, uint32_t most) {
 void announce_while_growing() {
   for (int i = 0; i < 2; ++i) {
     test::wait_between_looks();
-    idle::look_while_growing(my_heap());
+    reclaim_while_growing(my_heap());
   }
 }
 
@@ -126,7 +128,7 @@ TEST(IdleHeap, AGrowingThreadDoesNotWaitForATick) {
   EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
   EXPECT_GT(runs_kept(*filled.heap, 2, 4), 10u);
   test::wait_between_looks();
-  idle::look_while_growing(my_heap());
+  reclaim_while_growing(my_heap());
   EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*filled.heap, 2, 4), 0u);
   EXPECT_EQ(runs_kept(*filled.heap, 0, 1), others);
@@ -150,7 +152,7 @@ TEST(IdleHeap, AThreadThatWasStillForShortKeepsWhatIsHalfFree) {
   announce_while_growing();
   half.heap->still_since_ns = os::now_ns() + 1'000'000'000'000;  // however slow this machine is
   test::wait_between_looks();
-  idle::look_while_growing(my_heap());
+  reclaim_while_growing(my_heap());
   EXPECT_EQ(half.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*half.heap, 3, 4), 0u);
   EXPECT_EQ(runs_kept(*half.heap, 0, 2), others);
@@ -170,7 +172,7 @@ TEST(IdleHeap, LooksAreSomeTimeApart) {
     announce_while_growing();
     const uint64_t begin = os::now_ns();
     const bool was_announced = filled.heap->reclaim.load() == Reclaim::kAnnounced;
-    idle::look_while_growing(my_heap());
+    reclaim_while_growing(my_heap());
     if (os::now_ns() - begin > 100'000 || !was_announced) continue;  // another look was due by then, or a visit came
     EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
     return filled.free_all();

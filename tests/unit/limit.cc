@@ -44,7 +44,7 @@ TEST_F(Limit, HeldIsWhatThePageHeapHasThatIsNotClean) {
         runs.push_back(heap.allocate(random.between(1, 300), random.one_in(4) ? 8 : 1));
         break;
       case 3:
-        if (PageRun* run = heap.allocate_around_dirty(random.between(1, 800))) runs.push_back(run);
+        if (PageRun* run = heap.allocate_free(random.between(1, 800), 1, random.one_in(2))) runs.push_back(run);
         break;
       case 4: case 5:
         if (runs.empty()) break;
@@ -78,7 +78,6 @@ TEST_F(Limit, BeyondItDirtyPagesAreToBeHadAndCleanOnesAreNot) {
   const size_t before = limit::refusals();
   ASSERT_EQ(set_hard(limit::held()), 0);
   EXPECT_EQ(heap.allocate(101, 1), nullptr);
-  EXPECT_EQ(heap.allocate_around_dirty(101), nullptr);
   EXPECT_EQ(heap.allocate_free(101, 1, false), nullptr);
   EXPECT_GT(limit::refusals(), before);
   dirty = heap.allocate(99, 1);

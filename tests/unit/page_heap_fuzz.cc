@@ -74,11 +74,7 @@ class Fuzz {
     static constexpr size_t kAlignments[] = {1, 1, 1, 16, 16, 64, 512};
     size_t align_pages = kAlignments[random_.below(7)];
     PageRun* run;
-    if (random_.one_in(4)) {
-      run = heap_.allocate_around_dirty(pages);
-      if (run == nullptr) return;
-      align_pages = 1;
-    } else if (random_.one_in(3)) {
+    if (random_.one_in(3)) {
       run = heap_.allocate_free(pages, align_pages, random_.one_in(2));
       if (run == nullptr) return;
     } else {

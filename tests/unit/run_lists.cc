@@ -10,6 +10,7 @@
 #include "cache/allowance.h"
 #include "cache/current.h"
 #include "cache/registry.h"
+#include "cache/owner_at_work.h"
 #include "reclaim/idle.h"
 #include "support.h"
 #include "tables/options.h"
@@ -68,14 +69,14 @@ struct Walk {
 };
 
 // Runs of the thread: its heap is there, and is emptied before and after.
-class ShelvesTest : public testing::Test {
+class RunListsTest : public testing::Test {
  protected:
-  ShelvesTest() {
+  RunListsTest() {
     acre_free(acre_malloc(1));
     empty_heap(*heap_if_any());
     set_bound(size_t{32} << 20);
   }
-  ~ShelvesTest() override {
+  ~RunListsTest() override {
     empty_heap(heap());
     EXPECT_EQ(heap().kept_pages, 0u);
     EXPECT_EQ(heap().allowed_pages, 0u);
@@ -102,7 +103,7 @@ void free_shuffled(std::vector<void*> blocks, uint64_t seed) {
   }
 }
 
-class ShelvesBound : public ShelvesTest, public testing::WithParamInterface<size_t> {};
+class ShelvesBound : public RunListsTest, public testing::WithParamInterface<size_t> {};
 
 TEST_P(ShelvesBound, IsRespected) {
   set_bound(GetParam());
@@ -127,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, ShelvesBound,
                          testing::Values(size_t{0}, size_t{100000}, size_t{256} << 10, size_t{1} << 20,
                                          (size_t{3} << 20) + 12345, size_t{32} << 20));
 
-TEST_F(ShelvesTest, ThreadsShareTheBound) {
+TEST_F(RunListsTest, ThreadsShareTheBound) {
   constexpr size_t kBound = size_t{1} << 20;
   set_bound(kBound);
   std::vector<std::thread> threads;
@@ -145,7 +146,7 @@ TEST_F(ShelvesTest, ThreadsShareTheBound) {
 }
 
 // At the edge of a run: the same runs serve, round after round.
-TEST_F(ShelvesTest, RunsAreNotMadeAndDestroyedEachTime) {
+TEST_F(RunListsTest, RunsAreNotMadeAndDestroyedEachTime) {
   const SizeClass c = class_of_size(512);
   const size_t capacity = run_shape(c).capacity;
   std::vector<void*> base = allocate(capacity, 512);
@@ -157,7 +158,7 @@ TEST_F(ShelvesTest, RunsAreNotMadeAndDestroyedEachTime) {
   for (void* block : base) acre_free(block);
 }
 
-TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
+TEST_F(RunListsTest, ABlockFreedInAFullRunBringsItBack) {
   const SizeClass c = class_of_size(1024);
   const size_t capacity = run_shape(c).capacity;
   std::vector<void*> blocks = allocate(2 * capacity, 1024);
@@ -171,7 +172,7 @@ TEST_F(ShelvesTest, ABlockFreedInAFullRunBringsItBack) {
 }
 
 // What others free in an adopted run is told to nobody: its owner looks before it makes a new run.
-TEST_F(ShelvesTest, WhatOthersHaveFreedServesBeforeANewRun) {
+TEST_F(RunListsTest, WhatOthersHaveFreedServesBeforeANewRun) {
   const SizeClass c = class_of_size(1024);
   const RunShape& shape = run_shape(c);
   const auto new_runs = [&] { return registry::events_of(heap(), c).new_runs; };
@@ -198,7 +199,7 @@ TEST_F(ShelvesTest, WhatOthersHaveFreedServesBeforeANewRun) {
 
 // A run in which no block is left to cut stays current while others have freed a few blocks: fewer than would make it
 // worth offering again if it was released.
-TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
+TEST_F(RunListsTest, ARunStaysCurrentForAFewBlocks) {
   const SizeClass c = class_of_size(48);
   const RunShape& shape = run_shape(c);
   ASSERT_LT(shape.enough_to_stay, shape.enough);
@@ -230,7 +231,7 @@ TEST_F(ShelvesTest, ARunStaysCurrentForAFewBlocks) {
   for (void* block : blocks) acre_free(block);
 }
 
-TEST_F(ShelvesTest, WhatWasFreedLastIsHandedOutFirst) {
+TEST_F(RunListsTest, WhatWasFreedLastIsHandedOutFirst) {
   for (size_t size : {16, 100, 1000, 4096}) {
     std::vector<void*> blocks = allocate(4, size);
     for (void* block : blocks) acre_free(block);
@@ -240,7 +241,7 @@ TEST_F(ShelvesTest, WhatWasFreedLastIsHandedOutFirst) {
 }
 
 // A thread that allocates and frees in place never finds its list empty, and yet comes by the slow path.
-TEST_F(ShelvesTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
+TEST_F(RunListsTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
   const SizeClass c = class_of_size(64);
   void* lasting = acre_malloc(64);
   const uint64_t recycled = heap().use(c).blocks.recycled;
@@ -258,7 +259,7 @@ TEST_F(ShelvesTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
 }
 
 // What is used in place is no less busy than what comes to the slow path.
-TEST_F(ShelvesTest, ARunThatIsUsedInPlaceIsNotCollected) {
+TEST_F(RunListsTest, ARunThatIsUsedInPlaceIsNotCollected) {
   const SizeClass c = class_of_size(64);
   const auto collect_all = [] {
     for (SizeClass i = 0; i < kSmallClasses; ++i) collect_step(heap());
@@ -279,7 +280,7 @@ TEST_F(ShelvesTest, ARunThatIsUsedInPlaceIsNotCollected) {
 }
 
 // Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
-TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
+TEST_F(RunListsTest, BlocksOfReleasedRunsAreKept) {
   constexpr size_t kSize = 4096;
   const size_t most = run_shape(class_of_size(kSize)).most_kept;
   ASSERT_GE(most, 2u);
@@ -294,13 +295,13 @@ TEST_F(ShelvesTest, BlocksOfReleasedRunsAreKept) {
 }
 
 // Given up, each goes back to its own run.
-TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
+TEST_F(RunListsTest, KeptBlocksGoBackByCollection) {
   const SizeClass c = class_of_size(4096);
   std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 4096);
   for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
-  EXPECT_NE(heap().use(c).lists.kept_blocks, 0u);
+  EXPECT_NE(heap().slots[c].kept, 0u);
   for (int step = 0; step < 200; ++step) collect_step(heap());
-  EXPECT_EQ(heap().use(c).lists.kept_blocks, 0u);
+  EXPECT_EQ(heap().slots[c].kept, 0u);
   EXPECT_TRUE(is_end(heap().slots[c].head));
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);
@@ -308,7 +309,7 @@ TEST_F(ShelvesTest, KeptBlocksGoBackByCollection) {
 }
 
 // Before the process grows much the runs in which nothing lives serve other classes; those with a live block stay.
-TEST_F(ShelvesTest, UnusedRunsServeOtherClasses) {
+TEST_F(RunListsTest, UnusedRunsServeOtherClasses) {
   const auto current = [](size_t size) { return heap().use(class_of_size(size)).lists.current; };
   heap().grown_by = 0;
   for (size_t size : {600, 700, 900}) acre_free(acre_malloc(size));
@@ -326,7 +327,7 @@ TEST_F(ShelvesTest, UnusedRunsServeOtherClasses) {
 }
 
 // But a thread that uses many classes, a block of each in turn, does not pass one run round among them.
-TEST_F(ShelvesTest, ClassesInTurnKeepTheirRuns) {
+TEST_F(RunListsTest, ClassesInTurnKeepTheirRuns) {
   const auto use_each = [] {
     for (size_t size = 50; size <= 1000; size += 50) acre_free(acre_malloc(size));
   };
@@ -342,7 +343,7 @@ TEST_F(ShelvesTest, ClassesInTurnKeepTheirRuns) {
 }
 
 // What a thread no longer uses goes back by collection, without a call that asks for it.
-TEST_F(ShelvesTest, CollectionRetiresWhatIsIdle) {
+TEST_F(RunListsTest, CollectionRetiresWhatIsIdle) {
   free_shuffled(allocate(3000, 700), 3);
   EXPECT_NE(heap().use(class_of_size(700)).lists.current, nullptr);
   for (int step = 0; step < 200; ++step) collect_step(heap());
@@ -350,7 +351,7 @@ TEST_F(ShelvesTest, CollectionRetiresWhatIsIdle) {
   EXPECT_EQ(heap().kept_pages, 0u);
 }
 
-TEST_F(ShelvesTest, AnEmptiedHeapReturnsAllPages) {
+TEST_F(RunListsTest, AnEmptiedHeapReturnsAllPages) {
   auto used = [] {
     size_t pages = 0;
     for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
@@ -363,7 +364,7 @@ TEST_F(ShelvesTest, AnEmptiedHeapReturnsAllPages) {
 }
 
 // Each thread may keep so much, although all together may keep nothing.
-TEST_F(ShelvesTest, WhatEachThreadMayKeep) {
+TEST_F(RunListsTest, WhatEachThreadMayKeep) {
   set_bound(0);
   const auto keep = [](int64_t least) {
     ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), least, OptionSource::kRunTime));

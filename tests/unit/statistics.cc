@@ -114,7 +114,7 @@ void expect_classes_add_up(const ArenaReport& report) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     const ClassStatistics& s = report.classes[c];
     const std::string where = "class of " + std::to_string(size_of_class(c));
-    EXPECT_EQ(s.runs, s.owned + s.full + s.binned + s.shared + s.watched) << where;
+    EXPECT_EQ(s.runs, s.owned + s.full + s.binned + s.shared + s.sampled) << where;
     EXPECT_EQ(s.runs * run_shape(c).capacity,
               s.live + s.private_list + s.deferred + s.remote_list + s.uncarved + s.outbox + s.free) << where;
     EXPECT_LE(s.fragmentation, 1000u) << where;

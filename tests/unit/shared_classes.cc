@@ -1,5 +1,4 @@
-// heap/common: blocks of the larger small classes, whose runs nobody owns.
-#include "cache/shared.h"
+// cache: blocks of shared classes, whose runs no thread owns.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/verify.h"
 #include "cache/thread_bytes.h"
 #include "heap_support.h"
 #include "observe/sampler.h"
@@ -40,7 +40,7 @@ void release_all(std::vector<void*>& blocks) {
   blocks.clear();
 }
 
-TEST(CommonClasses, AreThoseAbove4KiB) {
+TEST(SharedClasses, AreThoseAbove4KiB) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_shared_class(c), size_of_class(c) > 4096) << size_of_class(c);
   std::vector<void*> blocks{acre_malloc(4096), acre_malloc(4097)};
   EXPECT_EQ(slab_of(blocks[0])->owner, this_thread());
@@ -180,7 +180,7 @@ TEST_F(CommonBin, AnOverwrittenListEndsTheProgram) {
 // --- Threads ----------------------------------------------------------------------------------------------------
 
 // What threads have no use for at the moment serves the others: together they take hardly more runs than one would.
-TEST(CommonClasses, ThreadsShareRuns) {
+TEST(SharedClasses, ThreadsShareRuns) {
   constexpr int kThreads = 12;
   std::vector<Worker> workers(kThreads);
   std::vector<void*> blocks(kThreads);
@@ -193,25 +193,24 @@ TEST(CommonClasses, ThreadsShareRuns) {
   for (int i = 0; i < kThreads; ++i) workers[i].run([&] { acre_free(blocks[i]); });
 }
 
-TEST(CommonClasses, AFewFreedBlocksAreKept) {
+TEST(SharedClasses, AFewFreedBlocksAreKept) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(10 * kShape.capacity);
-  const Slot& slot = my_heap().slots[kClass];
   const size_t most = kShape.most_kept;
   ASSERT_EQ(most, 4u);  // 96 KiB
-  EXPECT_EQ(slot.length, 0u);
+  EXPECT_EQ(private_list_length(my_heap(), kClass), 0u);
   for (size_t i = 0; i < 2 * most; ++i) {
     acre_free(blocks[i]);
-    EXPECT_EQ(slot.length, smaller(i + 1, most));
+    EXPECT_EQ(private_list_length(my_heap(), kClass), smaller(i + 1, most));
   }
   for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
-  EXPECT_EQ(slot.length, 0u);
+  EXPECT_EQ(private_list_length(my_heap(), kClass), 0u);
   for (size_t i = most; i < 2 * most; ++i) blocks[i] = acre_malloc(kSize);
   release_all(blocks);
 }
 
 // Also of another's: the list is bounded, so that nothing drifts from producers to consumers.
-TEST(CommonClasses, BlocksOfOtherThreadsAreKeptAsWell) {
+TEST(SharedClasses, BlocksOfOtherThreadsAreKeptAsWell) {
   empty_heap(my_heap());
   Worker worker;
   void* block = nullptr;
@@ -222,16 +221,16 @@ TEST(CommonClasses, BlocksOfOtherThreadsAreKeptAsWell) {
   empty_heap(my_heap());
 }
 
-TEST(CommonClasses, KeptBlocksGoBackByCollection) {
+TEST(SharedClasses, KeptBlocksGoBackByCollection) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(kShape.capacity);
   release_all(blocks);
-  EXPECT_NE(my_heap().slots[kClass].length, 0u);
+  EXPECT_NE(private_list_length(my_heap(), kClass), 0u);
   for (int step = 0; step < 200; ++step) collect_step(my_heap());
   EXPECT_TRUE(is_end(my_heap().slots[kClass].head));
 }
 
-TEST(CommonClasses, BytesAreCounted) {
+TEST(SharedClasses, BytesAreCounted) {
   Heap& mine = my_heap();
   thread_bytes::look(mine);
   const uint64_t allocated = mine.bytes.allocated;
@@ -250,7 +249,7 @@ TEST(CommonClasses, BytesAreCounted) {
   EXPECT_EQ(mine.bytes.freed - freed, 20 * kSize);
 }
 
-TEST(CommonClasses, DoubleFreesAreFound) {
+TEST(SharedClasses, DoubleFreesAreFound) {
   EXPECT_DEATH(
       {
         void* block = acre_malloc(kSize);
@@ -278,7 +277,7 @@ struct Beside {
   static void freed(Ticket) {}
 };
 
-TEST(CommonClasses, WatchersAreToldOfTheLowestRun) {
+TEST(SharedClasses, WatchersAreToldOfTheLowestRun) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(1);
   const Address lowest = my_heap().arena->bin(kClass).lowest();
@@ -292,7 +291,7 @@ TEST(CommonClasses, WatchersAreToldOfTheLowestRun) {
 }
 
 // Blocks of all shared classes wander among threads that allocate, write, check and free them.
-TEST(CommonClasses, NothingIsLostAmongThreads) {
+TEST(SharedClasses, NothingIsLostAmongThreads) {
   constexpr unsigned kThreads = 4;
   constexpr unsigned kPlaces = 64;
   constexpr int kSteps = 20000;
