@@ -138,7 +138,7 @@ Run* move_to_other_run(Run* run, size_t n) {
   return bigger;
 }
 
-Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
+ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
   if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes));
     if (run != nullptr) arenas::grew_by(run->pages);
@@ -149,13 +149,17 @@ Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
 
 }  // namespace
 
-Run* find_run(size_t n, size_t alignment) {
-  Arena* arena = arena_of_thread();
-  if (arena == nullptr) return nullptr;
-  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+ACRE_COLD static Run* find_run_after_refusal(Arena* arena, size_t n, size_t alignment) {
   reclaim_before_refusal();
   if (Run* run = try_to_find_run(arena, n, alignment)) return run;
   return unmap_before_refusal(n, alignment) ? try_to_find_run(arena, n, alignment) : nullptr;
+}
+
+Run* find_run(size_t n, size_t alignment) {
+  Arena* arena = arena_of_thread();
+  if (ACRE_UNLIKELY(arena == nullptr)) return nullptr;
+  Run* run = try_to_find_run(arena, n, alignment);
+  return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment);
 }
 
 void* hand_out(Run* run, size_t n, bool zeroed) {
@@ -178,14 +182,22 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   return block;
 }
 
-void* allocate(size_t n, size_t alignment, bool zeroed) {
-  if (ACRE_UNLIKELY(!t_heap->is_plain) && t_heap != &kUninitializedHeap) {
-    void* block;
-    if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
-  }
+ACRE_ALWAYS_INLINE static void* allocate_from_any(size_t n, size_t alignment, bool zeroed) {
   Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
   if (ACRE_UNLIKELY(run == nullptr) && new_handler::ask()) return allocate(n, alignment, zeroed);
   return hand_out(run, n, zeroed);
+}
+
+// By a thread whose heap is not plain, or which has none any more.
+ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) {
+  void* block;
+  return manual::allocate_large(n, alignment, zeroed, &block) ? block : allocate_from_any(n, alignment, zeroed);
+}
+
+void* allocate(size_t n, size_t alignment, bool zeroed) {
+  const HotHeap* hot = t_heap;
+  const bool is_usual = hot->is_plain || hot == &kUninitializedHeap;
+  return ACRE_LIKELY(is_usual) ? allocate_from_any(n, alignment, zeroed) : allocate_seldom(n, alignment, zeroed);
 }
 
 ACRE_COLD Run* find_run_in(Arena& arena, size_t n, size_t alignment) {

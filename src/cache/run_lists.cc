@@ -303,7 +303,7 @@ static bool is_to_be_taken(const Slab* slab, Take take) {
   return 4 * free >= static_cast<uint32_t>(take) * slab->capacity;
 }
 
-static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
+ACRE_COLD static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
   for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
     next = slab->node.next;
     if (!is_to_be_taken(slab, take)) continue;
@@ -320,7 +320,7 @@ static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
   }
 }
 
-void take_kept_runs(Heap& heap, Take take) {
+ACRE_COLD void take_kept_runs(Heap& heap, Take take) {
   if (heap.kept_pages != 0) {
     take_kept_runs_of(heap, heap.adopted, take);
     for (ClassUse& use : heap.cold().uses) {

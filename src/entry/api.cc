@@ -16,7 +16,7 @@ ACRE_COLD size_t release_memory(size_t bytes) {
   return arenas::purge_all(pages - smaller(pages, wanted)) * kPageBytes;
 }
 
-int owns(const void* block) {
+ACRE_COLD int owns(const void* block) {
   Found found = find_block(block);
   if (found.slab == nullptr && found.run == nullptr) return false;
   if (found.slab == nullptr) return !is_sampled(found) || sampled_runs::is_live(found.run->sampled, block);

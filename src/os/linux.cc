@@ -204,7 +204,7 @@ size_t physical_memory() {
   return static_cast<size_t>(info.totalram) * info.mem_unit;
 }
 
-bool has_huge_pages() {
+ACRE_COLD bool has_huge_pages() {
   char text[64] = {};
   const long size = read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text - 1);
   if (size <= 0 || strstr(text, "[never]") != nullptr) return false;

@@ -32,7 +32,7 @@ void set(int64_t bytes_per_second) {
 
 int64_t get() { return g_rate.load(std::memory_order_relaxed); }
 
-size_t take(uint64_t now, size_t wanted) {
+ACRE_COLD size_t take(uint64_t now, size_t wanted) {
   if (get() <= 0) return 0;
   const uint64_t rate = static_cast<uint64_t>(get());
   uint64_t spent = g_spent_until_ms.load(std::memory_order_relaxed);

@@ -45,7 +45,7 @@ struct Round {
   unsigned heaps = 0;
 };
 
-void look_at(Heap& heap, void* argument) {
+ACRE_COLD void look_at(Heap& heap, void* argument) {
   Round& round = *static_cast<Round*>(argument);
   ++round.heaps;
   if (&heap == round.mine) return;
@@ -62,7 +62,7 @@ void look_at(Heap& heap, void* argument) {
   heap.still_since_ns = round.now_ns;
 }
 
-Look look_at_all(const Heap* mine, bool grows) {
+ACRE_COLD Look look_at_all(const Heap* mine, bool grows) {
   uint64_t due = g_next_look_ns.load(std::memory_order_relaxed);
   const uint64_t now = due == kWhileLooking ? 0 : os::now_ns();
   if (now < due || !g_next_look_ns.compare_exchange_strong(due, kWhileLooking)) return Look::kTooEarly;
