@@ -12,14 +12,14 @@
 mtype:step = {
   IDLE,
   FREE, DEFER, DEFER_STORE, DEFER_COUNT, EVENT,
-  ADOPT, ADOPT_SWAP, ADOPT_PUBLISH, SHELVE,
+  ADOPT, ADOPT_SWAP, ADOPT_PUBLISH, LIST_RUN,
   USE_OUTBOX, GIVE_BACK, GIVE_BACK_SWAP, OFFER, INSERT, RECLAIM, ALL_FREE, FREE_PAGES,
   RELEASE, RELEASE_SWAP, TAKE_SWAP, TAKE_PUBLISH, TAKE_BLOCK, TAKE_LOCAL, TAKE_BLOCK_SWAP, TAKE_BLOCK_END,
-  VISIT, LOOK, HOSTAGE, HOSTAGE_COUNT, SHARE, SHARE_SWAP, UNSHARE
+  TAKE, LOOK, HOSTAGE, HOSTAGE_COUNT, SHARE, SHARE_SWAP, UNSHARE
 }
 
 #define give_back_or_wait  (alive && OUTBOXES -> USE_OUTBOX : GIVE_BACK)
-inline enter_shelves(whose) { at = whose; shelves[whose] = me }
+inline enter_lists(whose) { at = whose; lists[whose] = me }
 
 inline begin_ownership() { last_owner = me; owner = me }
 
@@ -52,18 +52,18 @@ inline step_adopt_swap() {
   fi
 }
 
-/* Nobody else finds the run before it is shelved: so the block is deferred in this step. */
+/* Nobody else finds the run before it is listed: so the block is deferred in this step. */
 inline step_adopt_publish() {
   used = (bug(ADOPT_FORGETS_DEFERRED) -> carved : capacity_of(class) - seen_local);
   begin_ownership();
   used--;
   push_deferred();
   hand = 0;
-  todo = SHELVE
+  todo = LIST_RUN
 }
 
-inline step_shelve() {
-  enter_shelves(me);
+inline step_list() {
+  enter_lists(me);
   if
   :: used == 0 -> todo = FREE_PAGES
   :: kept_by = me; todo = IDLE
@@ -233,7 +233,7 @@ inline step_take_block_end() {
   todo = IDLE
 }
 
-/* ---- reclaim from an idle owner, at whose shelves this thread is; `link` is the count that was read ---- */
+/* ---- reclaim from an idle owner, at whose lists this thread is; `link` is the count that was read ---- */
 
 inline step_look() {
   if

@@ -19,7 +19,7 @@ mtype:bug = { NO_BUG, IDLE_WITHOUT_WAIT, IDLE_WITHOUT_LOOK, IDLE_STALE_EVENT, ID
 #define OWNER  1
 #define OTHER  2        /* made a new run with the same header */
 
-/* values of `visit` */
+/* values of `reclaim` */
 #define NONE      0
 #define ANNOUNCED 1
 #define AT_WORK   2
@@ -28,7 +28,7 @@ mtype:bug = { NO_BUG, IDLE_WITHOUT_WAIT, IDLE_WITHOUT_LOOK, IDLE_STALE_EVENT, ID
 byte owner = OWNER;
 byte used = BLOCKS;       /* the owner's count: blocks with the program or on the remote list */
 byte remote;              /* blocks on the remote list */
-byte visit = NONE;
+byte reclaim = NONE;
 bool inside;              /* as others see it */
 bool listed = true;       /* the run is in one of the owner's lists */
 
@@ -46,10 +46,10 @@ inline drain() { inside = buffered; older_store = false }
 inline enter() {
   buffered = true;
   do
-  :: atomic { visit == NONE || bug(IDLE_WITHOUT_LOOK) -> busy = true; break }
-  :: atomic { visit == ANNOUNCED && !bug(IDLE_WITHOUT_LOOK) -> visit = NONE; drain(); busy = true; break }
-  :: visit == AT_WORK && !bug(IDLE_WITHOUT_LOOK) ->
-     atomic { visit != AT_WORK -> drain() }   /* waits for the registry's lock */
+  :: atomic { reclaim == NONE || bug(IDLE_WITHOUT_LOOK) -> busy = true; break }
+  :: atomic { reclaim == ANNOUNCED && !bug(IDLE_WITHOUT_LOOK) -> reclaim = NONE; drain(); busy = true; break }
+  :: reclaim == AT_WORK && !bug(IDLE_WITHOUT_LOOK) ->
+     atomic { reclaim != AT_WORK -> drain() }   /* waits for the registry's lock */
   od
 }
 
@@ -106,10 +106,10 @@ active proctype Reclaimer() {
   do
   :: looks < 3 ->
      looks++;
-     atomic { visit == NONE -> visit = ANNOUNCED; older_store = (inside != buffered) };
+     atomic { reclaim == NONE -> reclaim = ANNOUNCED; older_store = (inside != buffered) };
      !older_store || bug(IDLE_WITHOUT_WAIT);    /* the wait between two looks */
      if
-     :: atomic { visit == ANNOUNCED -> visit = AT_WORK };
+     :: atomic { reclaim == ANNOUNCED -> reclaim = AT_WORK };
         if
         :: !inside && listed ->
            seen_used = used;
@@ -121,8 +121,8 @@ active proctype Reclaimer() {
            fi
         :: else
         fi;
-        visit = NONE
-     :: visit != ANNOUNCED                      /* withdrawn */
+        reclaim = NONE
+     :: reclaim != ANNOUNCED                      /* withdrawn */
      fi
   :: break
   od

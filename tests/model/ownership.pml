@@ -100,10 +100,10 @@ inline step_defer_count() {
   fi
 }
 
-/* All blocks are free, as the count said: a visitor may have the run by now. A thread without a heap owns no run: this
+/* All blocks are free, as the count said: a reclaiming thread may have the run by now. A thread without a heap owns no run: this
  * one is of a thread that a fork left behind. */
 inline step_event() {
-  enter_shelves(me);
+  enter_lists(me);
   if
   :: !alive -> owner = (owner == me -> NONE : owner); todo = IDLE
   :: alive && (owner == me || bug(EVENT_OF_A_LOST_RUN)) ->
@@ -116,31 +116,31 @@ inline step_event() {
   fi
 }
 
-/* ---- upkeep, and visits to idle threads ---- */
+/* ---- upkeep, and reclaim from idle threads ---- */
 
 inline begin_flush(whose) {
-  enter_shelves(whose);
+  enter_lists(whose);
   hand = out[whose];
   out[whose] = 0;
   todo = GIVE_BACK
 }
 
 inline begin_release() {
-  enter_shelves(me);
+  enter_lists(me);
   current = false;
   kept_by = NONE;
   todo = RELEASE
 }
 
-#define may_visit(t)  (looks > 0 && t != me && shelves[t] == NONE && (out[t] != 0 || kept_by == t || shared_from == t))
+#define may_take(t)  (looks > 0 && t != me && lists[t] == NONE && (out[t] != 0 || kept_by == t || shared_from == t))
 
-inline begin_visit(whose) {
+inline begin_taking(whose) {
   looks--;
-  enter_shelves(whose);
-  todo = VISIT
+  enter_lists(whose);
+  todo = TAKE
 }
 
-inline step_visit() {
+inline step_taking() {
   if
   :: out[at] != 0 -> begin_flush(at)
   :: kept_by == at -> link = used; todo = LOOK
@@ -151,7 +151,7 @@ inline step_visit() {
 
 /* ---- the end of a thread; frees may follow ---- */
 
-#define may_end  (alive && shelves[me] == NONE && (out[me] == 0 || bug(END_KEEPS_OUTBOX)) \
+#define may_end  (alive && lists[me] == NONE && (out[me] == 0 || bug(END_KEEPS_OUTBOX)) \
                   && (!(current || kept_by == me) || bug(END_KEEPS_RUN)) \
                   && (shared_from != me || bug(END_KEEPS_SHARED_RUN)))
 
@@ -164,9 +164,9 @@ inline end_heap() {
 
 /* ---- fork: the child goes on with this thread, and with what the others have left ---- */
 
-#define at_home(t)  (shelves[t] == NONE || shelves[t] == t)
+#define at_home(t)  (lists[t] == NONE || lists[t] == t)
 #define may_fork  (forks > 0 && ((lock[0] == NONE && lock[CLASSES - 1] == NONE) || bug(FORK_WITHOUT_BIN_LOCK)) \
-                   && ((at_home(1) && at_home(2) && at_home(THREADS)) || bug(FORK_BESIDE_VISIT)))
+                   && ((at_home(1) && at_home(2) && at_home(THREADS)) || bug(FORK_BESIDE_TAKING)))
 
 inline fork() {
   forks = 0;
@@ -182,7 +182,7 @@ inline fork() {
 /* The other threads have no heap in the child, and are in no function of it. */
 inline vanish() {
   vanishing = vanishing - bit(me);
-  shelves[me] = NONE;
+  lists[me] = NONE;
   out[me] = 0;
   is_new = true;
   alive = false; current = false;
@@ -217,7 +217,7 @@ inline print() {
 /* The end of an operation. */
 inline rest() {
   assert(lock[0] != me && lock[CLASSES - 1] != me && hand == 0);
-  shelves[at] = NONE;
+  lists[at] = NONE;
   at = NONE; b = 0; c = 0; link = 0; unsharing = false;
   seen_state = 0; seen_free = 0; seen_local = 0; seen_head = 0;
   resting = (alive -> resting & (everybody - bit(me)) : resting | bit(me))
@@ -234,7 +234,7 @@ proctype Thread(byte me, mallocs, looks, forks) {
   bool alive = true;        /* it has a heap */
   bool current;             /* the run is its current one */
   bool is_new;              /* it may come into being, in the child of a fork */
-  byte at;                  /* at whose shelves it is, or NONE */
+  byte at;                  /* at whose lists it is, or NONE */
   byte c, b;                /* class or bin, and block of the operation under way */
   byte hand;                /* set of blocks that it is about to defer or give back */
   byte link;                /* of a list: as read */
@@ -249,7 +249,7 @@ end:
 
        /* what an idle thread does next, always a free choice */
        :: idle && alive && mallocs > 0 && has_room -> malloc_from_current()
-       :: idle && alive && kept_by == me && shelves[me] == NONE -> kept_by = NONE; current = true
+       :: idle && alive && kept_by == me && lists[me] == NONE -> kept_by = NONE; current = true
        :: idle && alive && mallocs > 0 && may_take(0) -> begin_take(0)
        :: idle && alive && mallocs > 0 && CLASSES == 2 && may_take(CLASSES - 1) -> begin_take(CLASSES - 1)
        :: idle && alive && mallocs > 0 && !a_run -> make(0)
@@ -257,12 +257,12 @@ end:
        :: idle && place[1] == LIVE -> begin_free(1)
        :: idle && place[2] == LIVE -> begin_free(2)
        :: idle && place[3] == LIVE -> begin_free(3)
-       :: idle && alive && out[me] != 0 && shelves[me] == NONE -> begin_flush(me)
-       :: idle && alive && shared_from == me && shelves[me] == NONE -> enter_shelves(me); todo = UNSHARE
-       :: idle && alive && (current || kept_by == me) && shelves[me] == NONE -> begin_release()
-       :: idle && may_visit(1) -> begin_visit(1)
-       :: idle && may_visit(2) -> begin_visit(2)
-       :: idle && may_visit(THREADS) -> begin_visit(THREADS)
+       :: idle && alive && out[me] != 0 && lists[me] == NONE -> begin_flush(me)
+       :: idle && alive && shared_from == me && lists[me] == NONE -> enter_lists(me); todo = UNSHARE
+       :: idle && alive && (current || kept_by == me) && lists[me] == NONE -> begin_release()
+       :: idle && may_take(1) -> begin_taking(1)
+       :: idle && may_take(2) -> begin_taking(2)
+       :: idle && may_take(THREADS) -> begin_taking(THREADS)
        :: idle && may_end -> end_heap()
        :: idle && may_fork -> fork()
        :: idle && is_new -> begin_heap()
@@ -272,12 +272,12 @@ end:
        :: at_step(DEFER) -> step_defer()
        :: at_step(DEFER_STORE) -> step_defer_store()
        :: at_step(DEFER_COUNT) -> step_defer_count()
-       :: at_step(EVENT) && shelves[me] == NONE -> step_event()
+       :: at_step(EVENT) && lists[me] == NONE -> step_event()
        :: at_step(ADOPT) -> step_adopt()
        :: at_step(ADOPT_SWAP) -> step_adopt_swap()
        :: at_step(ADOPT_PUBLISH) -> step_adopt_publish()
-       :: at_step(SHELVE) && shelves[me] == NONE -> step_shelve()
-       :: at_step(USE_OUTBOX) && shelves[me] == NONE -> out[me] = out[me] | hand; hand = 0; todo = IDLE
+       :: at_step(LIST_RUN) && lists[me] == NONE -> step_list()
+       :: at_step(USE_OUTBOX) && lists[me] == NONE -> out[me] = out[me] | hand; hand = 0; todo = IDLE
        :: at_step(GIVE_BACK) -> step_give_back()
        :: at_step(GIVE_BACK_SWAP) -> step_give_back_swap()
        :: at_step(OFFER) && lock[c] == NONE -> step_offer()
@@ -293,7 +293,7 @@ end:
        :: at_step(TAKE_LOCAL) -> step_take_local()
        :: at_step(TAKE_BLOCK_SWAP) -> step_take_block_swap()
        :: at_step(TAKE_BLOCK_END) -> step_take_block_end()
-       :: at_step(VISIT) -> step_visit()
+       :: at_step(TAKE) -> step_taking()
        :: at_step(LOOK) -> step_look()
        :: at_step(HOSTAGE) -> step_hostage()
        :: at_step(HOSTAGE_COUNT) -> step_hostage_count()

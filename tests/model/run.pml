@@ -32,7 +32,7 @@ mtype:bug = {
   UNSHARE_EARLY, UNSHARE_KEEPS_SHARED,
   DEFER_COUNTS_FIRST, EVENT_OF_A_LOST_RUN,
   END_KEEPS_OUTBOX, END_KEEPS_RUN, END_KEEPS_SHARED_RUN,
-  FORK_WITHOUT_BIN_LOCK, FORK_BESIDE_VISIT, FORK_WITHOUT_DISOWN
+  FORK_WITHOUT_BIN_LOCK, FORK_BESIDE_TAKING, FORK_WITHOUT_DISOWN
 }
 #define bug(x) (PLANTED == x)
 
@@ -77,7 +77,7 @@ byte next[BLOCKS + 1];              /* really inside the blocks. The program's o
 /* ---- bins and heaps ---- */
 
 byte lock[CLASSES];                 /* of each bin: the thread inside */
-byte shelves[THREADS + 1];          /* who is at a thread's shelves: itself, or a visitor (idle.h) */
+byte lists[THREADS + 1];          /* who is at a thread's lists: itself, or a reclaiming thread (idle.h) */
 byte out[THREADS + 1];              /* each thread's outbox: a set of blocks */
 byte kept_by;                       /* the thread in whose lists of adopted and available runs the run is */
 byte shared_from;                   /* the thread in whose list of shared runs it is: its former owner */
@@ -124,8 +124,8 @@ end:
     :: a_run && owner != NONE && late == 0 && !lost && !used_is_exact -> assert(used_is_exact)
     :: a_run && owner != NONE && state != OWNED -> assert(state == OWNED)
     :: binned_in != NONE && !in_its_own_bin -> assert(in_its_own_bin)
-    :: kept_by != NONE && shelves[kept_by] == NONE && owner != kept_by -> assert(owner == kept_by)
-    :: shared_from != NONE && shelves[shared_from] == NONE && !is_shared(state) -> assert(is_shared(state))
+    :: kept_by != NONE && lists[kept_by] == NONE && owner != kept_by -> assert(owner == kept_by)
+    :: shared_from != NONE && lists[shared_from] == NONE && !is_shared(state) -> assert(is_shared(state))
     :: !a_run && (owner | binned_in | kept_by | shared_from) != NONE -> assert(a_run)
 
     /* at rest: nothing is lost but by a fork */
@@ -136,7 +136,7 @@ end:
     :: resting == everybody && a_run && !in_child && is_shared(state) -> assert(!is_shared(state))
     :: resting == everybody && a_run && !in_child && number(HELD) != 0 -> assert(number(HELD) == 0)
     :: resting == everybody && a_run && !in_child && number(LIVE) == 0 -> assert(number(LIVE) != 0)
-    :: resting == everybody && (lock[0] | lock[CLASSES - 1] | shelves[1] | shelves[2] | shelves[THREADS]) != NONE ->
+    :: resting == everybody && (lock[0] | lock[CLASSES - 1] | lists[1] | lists[2] | lists[THREADS]) != NONE ->
        assert(lock[0] == NONE)
     :: timeout -> assert(resting == everybody)
     fi
