@@ -132,15 +132,15 @@ inline begin_release() {
   todo = RELEASE
 }
 
-#define may_take(t)  (looks > 0 && t != me && lists[t] == NONE && (out[t] != 0 || kept_by == t || shared_from == t))
+#define may_empty(t)  (looks > 0 && t != me && lists[t] == NONE && (out[t] != 0 || kept_by == t || shared_from == t))
 
-inline begin_taking(whose) {
+inline begin_emptying(whose) {
   looks--;
   enter_lists(whose);
-  todo = TAKE
+  todo = EMPTY
 }
 
-inline step_taking() {
+inline step_emptying() {
   if
   :: out[at] != 0 -> begin_flush(at)
   :: kept_by == at -> link = used; todo = LOOK
@@ -166,7 +166,7 @@ inline end_heap() {
 
 #define at_home(t)  (lists[t] == NONE || lists[t] == t)
 #define may_fork  (forks > 0 && ((lock[0] == NONE && lock[CLASSES - 1] == NONE) || bug(FORK_WITHOUT_BIN_LOCK)) \
-                   && ((at_home(1) && at_home(2) && at_home(THREADS)) || bug(FORK_BESIDE_TAKING)))
+                   && ((at_home(1) && at_home(2) && at_home(THREADS)) || bug(FORK_BESIDE_EMPTYING)))
 
 inline fork() {
   forks = 0;
@@ -260,9 +260,9 @@ end:
        :: idle && alive && out[me] != 0 && lists[me] == NONE -> begin_flush(me)
        :: idle && alive && shared_from == me && lists[me] == NONE -> enter_lists(me); todo = UNSHARE
        :: idle && alive && (current || kept_by == me) && lists[me] == NONE -> begin_release()
-       :: idle && may_take(1) -> begin_taking(1)
-       :: idle && may_take(2) -> begin_taking(2)
-       :: idle && may_take(THREADS) -> begin_taking(THREADS)
+       :: idle && may_empty(1) -> begin_emptying(1)
+       :: idle && may_empty(2) -> begin_emptying(2)
+       :: idle && may_empty(THREADS) -> begin_emptying(THREADS)
        :: idle && may_end -> end_heap()
        :: idle && may_fork -> fork()
        :: idle && is_new -> begin_heap()
@@ -293,7 +293,7 @@ end:
        :: at_step(TAKE_LOCAL) -> step_take_local()
        :: at_step(TAKE_BLOCK_SWAP) -> step_take_block_swap()
        :: at_step(TAKE_BLOCK_END) -> step_take_block_end()
-       :: at_step(TAKE) -> step_taking()
+       :: at_step(EMPTY) -> step_emptying()
        :: at_step(LOOK) -> step_look()
        :: at_step(HOSTAGE) -> step_hostage()
        :: at_step(HOSTAGE_COUNT) -> step_hostage_count()

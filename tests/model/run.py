@@ -129,7 +129,7 @@ MUTATIONS = [
     mutation("end-keeps-run", SMALL),
     mutation("end-keeps-shared-run", SHARED),
     mutation("fork-without-bin-lock", FORKED_UNCUT),
-    mutation("fork-beside-taking", FORKED),
+    mutation("fork-beside-emptying", FORKED),
     mutation("fork-without-disown", FORKED),
     mutation("idle-without-wait", model=IDLE),
     mutation("idle-without-look", model=IDLE),
