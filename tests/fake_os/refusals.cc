@@ -144,7 +144,7 @@ void use_everything_by_turns() {
   }
 }
 
-TEST(Scarcity, TheThreadCacheIsGivenUpBeforeARequestIsRefused) {
+TEST(LastResort, TheThreadCacheIsGivenUpBeforeARequestIsRefused) {
   EXPECT_EQ(in_child(use_everything_by_turns), "");
 }
 

@@ -24,7 +24,7 @@ __attribute__((constructor)) static void get_ready(void) { is_ready = 1; }
 enum { kBlocks = 64 };
 static const size_t kBlock = 256 << 10;
 
-// As many visits to the slow path as a tick takes, and more.
+// As many slow-path events as a tick takes, and more.
 static void allocate_a_little(void) {
     for (int i = 0; i < 200; i++) free(must_malloc(40000));
 }

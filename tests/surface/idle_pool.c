@@ -42,7 +42,7 @@ int main(void) {
     pthread_barrier_wait(&freed);
     const size_t before = resident_bytes();
     const struct timespec pause = {0, 20000000};
-    for (int i = 0; i < 2; i++) {  // announces the visits, and visits
+    for (int i = 0; i < 2; i++) {  // announces the reclaim, and reclaims
         grow(kStep);
         nanosleep(&pause, NULL);
     }

@@ -1,4 +1,4 @@
-// heap/refill: where many threads share an arena, each begins with a few blocks of a class, of runs
+// cache/refill: where many threads share an arena, each begins with a few blocks of a class, of runs
 // that it leaves to the others.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// control/ctl: figures, when they are taken, and arenas: purge, decay, those on purpose.
+// control/ctl: figures, when they are taken, and arenas: purge, decay, manual ones.
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// heap/heap: what a thread does not use of its heap is not written, and the next thread finds it as new.
+// cache/heap: what a thread does not use of its heap is not written, and the next thread finds it as new.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// heap/idle: what idle threads keep goes back by visits of others.
+// reclaim/idle: other threads reclaim what idle threads keep.
 #include "cache/owner_at_work.h"
 #include "cache/upcalls.h"
 #include "reclaim/idle.h"
@@ -111,7 +111,7 @@ std::vector<void*> thin_out(const std::vector<void*>& blocks, bool (*stays)(size
   return left;
 }
 
-// Without the interval that looks on ticks keep to; but what was announced just now is not visited yet. Runs of which less
+// Without the interval that looks on ticks keep to; but nothing is taken yet where the reclaim was announced just now. Runs of which less
 // than half is free stay.
 TEST(IdleHeap, AGrowingThreadDoesNotWaitForATick) {
   Worker worker;
@@ -160,7 +160,7 @@ TEST(IdleHeap, AThreadThatWasStillForShortKeepsWhatIsHalfFree) {
   nearly.free_all();
 }
 
-// A look that comes too soon after another leaves a visit announced.
+// A look that comes too soon after another leaves a reclaim announced.
 TEST(IdleHeap, LooksAreSomeTimeApart) {
   Worker worker;
   Filled filled;
@@ -173,7 +173,7 @@ TEST(IdleHeap, LooksAreSomeTimeApart) {
     const uint64_t begin = os::now_ns();
     const bool was_announced = filled.heap->reclaim.load() == Reclaim::kAnnounced;
     reclaim_while_growing(my_heap());
-    if (os::now_ns() - begin > 100'000 || !was_announced) continue;  // another look was due by then, or a visit came
+    if (os::now_ns() - begin > 100'000 || !was_announced) continue;  // another look was due by then, or a reclaim came
     EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
     return filled.free_all();
   }
@@ -264,7 +264,7 @@ TEST(IdleHeap, AFreeThatWasUnderWayLosesNothing) {
   EXPECT_EQ(slab->base, 0u) << "all free now";
 }
 
-// The owner's last free may have counted down to zero just before the visit; its event then comes too late.
+// The owner's last free may have counted down to zero just before the reclaim; its event then comes too late.
 TEST(IdleHeap, AnEventForARunThatIsGoneChangesNothing) {
   Worker worker;
   Filled filled;
@@ -340,7 +340,7 @@ TEST(BusyHeap, IsLeftAlone) {
   EXPECT_EQ(filled.heap->kept_pages, 0u);
 }
 
-// Threads that free and allocate while others visit them, as often as a millisecond apart.
+// Threads that free and allocate while others reclaim from them, as often as a millisecond apart.
 TEST(IdleHeap, VisitsToThreadsThatAreNotIdleDoNoHarm) {
   constexpr unsigned kThreads = 4;
   constexpr size_t kSlots = 2000;

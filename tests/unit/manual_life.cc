@@ -1,4 +1,4 @@
-// heap/manual_life: how manual arenas come and go.
+// manual/manual_life: how manual arenas come and go.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>

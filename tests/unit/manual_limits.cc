@@ -1,4 +1,4 @@
-// manual/manual_arena, heap/soft_limit: limits of arenas that the program makes.
+// manual/manual_arena, manual/soft_limit: limits of arenas that the program makes.
 #include <errno.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// heap/outbox: blocks wait in groups, arrive together, and never wait in bulk.
+// cache/outbox: blocks wait in groups, arrive together, and never wait in bulk.
 #include "cache/outbox.h"
 
 #include <gtest/gtest.h>

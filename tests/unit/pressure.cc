@@ -1,4 +1,4 @@
-// heap/pressure: when dirty pages go at once, and when the program is called. Time and the cgroup's files are the
+// reclaim/pressure: when dirty pages go at once, and when the program is called. Time and the cgroup's files are the
 // tests' own.
 #include "reclaim/pressure.h"
 

@@ -1,4 +1,4 @@
-// control/properties and control/census: what they say agrees with itself, and with what was allocated.
+// control/properties and control/block_lists: what they say agrees with itself, and with what was allocated.
 #include "control/properties.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// pages/room, and pages/page_heap: dirty runs that are too short make room when the process would have to grow.
+// pages/purge_for_growth: dirty runs that are too short go when the process would have to grow.
 #include "pages/purge_for_growth.h"
 
 #include "pages/huge_pages.h"
@@ -16,7 +16,7 @@ class PurgeForGrowthTest : public test::PageHeapTest {
     if (!run->fresh) return run;
     const PageCounts counts = heap.counts();
     const size_t dirty = counts.dirty + counts.muzzy;
-    heap.purge_for_growth(room.pages_to_purge(pages, counts.used + dirty, dirty));
+    heap.purge_for_growth(rule.pages_to_purge(pages, counts.used + dirty, dirty));
     return run;
   }
 
@@ -28,7 +28,7 @@ class PurgeForGrowthTest : public test::PageHeapTest {
     heap.free(run, true);
   }
 
-  PurgeForGrowth room;
+  PurgeForGrowth rule;
 };
 
 TEST_F(PurgeForGrowthTest, DirtyRunsGoWhenCleanPagesAreTaken) {

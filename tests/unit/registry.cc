@@ -1,4 +1,4 @@
-// heap/registry: threads come and go, and leave nothing behind.
+// cache/registry: threads come and go, and leave nothing behind.
 #include "cache/registry.h"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ void set_bound(size_t bytes) {
 }
 
 // Walks a heap's lists; the calling thread's own heap. It is busy at them meanwhile: to others a thread that only reads
-// looks idle, and may be visited.
+// looks idle, and others may reclaim from it.
 struct Walk {
   size_t kept_pages = 0;
   size_t adopted = 0;

@@ -1,4 +1,4 @@
-// heap/tags: accounting by tag.
+// manual/tags: accounting by tag.
 #include "manual/tags.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-// pages/retreat: free pages whose addresses go back to the system.
+// pages/unmap: free pages whose addresses go back to the system.
 #include <sys/mman.h>
 
 #include "page_heap_support.h"

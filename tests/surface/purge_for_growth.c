@@ -1,5 +1,5 @@
 // acre-test: libs=pthread
-// Dirty pages that another thread has left in pieces too short for a large block make room for it: the process need
+// Dirty pages that another thread has left in pieces too short for a large block go, and the process does not grow by it: the process need
 // not grow.
 #include "check.h"
 
