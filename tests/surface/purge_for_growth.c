@@ -1,6 +1,6 @@
 // acre-test: libs=pthread
-// Dirty pages that another thread has left in pieces too short for a large block go, and the process does not grow by it: the process need
-// not grow.
+// Dirty pages that another thread has left in pieces too short for a large block are purged, so that the process does not
+// grow by the block.
 #include "check.h"
 
 #include <pthread.h>
