@@ -43,7 +43,7 @@ bool Decay::advance(uint64_t now, size_t dirty) {
   return true;
 }
 
-// The pages that became dirty since the last epoch are counted for the newest one.
+// Pages that became dirty since the last epoch count for the newest epoch.
 void Decay::shift(uint64_t epochs, size_t dirty) {
   unsigned steps = epochs < kEpochs ? static_cast<unsigned>(epochs) : kEpochs;
   for (unsigned i = 0; i < kEpochs; ++i) backlog_[i] = i + steps < kEpochs ? backlog_[i + steps] : 0;
@@ -52,7 +52,7 @@ void Decay::shift(uint64_t epochs, size_t dirty) {
   dirty_at_epoch_ = dirty;
 }
 
-// What will be allowed so many epochs later, if nothing becomes dirty until then.
+// Pages that will be allowed so many epochs later if no page becomes dirty until then.
 size_t Decay::allowed_after(unsigned epochs) const {
   static constexpr Curve<kEpochs> kCurve;
   uint64_t total = 0;
@@ -72,7 +72,7 @@ ACRE_COLD uint64_t Decay::next_release(uint64_t now, size_t dirty) const {
   if (ahead.epoch_start_ == 0) ahead.epoch_start_ = now;
   ahead.epoch_start_ += interval();
   ahead.shift(1, dirty);
-  unsigned too_few = 0, enough = kEpochs;  // after so many more; what is allowed only falls
+  unsigned too_few = 0, enough = kEpochs;  // in epochs; fewer pages are allowed in each later epoch
   while (too_few < enough) {
     const unsigned middle = (too_few + enough) / 2;
     if (ahead.allowed_after(middle) < dirty) {

@@ -10,10 +10,10 @@ namespace acre {
 namespace {
 
 constexpr unsigned kRecordsAtATime = 16;
-constexpr unsigned kRecordsPerPut = 2;  // a part and what is left of a longer one
+constexpr unsigned kRecordsPerPut = 2;  // a part, and the rest of a longer one
 
-constexpr size_t kMostCopied = size_t{256} << 20;  // at a fork
-constexpr uint64_t kMostWaitMs = 10000;            // for a parent that is stopped in the middle of that
+constexpr size_t kMostCopied = size_t{256} << 20;  // for a child of a fork
+constexpr uint64_t kMostWaitMs = 10000;            // for a parent that is stopped while it copies
 
 constinit std::atomic<uint64_t> g_no_space{0};
 constinit std::atomic<uint64_t> g_beyond_limit{0};
@@ -38,7 +38,7 @@ bool FileSource::open(const FileSettings& settings) {
     return false;
   }
   settings_ = settings;
-  settings_.path = "";  // the caller's
+  settings_.path = "";  // the string is the caller's
   inherited_ = false;
   Lock lock(lock_);
   used_end_ = settings.start;
@@ -81,7 +81,7 @@ bool FileSource::have_records() {
   return true;
 }
 
-// A part that is not in use and is long enough, the first of them, or one at the end.
+// The first unused part that is long enough, or a new one. Null: there is no record, or no space below the limit.
 FileSource::Part* FileSource::claim(Address start, size_t bytes) {
   if (spare_count_ < kRecordsPerPut) return nullptr;
   Part** end = &parts_;
@@ -106,7 +106,7 @@ FileSource::Part* FileSource::claim(Address start, size_t bytes) {
 
 FileSource::Put FileSource::map(const Part& part) {
   if (settings_.kind == os::FileKind::kMemory) {
-    // Pages of a tmpfs take space even if they are only there to be copied; a hugetlbfs reserves it with the mapping.
+    // A page of a tmpfs takes space even if it is only copied from. A hugetlbfs reserves space when it is mapped.
     const bool reserved = file_.has_huge_pages && settings_.sharing == os::Sharing::kPrivate;
     const bool room = reserved ? os::extend_file(file_, part.offset + part.bytes)
                                : os::allocate_in_file(file_, part.offset, part.bytes);
@@ -149,7 +149,7 @@ void FileSource::take_away(Address start, size_t bytes) {
   if (offset == UINT64_MAX) return;
   const bool memory = settings_.kind == os::FileKind::kMemory;
   const bool punched = memory && !inherited_ && os::is_still(file_) && os::punch_hole(file_, offset, bytes);
-  const bool zero = punched || (memory && settings_.sharing == os::Sharing::kPrivate);  // which writes nothing
+  const bool zero = punched || (memory && settings_.sharing == os::Sharing::kPrivate);  // it writes nothing to the file
   Lock lock(lock_);
   Part* before = nullptr;
   for (Part* part = parts_; part != nullptr; before = part, part = part->next) {
@@ -184,14 +184,14 @@ bool FileSource::holds_pages(Address start, size_t bytes) {
   return false;
 }
 
-// Would a child change this process's memory? One that has inherited it has it privately.
+// Whether a child of a fork would change this process's memory. A process that inherited the file maps it privately.
 bool FileSource::shares() const {
   return is_open() && !inherited_ && settings_.sharing == os::Sharing::kShared &&
          settings_.kind == os::FileKind::kMemory;
 }
 
-// What of it the parent copies for a child, in bytes: all or nothing. Not of a hugetlbfs, which may have no pages left for
-// the child's changes.
+// Bytes that the parent copies for a child: all parts in use, or 0. A hugetlbfs may lack pages for the child's changes,
+// so its parts are not copied.
 size_t FileSource::bytes_to_copy() {
   if (!shares() || file_.has_huge_pages) return 0;
   size_t bytes = 0;
@@ -199,7 +199,6 @@ size_t FileSource::bytes_to_copy() {
   return bytes <= kMostCopied ? bytes : 0;
 }
 
-// In the file of the handover the parts that are in use lie one after the other.
 void FileSource::copy_for_child() {
   bool done = true;
   for (const Part* part = parts_; part != nullptr && done; part = part->next) {
@@ -208,7 +207,7 @@ void FileSource::copy_for_child() {
   if (done) os::say_handed_over(handover_);
 }
 
-// Where the parent was to copy and has not, it has ended, is stopped, or has no memory for the copy. Then the child copies.
+// If the parent has not copied as it should, it has ended, is stopped, or lacks memory. Then the child copies.
 void FileSource::become_private() {
   const bool is_handed_over = handover_.file.descriptor >= 0;
   const bool has_copy = is_handed_over && os::wait_for_handover(handover_, kMostWaitMs);
@@ -232,7 +231,7 @@ void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   if (bytes != 0) handover_ = os::begin_handover(bytes);
 }
 
-// The locks are held, so that free lists in this memory are the child's as they were at the fork.
+// The locks are held meanwhile, so the child gets the free lists in this memory as they were at the fork.
 void FileSource::after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   if (handover_.file.descriptor >= 0) copy_for_child();
   os::end_handover(handover_);

@@ -1,7 +1,6 @@
-// Memory from a file or a device: parts of it, mapped over addresses that were reserved for them.
-//
-// Space in the file system is allocated before a part is used, so that a full one refuses and no access ends in SIGBUS.
-// What is mapped privately never reaches the file.
+// Memory from a file or a device: parts of it are mapped over addresses that the caller has mapped. Space in the file
+// system is allocated first, so that a full file system makes put() refuse, and no access ends in SIGBUS. Private
+// mappings never write to the file.
 #pragma once
 
 #include <cstddef>
@@ -17,41 +16,40 @@ struct FileSettings {
   os::FileKind kind = os::FileKind::kMemory;
   os::Sharing sharing = os::Sharing::kShared;
   uint64_t start = 0;           // bytes: offset of the first part
-  uint64_t end = UINT64_MAX;    // none goes beyond it
+  uint64_t end = UINT64_MAX;    // bytes: no part goes beyond it
 };
 
 class FileSource {
  public:
-  // False, with nothing opened: the file cannot be had, or is no empty one.
+  // Returns false, with nothing open, if the file cannot be opened or, for FileKind::kMemory, is not empty.
   bool open(const FileSettings& settings);
   // All parts must have been taken away.
   void close();
   bool is_open() const { return file_.descriptor >= 0; }
 
-  enum class Put : uint8_t { kRefused, kZeroed, kUnknown };  // the second and third: what the memory holds
-  // Maps a part of the file over [start, start + bytes), which the caller has mapped; multiples of 2 MiB. Refused: the
-  // caller's mapping may be gone.
+  enum class Put : uint8_t { kRefused, kZeroed, kUnknown };  // kZeroed and kUnknown: done, and what the memory holds
+  // Maps a part of the file over [start, start + bytes), multiples of 2 MiB. Refused: the caller's mapping may be gone.
   Put put(Address start, size_t bytes);
 
-  // How often put() refused, of all files and devices, and why.
+  // How often put() refused, in all files and devices together.
   struct Refusals {
     uint64_t no_space = 0;  // in the file system
     uint64_t limit = 0;
-    uint64_t other = 0;     // it was closed, it cannot be mapped, or it is another process's
+    uint64_t other = 0;     // the file was closed, cannot be mapped, or belongs to the parent process
     uint64_t all() const { return no_space + limit + other; }
   };
   static Refusals refusals();
 
-  // If put() was called with these addresses: that part is no longer mapped.
+  // The caller unmaps the part that put() mapped here, if any: frees its space in the file.
   void take_away(Address start, size_t bytes);
 
-  // Whether memory at these addresses is a part whose pages cannot be returned one by one: the file would have to have
-  // space for them again, or they are never zero.
+  // Whether this is memory whose pages cannot be returned one by one: the file would need new space for them, or they
+  // would not read as zeroes.
   bool holds_pages(Address start, size_t bytes);
 
-  // The file is the parent's. What it shares the child maps privately, so that it cannot harm the parent, and gets no
-  // more of. Unless it is much, the parent copies it for the child before fork returns there: so the calling thread of the
-  // parent does not change it under the child either. The child waits for the copy, and the parent for nothing.
+  // The child maps shared parts privately, so that it cannot harm the parent, and gets no further parts. Unless it is
+  // too much, the parent copies them for the child before fork() returns in the parent, so that the thread that forked
+  // cannot change them first. The child waits for the copy; the parent waits for nothing.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
@@ -60,8 +58,8 @@ class FileSource {
   struct Part {
     uint64_t offset = 0;
     size_t bytes = 0;
-    Address start = 0;   // 0: not in use
-    bool zero = true;    // not in use: it reads as zeroes
+    Address start = 0;   // 0: the part is not in use
+    bool zero = true;    // part not in use: it reads as zeroes
     Part* next = nullptr;
   };
 
@@ -77,13 +75,13 @@ class FileSource {
 
   os::OpenFile file_;
   FileSettings settings_;
-  bool inherited_ = false;  // by the child of a fork
+  bool inherited_ = false;  // this process is the child of the fork that the file was open at
   os::Handover handover_;
   Mutex lock_{Rank::kFile};
   Part* parts_ ACRE_GUARDED_BY(lock_) = nullptr;  // lowest offset first
   Part* spare_ ACRE_GUARDED_BY(lock_) = nullptr;
   unsigned spare_count_ ACRE_GUARDED_BY(lock_) = 0;
-  uint64_t used_end_ ACRE_GUARDED_BY(lock_) = 0;  // parts begin below
+  uint64_t used_end_ ACRE_GUARDED_BY(lock_) = 0;  // all parts begin below this offset
 };
 
 }  // namespace acre

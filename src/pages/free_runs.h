@@ -1,8 +1,6 @@
-// A set of free runs of one kind (dirty, muzzy or clean), for best fit at the lowest address; and a list of runs by
-// age.
-//
-// Runs are kept in size bins: one for each length up to 32 pages, then eight a doubling; each bin is a heap
-// by address, and a bitmap names the bins that have runs.
+// A set of free runs of one kind, for best fit at the lowest address; and a list of runs by age. The set has size bins:
+// one for each length up to 32 pages, then eight for each doubling. Each bin is a heap by address. A bitmap names the
+// bins that hold runs.
 #pragma once
 
 #include "base/bits.h"
@@ -27,22 +25,22 @@ class FreeRuns {
     count(pages_ - run->pages);
   }
 
-  // A run among the shortest that hold `pages` pages from an address aligned to align_pages, the lowest of
-  // them if any address will do. Stays in the set. Null if there is none. pages + align_pages: up to kMostPages.
+  // Returns one of the shortest runs that hold `pages` pages from a multiple of align_pages on, or null; the lowest of
+  // its bin if align_pages is 1. The run stays in the set. pages + align_pages is at most kMostPages.
   Run* find(size_t pages, size_t align_pages) const {
     auto fits = [=](const Run* run) { return lead(run, align_pages) + pages <= run->pages; };
-    // Bins in which some runs may be too short, or not have an aligned address at the right place …
+    // In these bins a run may be too short, or have no aligned address at the right place …
     unsigned sure = bin_of(pages + align_pages - 1) + 1;
     for (unsigned bin = next_occupied(bin_of(pages)); bin < sure; bin = next_occupied(bin + 1)) {
       if (Run* run = heaps_[bin].find_near_root(align_pages == 1 ? 1 : kMostTried, fits)) return run;
     }
-    // … and those in which all will do.
+    // … and in the bins from `sure` on every run fits.
     unsigned bin = next_occupied(sure);
     return bin < kBins ? heaps_[bin].min() : nullptr;
   }
 
-  // The first for which `fits` holds among a few runs of about `least` pages and more, longer ones first. Stays in the
-  // set. Null if there is none.
+  // Looks at a few runs of each bin, from the longest runs down to runs of about `least` pages. Returns the first for
+  // which `fits` is true, or null. The run stays in the set.
   template <class Fits>
   Run* find_among_longest(size_t least, Fits&& fits) const {
     const unsigned last = bin_of(least);
@@ -52,25 +50,23 @@ class FreeRuns {
     return nullptr;
   }
 
-  // Pages before the first aligned one.
   static size_t lead(const Run* run, size_t align_pages) {
     return (align_up(run->base, align_pages << kPageShift) - run->base) >> kPageShift;
   }
 
-  // Without the lock that guards the set: of a recent moment.
+  // Readable without the lock that guards the set; the figure may be a moment old.
   size_t pages() const { return __atomic_load_n(&pages_, __ATOMIC_RELAXED); }
 
   static constexpr unsigned kBins = 192;
-  static constexpr size_t kMostPages = size_t{1} << 25;  // of a run, and of what is looked for with room to align it
+  static constexpr size_t kMostPages = size_t{1} << 25;  // of a run, and of pages + align_pages in find()
 
-  // The bin that holds runs of this length.
   static constexpr unsigned bin_of(size_t pages) {
     if (pages <= kExactBins) return static_cast<unsigned>(pages - 1);
     unsigned log2 = floor_log2(pages - 1);
     unsigned step = static_cast<unsigned>((pages - 1) >> (log2 - 3)) - 8;
     return kExactBins + (log2 - 5) * 8 + step;
   }
-  // The most pages of a bin's runs.
+  // The length of the longest runs in the bin.
   static constexpr size_t most_pages(unsigned bin) {
     if (bin < kExactBins) return bin + 1;
     const unsigned doubling = (bin - kExactBins) / 8, step = (bin - kExactBins) % 8;

@@ -10,9 +10,8 @@ namespace acre {
 
 namespace {
 
-// Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours
-// to coalesce with. The arena's doubles at first, then grows by an eighth. Where address space does cost
-// (`ulimit -v`, strict overcommit) and is refused, just what is needed is asked for.
+// Address space is obtained in growing steps: it costs nothing until it is touched, and runs find neighbours to
+// coalesce with. Where it is refused (`ulimit -v`, strict overcommit), only what the request needs is asked for.
 constexpr size_t kFirstGrowth = size_t{4} << 20;
 constexpr size_t kDoublingUpTo = size_t{32} << 20;
 constexpr size_t kGrowthShare = 8;
@@ -30,7 +29,7 @@ static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no 
 
 }  // namespace
 
-// There may be many arenas that keep chunks, and little in each.
+// Arenas that keep chunks start with less, since there may be many of them with little in each.
 size_t PageHeap::step(size_t had) const {
   if (keeps_chunks_ && options().chunk == 0) {
     if (borrows() && had < kHugePageBytes) return larger(had, kFirstLoan);
@@ -51,7 +50,7 @@ window::Chunk PageHeap::get_chunk(size_t pages, size_t align_pages, size_t wante
     if (ACRE_LIKELY(from == nullptr)) return window::allocate(bytes);
     window::Chunk chunk = from->chunk(bytes, bytes == needed);
     if (chunk.start == 0 || chunk.zeroed || limit::take(chunk.bytes)) return chunk;
-    from->release_chunk(chunk);  // dirty pages are held from now on
+    from->release_chunk(chunk);  // dirty pages would count as held, and the limit is reached
     return window::Chunk{};
   };
   window::Chunk chunk = get(larger(needed, wanted));
@@ -73,12 +72,12 @@ void PageHeap::insert_run(Run* run, const window::Chunk& chunk) {
 
 bool PageHeap::obtain_chunk(size_t pages, size_t align_pages) {
   if ((pages + align_pages - 1) << kPageShift > window::kMostChunk) return false;
-  Run* run;  // taken first, so that a chunk that was obtained cannot be lost
+  Run* run;  // taken first, so that a chunk cannot be lost
   Run* record = nullptr;
   size_t wanted;
   {
     Lock lock(lock_);
-    if (header_count_ < kHeadersPerOperation) return true;  // others were faster: once more
+    if (header_count_ < kHeadersPerOperation) return true;  // another thread took the headers: the caller tries again
     wanted = step(counts_.obtained << kPageShift);
     run = take_header();
     if (keeps_chunks_) record = take_header();

@@ -17,7 +17,7 @@ namespace acre::huge {
 namespace {
 
 constinit Mutex g_lock{Rank::kHuge};
-constinit Run* g_headers ACRE_GUARDED_BY(g_lock) = nullptr;  // spare, through node.next
+constinit Run* g_headers ACRE_GUARDED_BY(g_lock) = nullptr;  // spare headers, through node.next
 constinit Counts g_counts ACRE_GUARDED_BY(g_lock);
 
 Run* take_header() {
@@ -39,7 +39,7 @@ void drop_header(Run* run) {
   g_headers = run;
 }
 
-// Counts against the process's limit and then the arena's. False: one would be passed, and nothing is counted.
+// Counts against the process's limit, then the arena's. Returns false, with nothing counted, if either would be passed.
 void uncount(PageHeap* home, size_t blocks, size_t bytes);
 bool count(PageHeap* home, size_t blocks, size_t bytes) {
   {
@@ -63,15 +63,14 @@ void uncount(PageHeap* home, size_t blocks, size_t bytes) {
 
 Source* source_of(const PageHeap* home) { return home == nullptr ? Source::automatic() : home->source(); }
 
-// False: the source does not take it, and the arena has to keep it. An arena's source may be another one than when the
-// block was made.
+// Returns false if the arena has to keep the memory. Its source may have changed since the block was made.
 bool unmap(Source* source, Address start, size_t bytes, Backing backing) {
   if (ACRE_UNLIKELY(backing == Backing::kSource && source != nullptr)) return source->release_huge(start, bytes);
   os::unmap(pointer_to(start), bytes);
   return true;
 }
 
-// Counted already. bytes: what the source gives.
+// The caller has counted the block. bytes: a multiple of the source's granularity.
 Run* obtain(size_t bytes, size_t alignment, PageHeap* home) {
   Run* run = take_header();
   if (run == nullptr) return nullptr;
@@ -104,14 +103,14 @@ Run* obtain(size_t bytes, size_t alignment, PageHeap* home) {
   return run;
 }
 
-// No block is in this memory any more; it is not in the page map. What is counted goes on being counted.
+// The run's memory holds no block any more, and is not in the page map. The counts are left to the caller.
 void forget(Run* run) {
   if (run->home != nullptr) run->home->remove_huge(run);
   run->home = nullptr;
   drop_header(run);
 }
 
-// False: as unmap(). What is counted goes on being counted.
+// Returns false as unmap() does. The counts are left to the caller.
 bool drop(Run* run) {
   Source* source = source_of(run->home);
   const Address start = run->base;
@@ -122,7 +121,7 @@ bool drop(Run* run) {
   return unmap(source, start, bytes, backing);
 }
 
-// As free_after_move.
+// free_after_move() without the counts. First bytes that can't be mapped anew are left alone: they may be another's.
 void drop_after_move(Run* run, size_t bytes, os::Move move) {
   if (move == os::Move::kRefused || os::map_at(run->base, bytes) != nullptr) {
     drop(run);
@@ -164,7 +163,7 @@ void free_after_move(Run* run, size_t bytes, os::Move move) {
   uncount(home, 1, counted);
 }
 
-// The end's pages go in any case (os::unmap).
+// os::unmap returns the end's physical memory even if the kernel refuses to unmap it.
 static void shrink_in_place(Run* run, size_t bytes) {
   const size_t less = run->bytes() - bytes;
   g_page_map.set_ends(run, nullptr);
@@ -198,20 +197,20 @@ bool resize_in_place(Run* run, size_t bytes) {
   return true;
 }
 
-// Not onto what may be a file's, which at a fork is the file's in the child again.
+// Never moves onto memory that may be a file's: in the child of a fork such memory shows the file again.
 Run* grow_elsewhere(Run* run, size_t bytes) {
   PageHeap* home = run->home;
   if (run->backing == Backing::kSource || source_of(home) != nullptr) return nullptr;
   bytes = align_up(bytes, os::page_bytes());
   const size_t old_bytes = run->bytes();
   ACRE_ASSERT(bytes > old_bytes);
-  if (!count(home, 1, bytes - old_bytes)) return nullptr;  // what moves is counted once
+  if (!count(home, 1, bytes - old_bytes)) return nullptr;  // bytes that move are counted once
   Run* bigger = obtain(bytes, kPageBytes, home);
   if (bigger == nullptr) {
     uncount(home, 1, bytes - old_bytes);
     return nullptr;
   }
-  // Out of the map first: once the mapping has moved, its old addresses may be anyone's.
+  // The old addresses leave the map before the move: afterwards other mappings may be there.
   g_page_map.set_ends(run, nullptr);
   const os::Move move =
       os::move_mapping(pointer_to(run->base), old_bytes, bytes, pointer_to(bigger->base));

@@ -1,4 +1,4 @@
-// Huge blocks: each a mapping of its own, so that it can grow with mremap and leaves nothing behind.
+// Huge blocks. Each is a mapping of its own: mremap can grow it, and free leaves nothing behind.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,19 @@
 
 namespace acre::huge {
 
-// A block of at least `bytes` zeroed bytes whose address is a multiple of alignment (a power of two, at
-// least a page). Null when the OS refuses. home: the manual arena that the block belongs to, if any, whose limit may
-// refuse too.
+// Returns a block of at least `bytes` bytes (zeroed if run->fresh) at a multiple of alignment (a power of two, at least
+// a page), or null if the OS or a limit refuses. home: the block's manual arena, if any.
 Run* allocate(size_t bytes, size_t alignment, PageHeap* home = nullptr);
 
 void free(Run* run);
 
-// Frees a block onto whose first `bytes` bytes a move was tried that was not done: they may be unmapped, and
-// somebody else's by now.
+// Frees a block after a failed move onto its first `bytes` bytes. By now other memory may be mapped there.
 void free_after_move(Run* run, size_t bytes, os::Move move);
 
-// Changes the block's length where it is. False: nothing has changed. To shrink never fails, but for memory of a source.
+// Changes the length in place. Returns false, with nothing changed, if the block is a source's or cannot grow.
 bool resize_in_place(Run* run, size_t bytes);
 
-// The block, grown, at another address: moves its pages, not their contents one by one. The old run is gone
-// then. Null: nothing has changed.
+// Moves the block's pages to a larger block and frees the old run. Null, with nothing changed, if refused.
 Run* grow_elsewhere(Run* run, size_t bytes);
 
 struct Counts {

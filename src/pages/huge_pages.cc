@@ -12,18 +12,17 @@ namespace acre::huge_pages {
 
 namespace {
 
-// An arena gets huge pages from here on: one that stays nearly unused adds a sixteenth at most.
+// An arena gets huge pages from this size on. A huge page that stays nearly unused then adds at most a sixteenth.
 constexpr size_t kFromPages = (size_t{32} << 20) / kPageBytes;
 constexpr size_t kMostDirtyShare = 16;
 constexpr size_t kMostSparedShare = 32;
 
-// Where a huge page takes longer than small ones would (the kernel has to make room for it; the hypervisor of a virtual
-// machine has to find memory for it, since free huge pages were given back), so many of the next runs do without, then
-// twice as many, until one is fast again.
+// A huge page may take longer than small ones: the kernel has to make contiguous memory, or the hypervisor has to find
+// memory. Then the next runs do without: kFirstPause of them, then twice as many each time, until a page is fast.
 constexpr uint64_t kSlowNs = 1000000;  // about what 512 small pages take
 constexpr uint32_t kFirstPause = 64;
 constexpr uint32_t kLongestPause = 4096;
-constinit std::atomic<uint32_t> g_pause{0};       // the last one, in runs
+constinit std::atomic<uint32_t> g_pause{0};       // the last pause, in runs
 constinit std::atomic<uint32_t> g_pause_left{0};
 
 void learn(uint64_t took_ns) {
@@ -39,7 +38,7 @@ bool is_pausing() {
   return left != 0;
 }
 
-// A bit for each huge page of the window, set while it is whole. Null: not needed yet, or refused.
+// A bit for each huge page of the window, set while the page is whole. Null: not needed yet, or refused.
 using Word = std::atomic<uint64_t>;
 constexpr unsigned kWordBits = 64;
 constinit std::atomic<Word*> g_whole{nullptr};
@@ -50,7 +49,7 @@ constinit std::atomic<Support> g_support{Support::kUnknown};
 Word* make_bits() {
   const size_t bits = window::bytes() / kHugePageBytes;
   auto* words = static_cast<Word*>(metadata::allocate((bits + kWordBits - 1) / kWordBits * sizeof(Word)));
-  Word* expected = nullptr;  // where two threads are at it, one's memory is lost
+  Word* expected = nullptr;  // if two threads race, the memory of one is lost
   if (words == nullptr || g_whole.compare_exchange_strong(expected, words)) return words;
   return expected;
 }
@@ -69,7 +68,6 @@ struct Bit {
   Word* word;
   uint64_t mask;
 };
-// word: null outside of the window.
 Bit bit_of(Address page) {
   Word* words = g_whole.load(std::memory_order_acquire);
   if (words == nullptr || !window::contains(page)) return {nullptr, 0};

@@ -1,6 +1,6 @@
-// Pages that one arena has from another: manual arenas, of which there may be many with little in each, borrow a few at a
-// time from the first automatic one, and give them back. So their neighbours share pages of the unit table and of the page
-// map, and what one of them no longer needs serves any other, and malloc.
+// Pages that one arena borrows from another. Manual arenas may be many, with little in each. They borrow a few pages at
+// a time from the first automatic arena. So neighbours share pages of the unit table and of the page map, and pages
+// that one gives back serve the others, and malloc.
 #include <cstddef>
 
 #include "pages/limit.h"
@@ -10,7 +10,7 @@
 
 namespace acre {
 
-// Memory of an arena that may go: a page full of headers, and the next.
+// A page of headers, for an arena that may be destroyed.
 struct PageHeap::HeaderPage {
   Run run[kHeadersPerPage];
   HeaderPage* next;
@@ -43,7 +43,7 @@ void PageHeap::give_back_headers() {
   }
 }
 
-// Slab runs begin at units; and huge pages may be made where there are whole ones.
+// A loan begins at a unit, as slab runs do; one of a huge page or more, at a huge page.
 window::Chunk PageHeap::borrow(size_t pages, size_t align_pages, size_t wanted) {
   const auto whole = [this](size_t some) {
     const size_t unit = some < kPagesPerHugePage ? kRunUnitPages : kPagesPerHugePage;
@@ -81,7 +81,7 @@ void PageHeap::take_back(Address start, size_t pages, Holds holds) {
     return;
   }
   if (holds != Holds::kClean) limit::give_back(pages << kPageShift);
-  window::release({start, pages << kPageShift});  // metadata was refused
+  window::release({start, pages << kPageShift});  // there is no memory for a header
 }
 
 }  // namespace acre

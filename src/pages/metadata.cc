@@ -15,7 +15,7 @@ namespace acre::metadata {
 
 namespace {
 
-// Regions double up to the largest, so that a small program maps little and a big one seldom.
+// Regions double in size up to the largest, so that a small program maps little and a large one seldom maps.
 constexpr size_t kFirstRegion = size_t{256} << 10;
 constexpr size_t kLargestRegion = size_t{4} << 20;
 
@@ -23,7 +23,8 @@ constinit Mutex g_lock{Rank::kMetadata};
 constinit char* g_next ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit char* g_end ACRE_GUARDED_BY(g_lock) = nullptr;
 
-// In the first cache line of each region but the first, of which a small program is to touch no more than it needs.
+// Lies in the first cache line of its region. Only the first region has its record elsewhere (g_first), so that a small
+// program touches no more of that region than it needs.
 struct Region {
   Region* older;
   char* start;
@@ -33,7 +34,6 @@ static_assert(sizeof(Region) <= kCacheLine);
 constinit Region g_first{nullptr, nullptr, 0};
 constinit std::atomic<Region*> g_newest{nullptr};
 
-// Where memory that can be allocated begins in a new region.
 char* enter(char* memory, size_t bytes) ACRE_REQUIRES(g_lock) {
   Region* const newest = g_newest.load(std::memory_order_relaxed);
   Region* const region = newest == nullptr ? &g_first : reinterpret_cast<Region*>(memory);
@@ -54,7 +54,7 @@ void* cut(size_t bytes) ACRE_REQUIRES(g_lock) {
   return result;
 }
 
-// A region with room for so many bytes, in the caller's hands alone. Null: refused.
+// Mapped by this thread, and not yet used by another. start is null if memory is refused.
 struct NewRegion {
   char* start = nullptr;
   char* end = nullptr;
@@ -75,8 +75,8 @@ NewRegion map_region(size_t bytes) {
 
 // --- Whole pages ----------------------------------------------------------------------------------------------
 
-// Addresses of what was given back of one size, a stack in pages of its own: in what was given back nothing can be kept.
-// There is room on it for all that was ever made of this size.
+// A stack of the addresses of pages of one size that were given back. It is in other memory, since those pages can hold
+// nothing, and has space for all pages of this size that were ever made.
 struct Stack {
   static constexpr size_t kRoom = kPageBytes / sizeof(void*) - 2;
   Stack* below = nullptr;
@@ -87,8 +87,8 @@ struct Kind {
   size_t bytes = 0;
   size_t made = 0;
   size_t room = 0;
-  size_t in_top = 0;     // addresses in the top one
-  Stack* top = nullptr;  // above it, and it itself if in_top is 0, all are empty
+  size_t in_top = 0;     // addresses in the top stack
+  Stack* top = nullptr;  // all above it are empty, and it is empty too if in_top is 0
 };
 constinit Kind g_kinds[kPageKinds] ACRE_GUARDED_BY(g_lock) = {};
 constinit char* g_next_page ACRE_GUARDED_BY(g_lock) = nullptr;
@@ -131,7 +131,7 @@ ACRE_COLD void add_room(Kind& kind, Stack* more) ACRE_REQUIRES(g_lock) {
   more->below = highest;
 }
 
-// New memory. Null: there is no room for it.
+// Null: the region or the stack has no space.
 ACRE_COLD void* cut_pages(Kind& kind) ACRE_REQUIRES(g_lock) {
   if (static_cast<size_t>(g_end_of_pages - g_next_page) < kind.bytes || kind.made == kind.room) return nullptr;
   void* result = g_next_page;
@@ -187,7 +187,7 @@ ACRE_COLD void* allocate_pages(size_t bytes) {
     if (region.start == nullptr) return nullptr;
     char* const start = static_cast<char*>(pointer_to(align_up(address_of(region.start), whole_pages(1))));
     Lock lock(g_lock);
-    if (g_end_of_pages - g_next_page >= region.end - start) continue;  // another thread was faster; keep the larger rest
+    if (g_end_of_pages - g_next_page >= region.end - start) continue;  // another thread was faster; keep the larger
     g_next_page = start;
     g_end_of_pages = region.end;
   }

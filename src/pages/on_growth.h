@@ -1,4 +1,4 @@
-// Who wants to know when address space is got from the system: the heap profiler, for the stacks that asked for it.
+// A hook for address space that comes from the system: the heap profiler records the stacks that asked for it.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace acre::on_growth {
 
-// Called by the thread that got it, with no lock held, and in the middle of an allocation: it must not allocate.
+// Called by the thread that got it, with no lock held, in the middle of an allocation. It must not allocate.
 using Hook = void (*)(size_t bytes);
 inline constinit std::atomic<Hook> g_hook ACRE_HIDDEN{nullptr};
 

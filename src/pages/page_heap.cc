@@ -13,18 +13,17 @@ namespace acre {
 
 namespace {
 
-// Larger blocks might be touched here and there alone.
+// A longer block gets no huge page, since it might be touched only here and there.
 constexpr size_t kMostFromHugePage = (size_t{256} << 10) / kPageBytes;
 
-// Headers are made at a time: as many as there are, so that a small program has few.
+// Headers are made in batches: as many as there are already, so that a small program has few.
 constexpr size_t kFewestHeaders = 8, kMostHeaders = kPageBytes / sizeof(Run);
 
 }  // namespace
 
 // --- Headers ----------------------------------------------------------------------------------------------
 
-// Whether there are enough is asked without the lock: until it is taken for the operation, others may use them up in
-// any case.
+// The check takes no lock: other threads may use up the headers before this thread takes the lock in any case.
 bool PageHeap::reserve_headers() {
   if (has_headers()) return true;
   const size_t more =
@@ -74,8 +73,8 @@ void PageHeap::remove_free(Run* run) {
   run->kind = RunKind::kNone;
 }
 
-// A free run of this arena and kind that begins or ends at this page. Which run an entry names may change
-// under another arena's lock, but a header's arena never does, so only our own runs are looked at further.
+// A free run of this arena and kind that begins or ends at this page, or null. Under another arena's lock the entry may
+// change its run, but no header changes its arena: only runs of this arena are looked at further.
 Run* PageHeap::free_neighbour(Address page, Holds holds) {
   Run* run = g_page_map.find(pointer_to(page));
   if (run == nullptr || run->home != this || run->kind != RunKind::kFree || run->holds != holds) return nullptr;
@@ -105,7 +104,7 @@ void PageHeap::insert_free(Run* run, Holds holds) {
   if (holds != Holds::kClean) ages_[at(holds)].add(run);
 }
 
-// Cuts the run after `pages` pages and returns the rest. Null if there is no header: nothing is changed.
+// Cuts the run after `pages` pages and returns the rest. Returns null, with nothing changed, if there is no header.
 Run* PageHeap::split(Run* run, size_t pages) {
   Run* rest = take_header();
   if (rest == nullptr) return nullptr;
@@ -127,7 +126,7 @@ Run* PageHeap::take_fit(size_t pages, size_t align_pages, bool dirty_only) {
   return carve(found, FreeRuns::lead(found, align_pages), pages);
 }
 
-// Takes [lead, lead + pages) out of a free run; what is before and behind stays free.
+// Takes [lead, lead + pages) out of a free run. The pages before and behind stay free.
 Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
   if (header_count_ < kHeadersPerOperation || over_limit(pages)) return nullptr;
   const Holds holds = found->holds;
@@ -168,9 +167,9 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
   }
 }
 
-// If the run would take clean memory, and no limit is near.
+// Does nothing if dirty or muzzy memory would do, or if a limit is near.
 ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
-  const bool looked = limit::alarm() != limit::kWatchedFrom;  // the first alarm is only the call to look
+  const bool looked = limit::alarm() != limit::kWatchedFrom;  // until then the alarm is only the first call to look
   if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
   if (!reserve_headers()) return;
   Run* run = nullptr;
@@ -189,7 +188,7 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
     if (run == nullptr && !obtain_chunk(kPagesPerHugePage, kPagesPerHugePage)) return;
   }
   huge_pages::populate(run->base);
-  put_free(run, true);  // it is wanted now, whatever the decay time is
+  put_free(run, true);  // it is wanted now, so decay time 0 does not purge it
 }
 
 void PageHeap::make_slab(Run* run, Slab* slab) {
@@ -206,10 +205,10 @@ void PageHeap::make_sampled(Run* run, SampledRun* sampled) {
   run->kind = RunKind::kSampled;
 }
 
-// --- Giving back --------------------------------------------------------------------------------------------
+// --- Free and resize ----------------------------------------------------------------------------------------
 
-// A slab run that was cut only in part counts as dirty as a whole: in two pieces, a dirty and a clean one, it
-// would fit no other run of its length.
+// A slab run that was cut only in part becomes dirty as a whole: in two pieces, a dirty and a clean one, it would fit
+// no other run of its length.
 ACRE_ALWAYS_INLINE void PageHeap::put_free(Run* run, bool touched) {
   Lock lock(lock_);
   if (run->kind == RunKind::kLarge) {
@@ -254,7 +253,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   run->pages = pages;
   g_page_map.set_ends(run, run);
   count_used(more, 0);
-  run->fresh = false;  // from now on it is only known that all of it may be dirty
+  run->fresh = false;  // no longer known: all of it may be dirty
   return true;
 }
 
@@ -287,8 +286,8 @@ ACRE_COLD PageCounts PageHeap::counts() {
 void PageHeap::before_fork() { lock_.before_fork(); }
 void PageHeap::after_fork_in_parent() { lock_.after_fork_in_parent(); }
 
-// A purge that was under way in another thread never ends here: its pages are dirty again. This thread's own, in which
-// a signal handler forks, goes on.
+// A purge that another thread was doing never ends here, so its pages become dirty again. A purge of this thread, in
+// which a signal handler forks, goes on.
 void PageHeap::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
   if (!lock_.after_fork_in_child()) return;
   for (Run *run = purging_.oldest(), *next; run != nullptr; run = next) {

@@ -1,8 +1,8 @@
-// An arena's page runs: allocation by best fit at the lowest address, dirty memory before muzzy before clean,
+// An arena's page runs: allocation by best fit at the lowest address (dirty memory first, then muzzy, then clean),
 // coalescing in constant time through the page map, and the return of dirty pages to the OS by decay (purge.cc).
 //
-// Free runs are wholly dirty, muzzy or clean, and coalesce with neighbours of the same kind.
-// Accounting (checked by the tests): pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
+// A free run is wholly dirty, muzzy or clean, and coalesces with neighbours of the same kind.
+// Invariant, checked by the tests: pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@
 
 namespace acre {
 
-// How pages of one kind went back.
+// Purges of pages of one kind.
 struct PurgeCounts {
-  uint64_t sweeps = 0;  // that took any
-  uint64_t calls = 0;   // madvise
-  uint64_t pages = 0;   // that hold less now: are muzzy or clean
+  uint64_t sweeps = 0;  // calls of purge() that purged at least one page
+  uint64_t calls = 0;   // of madvise, or of the arena's source
+  uint64_t pages = 0;   // that hold less now: they became muzzy or clean
 
   void add(const PurgeCounts& other) {
     sweeps += other.sweeps;
@@ -31,19 +31,18 @@ struct PurgeCounts {
 };
 
 struct PageCounts {
-  size_t obtained = 0;  // from the window, and not given back
+  size_t obtained = 0;  // from the window, a source or a lender, and not given back
   size_t used = 0;
   size_t dirty = 0;
   size_t muzzy = 0;
   size_t clean = 0;
-  size_t headers = 0;       // of runs, in all
-  size_t spare_headers = 0; // that stand for none now
+  size_t headers = 0;       // of runs, spare ones included
+  size_t spare_headers = 0; // headers that describe no run now
   PurgeCounts from_dirty, from_muzzy;
-  uint64_t purges = 0;      // madvise calls
-  uint64_t purged = 0;      // pages that became clean by them
+  uint64_t purges = 0;      // calls of madvise or of the source
+  uint64_t purged = 0;      // pages that became clean in these calls
   uint64_t made_muzzy = 0;  // pages
 
-  // What was purged; the pages themselves are not added.
   void add_purges(const PageCounts& other) {
     from_dirty.add(other.from_dirty);
     from_muzzy.add(other.from_muzzy);
@@ -55,124 +54,119 @@ struct PageCounts {
 
 class PageHeap {
  public:
-  PageHeap() {}  // in metadata only
+  PageHeap() {}  // only in metadata, which is zeroed
 
-  // An operation under the lock takes at most this many headers: two splits and a chunk.
+  // An operation under the lock takes no more headers than this. A split takes one, a chunk one or two.
   static constexpr unsigned kHeadersPerOperation = 4;
 
-  // A run of this many pages whose base is a multiple of align_pages (a power of two), of kind kLarge, in
-  // the page map at both ends; fresh says whether its memory is all zero. Null when memory is refused.
-  // May call the OS.
+  // Returns a run of this many pages, of kind kLarge, with both ends in the page map. Its base is a multiple of
+  // align_pages (a power of two). run->fresh: its memory is all zero. Null: the OS or a limit refuses. May call the OS.
   Run* allocate(size_t pages, size_t align_pages);
 
-  // The same from free runs alone; null if there is none that fits.
+  // The same from free runs alone.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
-  // Turns a run just allocated into a slab run with this header: every page of it goes into the page map.
+  // Enter every page of a run that was just allocated into the page map.
   void make_slab(Run* run, Slab* slab);
   void make_sampled(Run* run, SampledRun* sampled);
 
-  // Gives a run back. touched: whether it may hold physical memory that it did not have when it was made. Where the decay
-  // time is 0 its pages are purged before this returns. Called with no lock held.
+  // Gives a run back. touched: the run may hold physical memory that it did not have when it was made. If the decay
+  // time is 0, its pages are purged before this function returns. Called with no lock held.
   void free(Run* run, bool touched);
 
   // --- For manual arenas (manual/manual_arena.h): reset.cc, loans.cc -------------------------------------------
 
-  // Where its chunks and huge blocks come from; null: anonymous memory.
+  // The source of chunks and huge blocks. Null: anonymous memory.
   Source* source() const { return source_ != nullptr ? source_ : Source::automatic(); }
   void set_source(Source* source) { source_ = source; }
   bool is_plain() const { return source_ == nullptr; }
 
-  // Memory that has become the arena's for good. It counts as held, whatever the hard limit is.
+  // Adds memory that stays with the arena for good. It counts as held even beyond the hard limit.
   void add_chunk(Address start, size_t bytes);
 
-  // Gives all chunks back to the source, or to the lender. No run may be in use.
+  // Gives all chunks back to the source or the lender. No run may be in use.
   void release_chunks();
 
-  // Remembers its chunks from now on, so that the arena can be reset. Before the first of them. lender: where chunks come
-  // from, and go back to, while there is no source; null: the window. It outlives this one, and keeps no chunks.
+  // From now on the arena remembers its chunks, so that it can be reset; it must have none yet. Without a source,
+  // chunks come from the lender (null: from the window). The lender outlives this arena and keeps no chunks.
   void keep_chunks(PageHeap* lender);
   bool keeps_chunks() const { return keeps_chunks_; }
 
-  // Clean pages for another arena, at a multiple of align_pages; start 0: memory is refused. take_back: pages that were
-  // lent, or a part of them, and what they hold. Dirty and muzzy pages stay counted as held.
+  // lend: clean pages for another arena, at a multiple of align_pages; start 0 if refused. take_back: pages that were
+  // lent, or some of them, and what they hold. Dirty and muzzy pages stay counted as held.
   window::Chunk lend(size_t pages, size_t align_pages);
   void take_back(Address start, size_t pages, Holds holds);
 
-  // Memory for headers, zeroed, which has to stay as long as this page heap does.
+  // Adds memory for headers: zeroed, and valid as long as this page heap.
   void add_headers(void* memory, size_t count);
-  // Gives all headers' memory back but what add_headers() was given. The end of an arena without chunks.
+  // Drops all headers, at the end of an arena without chunks. Their memory goes back, except that of add_headers().
   void give_back_headers();
 
-  // At most so many pages in use, in runs and huge blocks; SIZE_MAX: no limit.
+  // Limits the pages in use, in runs and huge blocks together. SIZE_MAX: no limit.
   void set_limit(size_t pages);
 
-  // Counts a huge block of this many pages, or a difference, into the limit; false if it would be passed.
+  // Counts a huge block, or its growth, against the limit. Returns false if the limit would be passed.
   bool charge_huge(size_t pages);
   void discharge_huge(size_t pages);
   size_t huge_pages() const { return __atomic_load_n(&huge_hint_, __ATOMIC_RELAXED); }
 
-  // The arena's huge blocks, as a list through `younger`, which begins with the oldest.
+  // The arena's huge blocks: a list through `younger`, oldest first.
   void add_huge(Run* run);
   void remove_huge(Run* run);
   Run* oldest_huge();
 
-  // All runs in use, linked through node.next. Nobody else may allocate, free or resize in the arena at that time.
+  // All runs in use, linked through node.next. No other thread may allocate, free or resize here meanwhile.
   Run* used_runs();
 
-  // The most bytes of address space that are asked for at a time, unless one run needs more; 0: no such limit.
+  // The most bytes of address space to ask for at a time, unless one run needs more. 0: no such limit.
   void set_most_growth(size_t bytes) { __atomic_store_n(&most_growth_, bytes, __ATOMIC_RELAXED); }
   size_t most_growth() const { return __atomic_load_n(&most_growth_, __ATOMIC_RELAXED); }
 
-  // Of the pages in use so many may never have been touched, which does not speak for huge pages.
+  // This many of the pages in use may never have been touched. They are no reason for huge pages.
   void set_perhaps_untouched(size_t pages) { __atomic_store_n(&perhaps_untouched_, pages, __ATOMIC_RELAXED); }
-  // The others.
+  // The other pages in use.
   size_t touched_pages() const {
     const size_t used = used_pages();
     return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
   }
 
-  // Grows a large run in place if the pages behind it are free. False: nothing has changed.
+  // Grows a large run in place if the pages behind it are free. Returns false, with nothing changed, if not.
   bool grow_in_place(Run* run, size_t pages);
 
-  // Gives the end of a large run back.
   void shrink_in_place(Run* run, size_t pages);
 
-  // Purges what decay, or the release rate (release_rate.h), asks for by now (ms). Called from allocation events
-  // and by the background thread.
+  // Purges what decay or the release rate (release_rate.h) asks for by now (ms). For ticks and the background thread.
   void decay(uint64_t now);
 
-  // When decay() will next have something to purge, if nothing else happens (ms; kNever if never). While purges are
-  // refused, not within a second: there are pages that cannot be purged, as after mlockall.
+  // When decay() will next have pages to purge if nothing else happens (ms), or kNever. While purges are refused (as
+  // after mlockall), this is at least a second away.
   uint64_t next_decay(uint64_t now);
 
-  // Purges muzzy and dirty pages until at most `keep` of both together are left; returns pages purged.
+  // Purges muzzy pages, then dirty ones, until at most `keep` of both together are left. Returns the pages purged.
   size_t purge_to(size_t keep);
 
-  // Purges so many pages, muzzy ones first, unless there are fewer or huge pages would have to be broken; returns pages
-  // purged.
+  // Purges this many pages, muzzy ones first, but breaks no huge page for it. Returns the pages purged.
   size_t purge_for_growth(size_t pages);
 
-  // Milliseconds in which dirty pages decay: to muzzy ones if these have a time of their own, otherwise to clean
-  // ones; and in which muzzy ones decay to clean ones. Below 0: never; 0: in the call that frees them (what a purge was
-  // refused for: at the next call of decay()), which for muzzy ones means that there are none. A new time begins now for all pages. For any thread, at any time.
+  // Milliseconds in which dirty pages decay (to muzzy if the muzzy time is not 0, else to clean), and muzzy pages to
+  // clean. Below 0: never. 0: in the call that frees them, or by decay() if a purge was refused; for muzzy pages it
+  // means that there are none. A new time starts now for all pages. For any thread, at any time.
   void set_dirty_decay_ms(int64_t ms);
   void set_muzzy_decay_ms(int64_t ms);
   int64_t dirty_decay_ms();
   int64_t muzzy_decay_ms();
 
-  // Returns when all purges that other threads are at have ended: their pages are free again then. A thread between the
-  // handlers of a fork does not wait: no purge can end before this thread leaves the locks.
+  // Waits until no other thread is purging here, so that these pages are free again. Does not wait between the handlers
+  // of a fork, where no purge can end.
   void wait_for_purge();
 
-  // Unmaps clean runs, the longest first, until these are so many pages or none is worth it; returns pages unmapped.
-  // (unmap.cc)
+  // Unmaps clean runs, longest first: this many pages, or less if no other is worth it (unmap.cc). Returns the pages.
   size_t unmap_clean(size_t pages);
   bool may_unmap() const { return is_plain() && !keeps_chunks() && !Source::has_program(); }
 
   PageCounts counts();
   LockCounts lock_counts() const { return lock_.counts(); }
-  // Readable at any time, of a recent moment.
+  // Readable without the lock; the figures may be a moment old.
   size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kDirty)].pages(); }
   size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kMuzzy)].pages(); }
   size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
@@ -199,8 +193,8 @@ class PageHeap {
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
   static constexpr size_t place(Holds holds) { return static_cast<size_t>(holds); }
-  static constexpr size_t at(Holds holds) { return place(holds) - place(Holds::kDirty); }  // of those that age
-  // The compiler would work out the address again for every field of the set.
+  static constexpr size_t at(Holds holds) { return place(holds) - place(Holds::kDirty); }  // for kinds that age
+  // The asm keeps the set's address in a register; otherwise the compiler computes it again for each field.
   FreeRuns& free_runs(Holds holds) ACRE_REQUIRES(lock_) {
     FreeRuns* set = &free_[place(holds)];
     asm("" : "+r"(set));
@@ -211,8 +205,7 @@ class PageHeap {
   bool obtain_chunk(size_t pages, size_t align_pages);
   void add_huge_page_for(size_t pages, size_t align_pages);
 
-  // purge.cc
-  // Who purges, and which pages a pass over the oldest ones may take: the table in purge.cc has the passes of each.
+  // purge.cc. Its table says which passes each kind of purge makes.
   enum class Purge : uint8_t { kDecay, kSome, kAll, kForGrowth };
   enum class Pass : uint8_t { kEnd, kWhole, kBreaksNone, kBreaksMostlyFree, kAllButSpared, kAny };
   static const Pass kPasses[4][3];
@@ -233,18 +226,18 @@ class PageHeap {
   void release_at_rate(uint64_t now);
 
   Mutex lock_{Rank::kPages};
-  RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty ones, of the muzzy ones
+  RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty runs, of the muzzy runs
   Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
-  RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs in the hands of purge(), of one thread or several
-  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until there are none; changes under the lock
-  bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, for a part at least
-  size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left for the sake of huge pages
+  RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs that purge() works on, in one thread or several
+  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until purging_ is empty; changes under the lock
+  bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, at least in part
+  size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left so as not to break huge pages
   Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
   bool at_once_ = false;                           // dirty pages do not wait for decay(); readable without the lock
-  uint64_t next_epoch_ = 0;                        // before then decay() has nothing to do; readable without the lock
+  uint64_t next_epoch_ = 0;                        // before it (ms) decay() does nothing; readable without the lock
   size_t used_hint_ = 0;                           // counts_.used, readable without the lock
-  size_t perhaps_untouched_ = 0;                   // part of them
+  size_t perhaps_untouched_ = 0;                   // of used_hint_
   PageCounts counts_ ACRE_GUARDED_BY(lock_);
 
   // Manual arenas.
@@ -267,14 +260,14 @@ class PageHeap {
   PageHeap* lender_ = nullptr;
   struct HeaderPage;
   HeaderPage* header_pages_ ACRE_GUARDED_BY(lock_) = nullptr;
-  Run* chunks_ ACRE_GUARDED_BY(lock_) = nullptr;  // headers that stand for chunks, lowest first, through node.next
+  Run* chunks_ ACRE_GUARDED_BY(lock_) = nullptr;  // headers that describe chunks, lowest first, through node.next
   RunAges huge_ ACRE_GUARDED_BY(lock_);
   size_t huge_hint_ = 0;                          // pages in huge blocks; changes under the lock
   size_t limit_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;
-  size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // what huge blocks leave of the limit to runs
+  size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // the limit for runs: limit_ less the huge blocks
   size_t most_growth_ = 0;
 
-  // Clean, dirty, muzzy. Not written when a page heap is made, in memory that is zero: what is not used of them takes none.
+  // Clean, dirty, muzzy. The constructor leaves them as zeroes, so that unused parts take no physical memory.
   union {
     FreeRuns free_[3] ACRE_GUARDED_BY(lock_);
   };

@@ -36,7 +36,7 @@ void PageMap::set_ends(Run* run, Run* value) {
   if (run->pages > 1) entry(run->end() - kPageBytes)->store(value, std::memory_order_release);
 }
 
-// Its entries; null: memory is refused.
+// Returns the leaf's entries, or null if memory is refused.
 PageMap::Entry* PageMap::make_leaf(size_t index) {
   void* memory = os::map(kLeafBytes);
   if (memory == nullptr) return nullptr;
@@ -52,7 +52,6 @@ PageMap::Entry* PageMap::make_leaf(size_t index) {
   return made;
 }
 
-// [start, end): within what the leaf covers.
 void PageMap::note_prepared(Leaf& leaf, Address start, Address end) {
   const size_t first = start % kLeafReach / kHugePageBytes;
   const size_t last = (end - 1) % kLeafReach / kHugePageBytes;

@@ -1,7 +1,6 @@
-// Address to run, for any pointer, ours or foreign: a sparse tree of two levels with an entry a page.
-//
-// Entries that name a run: every page of a run that is cut into blocks; the first and last page of other runs. The hot path of
-// free finds slab runs without it (slab/unit_table.h).
+// From any address, acre's or foreign, to its run: a sparse tree of two levels with an entry for each page. A run of
+// many blocks has an entry for every page; any other run has two, for its first and its last page. The hot path of free
+// finds slab runs without the page map (slab/unit_table.h).
 #pragma once
 
 #include <atomic>
@@ -15,19 +14,18 @@ namespace acre {
 
 class PageMap {
  public:
-  // The run that p's page belongs to by the rule above; null if there is none.
+  // Returns the run that p's page has an entry for, or null.
   Run* find(const void* p) const {
     Entry* at = entry(address_of(p));
     return at == nullptr ? nullptr : at->load(std::memory_order_acquire);
   }
 
-  // The run that covers p, looking for the start of large runs too; takes time in proportion to the run.
-  // For error messages.
+  // The same for any page of a run. The time is proportional to the run's length. For error messages.
   Run* find_covering(const void* p) const;
 
-  // Visits every run whose first page has an entry, in no moment's state: others go on changing them. Goes on behind
-  // the run, so that no page is in two of those visited. Reads an entry of each page that is in none, in the huge pages
-  // for which entries were ever made, and of no others.
+  // Calls visit for each run whose first page has an entry. Other threads may change runs meanwhile, so this is no
+  // snapshot. It goes on behind each run, so that no two runs overlap. It reads only entries that prepare() made, one
+  // for each page outside of runs.
   template <class Visit>
   void for_each_run(Visit&& visit) const {
     Address next = 0;
@@ -45,17 +43,16 @@ class PageMap {
     });
   }
 
-  // Visits the memory of the map's own.
   template <class Visit>
   void for_each_leaf(Visit&& visit) const {
     visit_leaves([&](const Leaf& leaf, Address) { visit(address_of(&leaf), kLeafBytes); });
   }
 
-  // The addresses must lie in memory prepared by prepare().
-  void set_all(Run* run, Run* value);    // every page of the run
-  void set_ends(Run* run, Run* value);   // its first and last page
+  // prepare() must have made the entries.
+  void set_all(Run* run, Run* value);    // every page
+  void set_ends(Run* run, Run* value);   // the first and the last page
 
-  // Makes entries for [start, start + bytes). False when memory is refused.
+  // Makes entries for [start, start + bytes). Returns false if memory is refused.
   bool prepare(Address start, size_t bytes);
 
   static size_t mapped_bytes();
@@ -71,10 +68,10 @@ class PageMap {
   static constexpr size_t kWordsBefore = kLeafReach / kHugePageBytes / kWordBits;
 
   struct Leaf {
-    std::atomic<uint64_t> prepared[kWordsBefore];  // a bit a huge page; never taken back
+    std::atomic<uint64_t> prepared[kWordsBefore];  // a bit for each huge page; never cleared
     Entry entries[kLeafEntries];
 
-    // The first address from `a` on that was prepared; end: of what the leaf covers, if there is none.
+    // The first prepared address from `a` on, or `end`, the end of the leaf's range.
     Address prepared_from(Address a, Address end) const {
       while (a < end) {
         const size_t bit = a % kLeafReach / kHugePageBytes;
@@ -95,7 +92,7 @@ class PageMap {
     return leaf == nullptr ? nullptr : leaf + ((a >> kPageShift) & (kLeafEntries - 1));
   }
 
-  // In the order of addresses. start: of what the leaf covers.
+  // In the order of addresses. The second argument is the start of the leaf's range.
   template <class Visit>
   void visit_leaves(Visit&& visit) const {
     for (size_t word = 0; word < kGroups / kWordBits; ++word) {
@@ -116,7 +113,8 @@ class PageMap {
   static constexpr size_t kLeavesPerGroup = 64;
   static constexpr size_t kGroups = kLeaves / kLeavesPerGroup;
   std::atomic<Entry*> leaves_[kLeaves] = {};
-  // A bit a group that has leaves, of one map or another (tests have their own). Apart, on a page that each process touches.
+  // A bit for each group of leaves in which any map has a leaf (tests have more maps). It lies on a page that each
+  // process touches anyway (cmake/seldom.ld).
   ACRE_HIDDEN static std::atomic<uint64_t> groups_[kGroups / kWordBits];
 };
 

@@ -10,7 +10,7 @@
 
 namespace acre {
 
-// --- What acre gives to the function ----------------------------------------------------------------------------
+// --- Memory from acre to the function ---------------------------------------------------------------------------
 
 namespace {
 
@@ -48,7 +48,7 @@ void* ProgramSource::map_system(size_t bytes, size_t* actual, size_t alignment) 
   return pointer_to(start);
 }
 
-// --- What the function gives to acre ----------------------------------------------------------------------------
+// --- Memory from the function to acre ---------------------------------------------------------------------------
 
 const ProgramSource::Function* ProgramSource::make(Allocate allocate, void* opaque) {
   void* memory = metadata::allocate(sizeof(Function));
@@ -62,7 +62,7 @@ ProgramSource::Part* ProgramSource::take_spare(size_t bytes) {
   return nullptr;
 }
 
-// In parts that may be chunks. What is refused a record is lost.
+// Cuts the memory into parts that can be chunks. Memory for which a record is refused is lost.
 void ProgramSource::add_parts(Address start, Address end) {
   const bool may_be_purged = is_of_system(start, end - start);
   while (start < end) {
@@ -86,7 +86,7 @@ bool ProgramSource::get(size_t bytes, size_t alignment) {
   return true;
 }
 
-// The first that it gives may lie across a multiple of kLinkReach, in two parts that are too short.
+// The function's first answer may cross a multiple of kLinkReach, which makes two parts that are too short.
 window::Chunk ProgramSource::chunk(size_t bytes) {
   Part* part = take_spare(bytes);
   if (part == nullptr && get(bytes, kHugePageBytes)) part = take_spare(bytes);

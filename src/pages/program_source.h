@@ -1,8 +1,6 @@
-// Memory from a function of the program's that gives and takes nothing back, as TCMalloc's SysAllocator.
-//
-// What it holds after a purge nobody knows: it may be a file's, shared, or of huge pages. So its pages are never purged,
-// unless it is memory that the function got from acre in its turn (map_system). A chunk that an arena gives up is kept for
-// the next one that is wanted.
+// Memory from a function of the program that takes none back, as TCMalloc's SysAllocator. What it holds after a purge
+// is not known: it may be a file's, shared, or made of huge pages. So it is never purged, unless the function got it
+// from acre (map_system). A chunk that an arena gives up is kept for the next request.
 #pragma once
 
 #include <atomic>
@@ -15,34 +13,33 @@ namespace acre {
 
 class ProgramSource {
  public:
-  // bytes at a multiple of alignment (a power of two), or null. *actual: so many are there, at least bytes.
+  // Returns memory at a multiple of alignment (a power of two), or null. *actual: its bytes, at least `bytes`.
   using Allocate = void* (*)(void* opaque, size_t bytes, size_t* actual, size_t alignment);
 
   struct Function {
     Allocate allocate;
     void* opaque;
   };
-  // Null: memory is refused. It stays: a thread may be about to call it when another one is used.
+  // Null: memory is refused. The result is never freed, since a thread may be about to call it.
   static const Function* make(Allocate allocate, void* opaque);
 
-  // From now on; null: none.
   void use(const Function* function) { function_.store(function, std::memory_order_release); }
   bool is_in_use() const { return function_.load(std::memory_order_acquire) != nullptr; }
 
   // As window::allocate.
   window::Chunk chunk(size_t bytes);
 
-  // False: the chunk is none of this source's.
+  // Returns false if the chunk is not from this source.
   bool take_back(const window::Chunk& chunk);
 
-  // The first part of these addresses without pages that must not be purged; empty if there is none. Takes no lock.
+  // The first part of the range that may be purged, or an empty range. Takes no lock.
   huge_pages::Range first_to_purge(huge_pages::Range range) const;
 
-  // For the program's function: anonymous memory, which may be purged.
+  // For the program's function: anonymous memory, which acre may purge.
   static void* map_system(size_t bytes, size_t* actual, size_t alignment);
 
  private:
-  // Of what the function gave; it stays on the list.
+  // A piece of what the function gave. It stays on the list.
   struct Part {
     Address start;
     size_t bytes;

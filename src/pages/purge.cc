@@ -1,8 +1,7 @@
-// How an arena's dirty pages go back to the OS: by decay, at a rate, or at once: when somebody asks for it, and, where the
-// decay time is 0, in the call that made them dirty.
+// How an arena's dirty pages go back to the OS: by decay, at a rate, on request, or (at decay time 0) in free().
 //
 //   dirty ── dirty time ──> clean                         MADV_DONTNEED
-//   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, where muzzy pages have a time
+//   dirty ── dirty time ──> muzzy ── muzzy time ──> clean  MADV_FREE first, if muzzy pages have a time
 #include "os/os.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
@@ -14,15 +13,15 @@ namespace acre {
 
 namespace {
 
-// Pages purged between two looks at the lock, so that a large purge does not hold back the others.
+// Pages to purge before the lock is taken again, so that a long purge does not keep its pages from other threads.
 constexpr size_t kPurgeBatch = (size_t{32} << 20) / kPageBytes;
 
 constexpr uint64_t kRetryMs = 1000;
 
-// Whole huge pages go first among the oldest pages, so many times as many as have to go, and not before all others.
+// The pass kWhole looks at the oldest pages only: at this many times the pages that have to go.
 constexpr size_t kOldestLookedAt = 2;
 
-// What the run's pages hold after the system calls, of which it returns the number.
+// Purges the run and sets run->holds to what its pages hold now. Returns the number of system calls.
 unsigned purge_run(Run* run, Holds to, Source* source) {
   if (ACRE_UNLIKELY(source != nullptr)) {
     run->holds = source->purge(run, to);
@@ -35,7 +34,7 @@ unsigned purge_run(Run* run, Holds to, Source* source) {
       run->holds = Holds::kMuzzy;
       return calls;
     }
-    ++calls;  // kernels without MADV_FREE
+    ++calls;  // a kernel without MADV_FREE
   }
   if (os::purge(start, run->bytes())) run->holds = Holds::kClean;
   return calls;
@@ -43,7 +42,7 @@ unsigned purge_run(Run* run, Holds to, Source* source) {
 
 }  // namespace
 
-// Takes the pages [start, end) out of a free run; the others stay free.
+// The pages outside of [start, end) stay free.
 ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
   const Holds holds = run->holds;
   remove_free(run);
@@ -56,23 +55,23 @@ ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
   return run;
 }
 
-// A purge breaks a huge page into small ones unless all of that page goes. So pages go in passes, each over the oldest ones
-// first; a pass begins when the one before it finds nothing more.
+// A purge breaks a huge page unless it takes all of it. So it makes passes over the runs, oldest first; the next pass
+// begins when one finds nothing more.
 //
 //   pass                 pages that it may take
-//   kWhole               whole 2 MiB, among the oldest pages (kOldestLookedAt times as many as have to go)
-//   kBreaksNone          those whose purge breaks no huge page
-//   kBreaksMostlyFree    those whose purge breaks no huge page of which less than half is free
-//   kAllButSpared        all but as many as huge pages may be kept whole for (huge_pages::most_spared)
+//   kWhole               whole huge pages, among the oldest pages (kOldestLookedAt)
+//   kBreaksNone          pages whose purge breaks no huge page
+//   kBreaksMostlyFree    pages whose purge breaks only huge pages of which at least half is free
+//   kAllButSpared        all, but it leaves as many as may stay for whole huge pages (huge_pages::most_spared)
 //   kAny                 all
 constinit const PageHeap::Pass PageHeap::kPasses[4][3] = {
     /* kDecay     */ {Pass::kWhole, Pass::kBreaksMostlyFree, Pass::kAllButSpared},
     /* kSome      */ {Pass::kWhole, Pass::kBreaksMostlyFree, Pass::kAny},
-    /* kAll       */ {Pass::kAny},  // the order does not matter
+    /* kAll       */ {Pass::kAny},  // a full purge takes all, so the order does not matter
     /* kForGrowth */ {Pass::kBreaksNone},
 };
 
-// The part of a free run that the pass may take.
+// The part of a free run that the pass may take; empty if start >= end.
 ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Pass pass) {
   const huge_pages::Range all = Source::first_to_purge({run->base, run->end()});
   switch (pass) {
@@ -83,15 +82,15 @@ ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Pass pass) {
   }
 }
 
-// Takes runs, oldest first, out of a set and onto purging_, until `keep` pages are left or `most` are taken, or there
-// are no headers to cut with. Returns them linked through node.next.
+// Moves runs, oldest first, from a set to purging_, until `keep` pages are left, `most` are taken, or headers lack. The
+// result is linked through node.next.
 ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Pass pass) {
   const FreeRuns& runs = free_[place(from)];
   const bool only_whole = pass == Pass::kWhole;
   size_t looked_at = only_whole ? (runs.pages() - smaller(keep, runs.pages())) * kOldestLookedAt : SIZE_MAX;
   Run* taken = nullptr;
   size_t pages = 0;
-  // What is left of a run becomes the youngest, and has nothing more to give when its turn comes.
+  // What is left of a cut run becomes the youngest. This pass will take nothing of it.
   for (Run *run = ages_[at(from)].oldest(), *next; run != nullptr; run = next) {
     if (runs.pages() <= keep || pages >= most || looked_at == 0 || header_count_ < kHeadersPerOperation) break;
     next = run->younger;
@@ -114,7 +113,7 @@ ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Pass 
   return taken;
 }
 
-// Puts purged runs back as what they hold now; returns pages that are clean.
+// Returns the pages that are clean.
 ACRE_COLD size_t PageHeap::put_back(Run* taken, Holds from) {
   PurgeCounts& counts = from == Holds::kDirty ? counts_.from_dirty : counts_.from_muzzy;
   size_t purged = 0;
@@ -132,7 +131,7 @@ ACRE_COLD size_t PageHeap::put_back(Run* taken, Holds from) {
   return purged;
 }
 
-// Null: nothing is left to purge.
+// Returns null if nothing is left to purge.
 ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Purge purge) {
   for (const Pass pass : kPasses[static_cast<size_t>(purge)]) {
     if (pass == Pass::kEnd) break;
@@ -144,7 +143,7 @@ ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Purge purge) {
   return nullptr;
 }
 
-// Returns pages that became clean.
+// Returns the pages that became clean.
 ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Purge purge) {
   size_t purged = 0;
   bool first = true;
@@ -185,13 +184,13 @@ ACRE_COLD size_t PageHeap::purge(Holds from, Holds to, size_t keep, Purge purge)
   }
 }
 
-// While purges are refused, each free would try in vain: decay() tries again.
+// While purges are refused, free() does not try in vain; decay() tries again.
 void PageHeap::set_refused(bool refused) {
   refused_ = refused;
   relaxed_store(at_once_, decay_[at(Holds::kDirty)].time() == 0 && !refused);
 }
 
-// Pages that cannot be purged are left: decay() need not come again soon for them.
+// If pages stay that must not be purged, decay() need not come again soon.
 ACRE_COLD void PageHeap::note_kept(Holds from, size_t keep) {
   Lock lock(lock_);
   refused_ = free_[place(from)].pages() > keep;
@@ -218,7 +217,7 @@ ACRE_COLD size_t PageHeap::purge_for_growth(size_t pages) {
   return purged;
 }
 
-// Takes the lock when no run is in the hands of a purge.
+// Takes the lock at a moment when no thread is purging.
 ACRE_COLD void PageHeap::lock_between_purges() {
   for (;;) {
     lock_.lock();
@@ -235,7 +234,6 @@ ACRE_COLD void PageHeap::wait_for_purge() {
   lock_.unlock();
 }
 
-// Pages that decay leaves alone although their time is over.
 size_t PageHeap::spared(Holds holds) {
   if (holds != Holds::kDirty) return 0;
   spared_ = smaller(spared_, smaller(dirty_pages(), huge_pages::most_spared(counts_.used)));
@@ -272,7 +270,7 @@ void PageHeap::decay(uint64_t now) {
   set_next_epoch();
 }
 
-// The times of the two sets may differ; a set without pages needs no epochs.
+// The earlier of the two epochs' ends. A set without pages needs no epochs.
 void PageHeap::set_next_epoch() {
   uint64_t next = decay_[at(Holds::kDirty)].epoch_end();
   if (muzzy_pages() != 0) next = smaller(next, decay_[at(Holds::kMuzzy)].epoch_end());

@@ -1,9 +1,8 @@
-// How many dirty pages should go when clean ones come into use, so that the process does not grow by those.
+// How many dirty pages to purge when clean pages come into use, so that the process does not grow.
 //
-// Dirty runs that are too short for what is asked for would stay until they decay, and the process would hold both. None
-// go for a slab run, whose clean pages fill up slowly, while the dirty ones would lie in pieces that are too short for the
-// next ones; and none where experience speaks against it: what was purged for this reason had to be faulted in again.
-// docs/decisions/0014-room.md has the figures.
+// A dirty run that is too short for a request would stay until it decays. None is purged for a slab run: its clean
+// pages fill up slowly, and the dirty pages would become pieces too short for the next slab runs. None is purged if too
+// much of what was purged for this reason was needed again. docs/decisions/0014-room.md has the figures.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +12,23 @@
 
 namespace acre {
 
-// For any thread at any time. Threads that are at it at once may each miss what the others note: no more than a page fault
-// hangs on it.
+// For any thread at any time. Races between threads cost no more than page faults.
 class PurgeForGrowth {
  public:
-  // Pages: so many clean ones have just come into use, `held` are used, dirty or muzzy now, `dirty` of them dirty or muzzy.
-  // Returns how many should be purged.
+  // Returns the pages to purge. taken: clean pages that just came into use; held: pages used, dirty or muzzy now;
+  // dirty: pages dirty or muzzy now.
   size_t pages_to_purge(size_t taken, size_t held, size_t dirty);
 
-  // Whether that depends on `dirty`: as a rule not for a slab run.
+  // False, as a rule for slab runs: pages_to_purge() would not look at `dirty`.
   bool depends_on_dirty(size_t taken) const { return taken >= kFrom || relaxed_load(purged_) != 0; }
 
  private:
   static constexpr size_t kFrom = (size_t{256} << 10) / kPageBytes;
   static constexpr size_t kMostRegrets = 4;
 
-  size_t most_held_ = 0;  // the most when clean pages were taken
-  size_t purged_ = 0;     // for room
-  size_t regretted_ = 0;  // of them: taken as clean ones although not more were in use than were ever held
+  size_t most_held_ = 0;  // the most pages held when clean pages were taken
+  size_t purged_ = 0;     // all pages purged for this reason
+  size_t regretted_ = 0;  // those purged in vain: clean pages were taken later without more in use than most_held_
 };
 
 }  // namespace acre

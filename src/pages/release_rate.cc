@@ -13,9 +13,9 @@ constexpr uint64_t kSecondMs = 1000;
 constexpr uint64_t kLookMs = 100;
 
 constinit std::atomic<int64_t> g_rate{kByDecay};
-constinit std::atomic<uint64_t> g_spent_until_ms{0};  // the budget of the time after this is there to take
+constinit std::atomic<uint64_t> g_spent_until_ms{0};  // the budget of the time up to this moment is spent
 
-// Time whose budget these pages are, rounded up.
+// The time whose budget pays for these pages, rounded up.
 uint64_t time_for(size_t pages, uint64_t rate) { return (pages * kPageBytes * kSecondMs + rate - 1) / rate; }
 
 uint64_t budget_start(uint64_t spent_until, uint64_t now, uint64_t rate) {

@@ -1,5 +1,4 @@
-// What only manual arenas need of their page runs: to know all of them, so that they can be freed at once, and to keep
-// to a limit.
+// Page runs of manual arenas: the arena knows all of its runs, so that they can be freed at once, and keeps to a limit.
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/page_heap.h"
@@ -59,8 +58,7 @@ void PageHeap::keep_chunk(Run* record, Address start, size_t bytes, Backing back
   *at = record;
 }
 
-// Free runs of neighbouring chunks may have coalesced, so that a run may reach into the next chunk. Pages that a purge
-// has in its hands are in no run.
+// A free run may reach into the next chunk, as neighbours coalesce. Pages that are being purged have no entry.
 Run* PageHeap::used_runs() {
   lock_between_purges();
   Run* used = nullptr;
@@ -79,8 +77,7 @@ Run* PageHeap::used_runs() {
   return used;
 }
 
-// A run crosses no multiple of kLinkReach, and so what is longer becomes several; they are one chunk, which the source
-// gets back whole.
+// Memory that crosses multiples of kLinkReach becomes several runs, but one chunk, which the source gets back whole.
 void PageHeap::add_chunk(Address start, size_t bytes) {
   Run* record = nullptr;
   for (size_t part; bytes != 0; start += part, bytes -= part) {
@@ -100,8 +97,7 @@ void PageHeap::add_chunk(Address start, size_t bytes) {
   }
 }
 
-// runs: those that were free in the chunk and in the following ones, lowest first; on return, those of the following
-// ones alone. A run may reach into the next chunk.
+// *runs: the free runs of this chunk and of later ones, by address. On return: those that reach beyond this chunk.
 void PageHeap::return_chunk(Run* chunk, Run** runs) {
   const bool is_lenders = chunk->backing == Backing::kAnonymous && lender_ != nullptr;
   for (Run* run; (run = *runs) != nullptr && run->base < chunk->end(); *runs = run->node.next) {

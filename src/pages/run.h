@@ -1,5 +1,5 @@
-// The header of a run: contiguous pages with one purpose. Headers lie out of line, are never unmapped, and
-// stay with the arena they were made for, so that a stale pointer to one can always be read.
+// The header of a run: contiguous pages with one purpose. Headers lie apart from the pages, are never unmapped, and
+// stay with the arena that they were made for, so that a stale pointer to one can always be read.
 #pragma once
 
 #include "base/pairing_heap.h"
@@ -17,12 +17,12 @@ enum class RunKind : uint8_t {
   kNone,     // a header without pages, or pages in transit
   kFree,     // in an arena's set of free runs
   kSlab,     // cut into blocks of one size class
-  kSampled,  // the same, but of sampled blocks (cache/sampled_run.h)
+  kSampled,  // cut into sampled blocks of one size (cache/sampled_run.h)
   kLarge,    // one block
   kHuge,     // one block that is a mapping of its own
 };
 
-// What a sampler (observe/sampler.h) knows a block by.
+// A sampler's key for a block (observe/sampler.h).
 using Ticket = uint32_t;
 inline constexpr Ticket kNoTicket = 0;
 
@@ -33,30 +33,30 @@ enum class Holds : uint8_t {
   kMuzzy,  // physical memory that the kernel may take when it is short of it
 };
 
-// What a huge block's memory is: with anonymous memory the kernel can do more.
+// The memory of a huge block. The kernel can do more with anonymous memory.
 enum class Backing : uint8_t { kAnonymous, kSource };
 
-// All fields change only under the arena's page lock, or while the run has one holder.
+// A field changes only under the arena's page lock, or while one thread alone has the run.
 struct Run {
   Address base = 0;
   size_t pages = 0;
   RunKind kind = RunKind::kNone;
-  Holds holds = Holds::kClean; // free run, or one that is being purged: what its pages hold
+  Holds holds = Holds::kClean; // free run, or run that is being purged
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   Backing backing = Backing::kAnonymous;  // huge block
-  Ticket ticket = kNoTicket;   // large or huge block in use: its sampler's
-  size_t asked = 0;            // large or huge block in use: the bytes that were asked for
-  PageHeap* home = nullptr;    // fixed for ever; a huge block has one if it is of a manual arena
+  Ticket ticket = kNoTicket;   // large or huge block in use: the sampler's key
+  size_t asked = 0;            // large or huge block in use: bytes that the program asked for
+  PageHeap* home = nullptr;    // never changes in an arena's headers; a huge block has one only in a manual arena
   union {
-    Slab* slab = nullptr;      // slab run: the header of its blocks
-    SampledRun* sampled;       // run of sampled blocks: the same
-    ThreadToken purger;        // run that is being purged: by this thread
+    Slab* slab = nullptr;      // slab run: its header
+    SampledRun* sampled;       // run of sampled blocks: its header
+    ThreadToken purger;        // run that is being purged: the thread that purges
   };
   union {
-    Tag* tag = nullptr;        // large or huge block in use: the one that it counts for, or null (manual/tags.h)
+    Tag* tag = nullptr;        // large or huge block in use: its tag, or null (manual/tags.h)
     uint32_t* labels;          // slab run of a labelled arena (slab/labels.h)
   };
-  HeapNode<Run> node;          // free run: its place in the set. Otherwise next links lists of headers
+  HeapNode<Run> node;          // free run: its place in the set. Other headers: next links lists
   Run* older = nullptr;        // in a RunAges (free_runs.h)
   Run* younger = nullptr;
 

@@ -18,7 +18,7 @@ bool crosses_link_reach(Address start, size_t bytes) {
   return start / window::kLinkReach != (start + bytes - 1) / window::kLinkReach;
 }
 
-// A chunk, where no alignment is asked for.
+// alignment 0: a chunk.
 window::Chunk anonymous(size_t bytes, size_t alignment) {
   if (alignment == 0) return window::allocate(bytes);
   return {map_anonymous(bytes, alignment), bytes};
@@ -32,7 +32,7 @@ void say(const char* path, const char* what) {
 
 }  // namespace
 
-// --- The options' ---------------------------------------------------------------------------------------------
+// --- The source of the options ----------------------------------------------------------------------------------
 
 constinit Source* Source::g_automatic = nullptr;
 
@@ -78,7 +78,7 @@ ACRE_COLD huge_pages::Range Source::without_program(huge_pages::Range range) {
   return g_by_options.program_.first_to_purge(range);
 }
 
-// --- An arena's own --------------------------------------------------------------------------------------------
+// --- The source of one arena -----------------------------------------------------------------------------------
 
 bool Source::use_file(const FileSettings& settings, OnFailure on_failure) {
   use_none();
@@ -102,7 +102,7 @@ void Source::use_none() {
 
 // --- Chunks and huge blocks ------------------------------------------------------------------------------------
 
-// True: other memory will do.
+// True: other memory may be used.
 bool Source::fall_back(File& file) {
   if (file.on_failure == OnFailure::kAbort) fatal("a file gives no more memory, and the program wants to end then (file_abort)");
   if (file.on_failure == OnFailure::kRefuse) return false;
@@ -128,7 +128,7 @@ window::Chunk Source::from_files(size_t bytes, size_t alignment, bool last_try, 
   return anonymous(bytes, alignment);
 }
 
-// No chunk may lie across a multiple of kLinkReach.
+// The result may cross a multiple of kLinkReach, which a chunk must not.
 window::Chunk Source::from_hooks(size_t bytes, size_t alignment) {
   bool zero = false, commit = true;
   void* memory = hooks_->alloc(hooks_, nullptr, bytes, alignment, &zero, &commit, number_);
@@ -154,7 +154,7 @@ window::Chunk Source::chunk(size_t bytes, bool last_try) {
 
 window::Chunk Source::huge(size_t bytes, size_t alignment, bool* in_source) {
   *in_source = true;
-  // What the program's function gives cannot be given back: such a block becomes a run in a chunk, if one is so long.
+  // Memory of the program's function cannot be given back: the block becomes a run in a chunk if it is not too long.
   if (program_.is_in_use() && larger(bytes, alignment) <= window::kMostChunk) return {};
   if (hooks_ != nullptr) return from_hooks(bytes, larger(alignment, os::page_bytes()));
   return from_files(bytes, alignment, true, in_source);
@@ -214,7 +214,6 @@ void Source::after_fork_in_child() {
 
 // --- Anonymous memory -------------------------------------------------------------------------------------------
 
-// Maps with room for the alignment and trims.
 Address map_anonymous(size_t bytes, size_t alignment) {
   if (!options().mmap) return 0;
   if (alignment <= os::page_bytes()) return address_of(os::map(bytes));
@@ -257,7 +256,7 @@ bool merge_by_default(extent_hooks_t*, void*, size_t, void*, size_t, bool, unsig
 
 }  // namespace
 
-// Filled when it is asked for: pointers in constant data would have to be relocated in every process.
+// Filled at the first call: pointers in constant data would have to be relocated in every process.
 extent_hooks_t* default_hooks() {
   static constinit extent_hooks_t hooks = {};
   static constinit std::atomic<bool> filled{false};

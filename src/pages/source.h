@@ -1,8 +1,6 @@
-// Memory sources: where the chunks and huge blocks of an arena come from, if not from the system's anonymous memory
-// (window.h, huge.h): a file, a device, or functions of the program's.
-//
-// There is one for all arenas that have none of their own, if the options ask for it or the program gave a function
-// (program_source.h), and one for each manual arena that was made with it.
+// Memory sources: where an arena's chunks and huge blocks come from, if not from anonymous memory: a file, a device, or
+// functions of the program. The options, or the program (program_source.h), can set one for all arenas without their
+// own. A manual arena can have its own.
 #pragma once
 
 #include "acre/extent_hooks.h"
@@ -14,51 +12,48 @@
 
 namespace acre {
 
-// What to do when a file or a device gives no memory.
 enum class OnFailure : uint8_t { kRefuse, kFallBack, kAbort };
 
 class Source {
  public:
-  // The one for arenas without their own, or null.
+  // The source of arenas without their own, or null.
   static Source* automatic() { return __atomic_load_n(&g_automatic, __ATOMIC_ACQUIRE); }
-  // By the options, once. A file that cannot be had ends the program or costs a line on stderr, as the options say.
+  // Opens what the options name, once. A failure ends the program or prints a line, as the options say.
   static void start_automatic() {
     if (ACRE_UNLIKELY(options().file != 0 || options().device_start != 0)) open_automatic();
   }
 
-  // From now on chunks for these arenas come from this function, before a file or a device; null: no longer. Not while the
-  // process forks.
+  // From now on this function gives those arenas' chunks, before a file. Null: none. Not while the process forks.
   static void use_program(const ProgramSource::Function* function);
-  // Whether there may be memory of such a function's, which must be neither purged nor unmapped, and the first part of these
-  // addresses that is none. Takes no lock.
+  // has_program: whether there may be memory of such a function, which must be neither purged nor unmapped.
+  // first_to_purge: the first part of a range without such memory. Neither takes a lock.
   static bool has_program() { return g_has_program.load(std::memory_order_relaxed); }
   static huge_pages::Range first_to_purge(huge_pages::Range range) {
     return ACRE_UNLIKELY(has_program()) ? without_program(range) : range;
   }
 
-  // An arena's number, for hooks.
+  // For hooks: the arena's number.
   void set_number(unsigned number) { number_ = number; }
 
-  // Each replaces what was there before. False: the file cannot be had, and there is no source.
+  // Each replaces the former source. False: the file cannot be opened, and there is no source.
   bool use_file(const FileSettings& settings, OnFailure on_failure);
   void use_hooks(extent_hooks_t* hooks);
   void use_none();
   bool is_none() const { return hooks_ == nullptr && !files_[0].source.is_open() && !files_[1].source.is_open(); }
   extent_hooks_t* hooks() const { return hooks_; }
 
-  // As window::allocate. last_try: if refused, less will not be asked for.
+  // As window::allocate. last_try: after a refusal the caller does not ask for less.
   window::Chunk chunk(size_t bytes, bool last_try);
 
-  // Memory for a huge block; bytes is a multiple of the granularity. in_source: it is release_huge()'s to return, and
-  // otherwise a plain mapping.
+  // Memory for a huge block. bytes: a multiple of granularity(). *in_source: it goes back by release_huge().
   size_t granularity() const { return hooks_ != nullptr ? os::page_bytes() : kHugePageBytes; }
   window::Chunk huge(size_t bytes, size_t alignment, bool* in_source);
 
-  // False: the arena has to keep it.
+  // False: the arena has to keep the memory.
   bool release_huge(Address start, size_t bytes);
   void release_chunk(const window::Chunk& chunk);
 
-  // What the pages of a run, which are dirty or muzzy, hold when this returns: what they did if it is refused.
+  // Purges a dirty or muzzy run. Returns what its pages hold now.
   Holds purge(Run* run, Holds to);
 
   void before_fork();
@@ -69,11 +64,11 @@ class Source {
   struct File {
     FileSource source;
     OnFailure on_failure = OnFailure::kFallBack;
-    bool retry = true;          // not told once that it has refused
+    bool retry = true;          // false: a message is printed once, and the file or device is not asked again
     std::atomic<bool> given_up{false};
   };
 
-  // alignment 0: a chunk, otherwise a mapping for a huge block.
+  // alignment 0: for a chunk.
   window::Chunk from_files(size_t bytes, size_t alignment, bool last_try, bool* in_source);
   static bool fall_back(File& file);
   ACRE_HIDDEN static void open_automatic();
@@ -85,14 +80,14 @@ class Source {
 
   File files_[2];               // a file; a device
   extent_hooks_t* hooks_ = nullptr;
-  ProgramSource program_;       // of the automatic one
+  ProgramSource program_;       // used only in the source that arenas share
   unsigned number_ = 0;
 };
 
-// A mapping of anonymous memory, or 0.
+// Returns a mapping of anonymous memory, or 0.
 Address map_anonymous(size_t bytes, size_t alignment);
 
-// Hooks over the system's memory, for programs whose own call the ones that they replace.
+// Hooks over anonymous memory, for hooks of a program that call the ones they replace.
 extent_hooks_t* default_hooks();
 
 }  // namespace acre

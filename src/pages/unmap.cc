@@ -1,7 +1,6 @@
-// Addresses for a block that the system has no room for: those of an arena's free pages.
-//
-// Chunks stay with their arenas, whose free runs may all be too short for one large block. Where addresses are short
-// (`ulimit -v`, strict overcommit), free runs are unmapped, so that the system can map as much in one piece elsewhere.
+// Unmaps free pages, so that the system can map a large block. Chunks stay with their arenas, whose free runs may all
+// be too short for it. Where addresses are limited (`ulimit -v`, strict overcommit), only unmapped pages leave space
+// for a mapping elsewhere.
 #include "pages/huge_pages.h"
 #include "pages/page_heap.h"
 #include "pages/window.h"
@@ -10,7 +9,7 @@ namespace acre {
 
 namespace {
 
-// Each hole may split one of the kernel's mappings: shorter runs, and less than such a share of all, are not worth it.
+// Each hole may split a kernel mapping: shorter runs, or a smaller share of the pages wanted, are not worth it.
 constexpr size_t kLeastUnmapped = (size_t{256} << 10) / kPageBytes;
 constexpr size_t kMostHoles = 64;
 

@@ -14,14 +14,14 @@ namespace {
 constinit Mutex g_lock{Rank::kWindow};
 constinit Address g_start = 0;
 constinit size_t g_bytes = 0;
-constinit std::atomic<size_t> g_used{0};  // handed out, from the window's start; changes under the lock
+constinit std::atomic<size_t> g_used{0};  // bytes handed out from the start on; changes under the lock
 constinit std::atomic<size_t> g_mapped{0};
 
 bool crosses_link_reach(Address start, size_t bytes) {
   return start / kLinkReach != (start + bytes - 1) / kLinkReach;
 }
 
-// The next part of the window, or 0.
+// Returns the next part of the window, or 0.
 Address take_addresses(size_t bytes) {
   Lock lock(g_lock);
   size_t used = g_used.load(std::memory_order_relaxed);
@@ -38,7 +38,7 @@ void give_back_addresses(Address start, size_t bytes) {
 }
 
 Chunk from_window(size_t bytes) {
-  // A mapping of the program's own may lie in the window: step over a few, then give up on it.
+  // A mapping of the program may lie in the window: step over a few, then give up.
   for (int tries = 0; tries < 8; ++tries) {
     Address start = take_addresses(bytes);
     if (start == 0) return {};
@@ -63,7 +63,6 @@ Chunk from_window(size_t bytes) {
 Chunk from_anywhere(size_t bytes) {
   void* memory = os::map(bytes);
   if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
-    // Twice the length has room on one side of the boundary.
     os::unmap(memory, bytes);
     memory = os::map(2 * bytes);
     if (memory == nullptr) return {};
@@ -82,15 +81,14 @@ Chunk from_anywhere(size_t bytes) {
 
 constinit Mutex g_segment_lock{Rank::kSegment};
 
-// The lock is held over the system call: the C library's sbrk, which keeps account of where the segment ends, is for
-// one thread at a time.
+// The lock is held over the system call: only one thread at a time may call sbrk, which records the segment's end.
 Chunk from_data_segment(size_t bytes) {
   void* memory;
   {
     Lock lock(g_segment_lock);
     memory = os::extend_data_segment(bytes, kHugePageBytes);
     if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
-      memory = os::extend_data_segment(bytes, kLinkReach);  // what lies below is lost: address space
+      memory = os::extend_data_segment(bytes, kLinkReach);  // the memory below is lost: address space only
     }
   }
   if (memory == nullptr || !g_page_map.prepare(address_of(memory), bytes)) return {};

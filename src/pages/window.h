@@ -1,8 +1,6 @@
-// Chunks: where arenas get address space from, in multiples of huge pages.
-//
-// Nearly all of them come from one *window* of addresses, which acre fills from its low end, so that chunks
-// are neighbours and slab runs can be found by their place in the window (slab/unit_table.h). When address
-// space is short, or the window is full, chunks come from anywhere.
+// Chunks: the address space of arenas, in multiples of huge pages. Nearly all come from one *window* of addresses,
+// which acre fills from its low end. So chunks are neighbours, and a slab run is found by its place in the window
+// (slab/unit_table.h). If address space is short or the window is full, chunks come from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +16,27 @@ struct Chunk {
   bool zeroed = true;
 };
 
-// Slab runs hold links of 32 bits, so no run crosses a multiple of this; nor does a chunk.
+// Slab runs hold links of 32 bits, so neither a run nor a chunk crosses a multiple of this.
 inline constexpr Address kLinkReach = Address{1} << 32;
 inline constexpr size_t kMostChunk = size_t{1} << 30;
 
-// Places the window just below `below`; bytes: its size, a power of two to whose multiple it is aligned.
-// Once, before anything else; without it there is no window.
+// Places the window just below `below`. bytes: its size and alignment, a power of two. Called once, before anything
+// else; otherwise there is no window.
 void place(Address below, size_t bytes);
 
 Address start();
 size_t bytes();
-size_t used_bytes();    // from the start
+size_t used_bytes();    // handed out, from the start on
 inline bool contains(Address a) { return a - start() < bytes(); }
 
-// Zeroed address space with page map entries, within one kLinkReach. bytes: up to kMostChunk, rounded up to
-// huge pages. Chunks stay with the arena, and their memory is purged; but see unmap.cc.
+// Zeroed address space with page map entries, within one kLinkReach. bytes: up to kMostChunk, rounded up to huge pages.
+// An arena keeps its chunks and purges their memory, except in unmap.cc and reset.cc.
 Chunk allocate(size_t bytes);
 
-// Unmaps a chunk that is no arena's (any more), or a part of one, in whole pages.
+// Unmaps a chunk that belongs to no arena, or whole pages of one.
 void release(const Chunk& chunk);
 
-size_t mapped_bytes();  // of all chunks there are
+size_t mapped_bytes();  // of all chunks
 
 LockCounts lock_counts();
 
