@@ -18,20 +18,14 @@ struct StackFrame {
   Address frame_pointer = 0;
 };
 
-// Registers' numbers in unwinding tables, whether those have an instruction that says from where on a return address is
-// signed, and the bits of a return address that are one.
+// The frame pointer's number in unwinding tables, whether a frame's return address is its last word, and the bits of a
+// return address that are one.
 #if defined(__x86_64__)
 inline constexpr int kFramePointer = 6;
-inline constexpr int kStackPointer = 7;
-inline constexpr int kReturnAddress = 16;
-inline constexpr bool kReturnAddressesAreSigned = false;
 inline constexpr bool kRecordsEndFrames = true;
 inline constexpr Address kCodeBits = ~Address{0};
 #elif defined(__aarch64__)
 inline constexpr int kFramePointer = 29;
-inline constexpr int kStackPointer = 31;
-inline constexpr int kReturnAddress = 30;
-inline constexpr bool kReturnAddressesAreSigned = true;
 inline constexpr bool kRecordsEndFrames = false;
 inline constexpr Address kCodeBits = (Address{1} << 48) - 1;  // above them: pointer authentication
 #else

@@ -109,7 +109,6 @@ enum class Reclaim : uint32_t { kNone, kAnnounced, kUnderWay };
 struct HeapState {
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
-  bool bound = false;          // takes runs from its arena alone (registry::enter_fallback_heap)
   RunList adopted;
   Slab* shared = nullptr;      // runs that reclaimers took, through next (slab/reclaim.h)
   size_t kept_pages = 0;       // of adopted and available runs
@@ -128,8 +127,10 @@ struct HeapState {
   uint32_t ignored_leaks = 0;        // not 0: what the thread allocates is no leak (leaks/)
   bool unsampled = false;      // the sampler is not to see this thread's blocks
   bool hooked = false;         // put aside for the sake of hooks (hooks.h)
+  bool bound = false;          // takes runs from its arena alone (registry::enter_fallback_heap)
   uint64_t manual_life = 0;    // the life of `manual` that is meant
   ManualArena* manual = nullptr;  // the manual arena that the thread is bound to (binding.h)
+  Address caller = 0;          // who allocates a block that may be sampled or reported (known_caller.h); 0: not known
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // since the thread has first had a tag in force
 };

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cache/known_caller.h"
 #include "cache/malloc.h"
 #include "cache/new_handler.h"
 #include "cache/registry.h"
@@ -162,6 +163,16 @@ Run* find_run(size_t n, size_t alignment) {
   return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment);
 }
 
+ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
+  const KnownCaller known(heap_if_any(), caller);
+  void* block = pointer_to(run->base);
+  if (sampler::is_on()) {
+    sampler::allocated_run(run);
+    hooks::allocated(block, run->bytes(), n);
+  }
+  report(block, n);
+}
+
 void* hand_out(Run* run, size_t n, bool zeroed) {
   if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
@@ -174,11 +185,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   } else {
     allocated_without_heap(run, zeroed ? n : 0);
   }
-  if (ACRE_UNLIKELY(sampler::is_on())) {
-    sampler::allocated_run(run);
-    hooks::allocated(block, run->bytes(), n);
-  }
-  report(block, n);
+  if (ACRE_UNLIKELY(sampler::is_on() || n >= kLeastReported)) tell_of_block(run, n, __builtin_return_address(0));
   return block;
 }
 

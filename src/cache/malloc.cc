@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cache/free.h"
+#include "cache/known_caller.h"
 #include "cache/large.h"
 #include "cache/lookup.h"
 #include "cache/misuse.h"
@@ -39,7 +40,11 @@ ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
     hooks::put_heap_aside(heap);
     return allocate_without_heap(c, size_of_class(c));
   }
-  void* block = sampler::allocate(heap, c);
+  void* block;
+  {
+    const KnownCaller known(&heap, __builtin_return_address(0));
+    block = sampler::allocate(heap, c);
+  }
   return block != nullptr ? block : kRefused(heap.slots[c]);
 }
 

@@ -15,6 +15,7 @@
 #include "observe/trace.h"
 #include "report/large_report.h"
 #include "report/profiler.h"
+#include "sample/capture.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -35,6 +36,7 @@ bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == 
 __attribute__((constructor(101))) void on_load() {
   start_process();
   large::g_reporter = report::large_block;
+  if (report::is_asked_for()) capture::prepare();
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().prof) report::start_profiler();
   if (options().control) live::start();

@@ -15,13 +15,13 @@ namespace {
 
 constinit unsigned g_held = 0;  // how often; by the thread that has the lock
 
-// A lone thread waits for nobody, and in its child the C library leaves the lock as it is.
-bool is_alone() { return &__libc_single_threaded != nullptr && __libc_single_threaded; }
-
 }  // namespace
 
+bool is_alone() { return &__libc_single_threaded != nullptr && __libc_single_threaded; }
+
 void lock_list_of_files() {
-  if (_IO_list_lock == nullptr || _IO_list_unlock == nullptr || _IO_list_resetlock == nullptr || is_alone()) return;
+  if (_IO_list_lock == nullptr || _IO_list_unlock == nullptr || _IO_list_resetlock == nullptr) return;
+  if (is_alone()) return;  // it waits for nobody, and in its child the C library leaves the lock as it is
   _IO_list_lock();
   ++g_held;
 }

@@ -13,7 +13,9 @@
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 extern "C" {
 __attribute__((weak)) int _Unwind_Backtrace(acre::os::Unwinder::Visit, void*);
-__attribute__((weak)) acre::Address _Unwind_GetIP(acre::os::UnwindContext*);
+__attribute__((weak)) acre::Address _Unwind_GetIPInfo(acre::os::UnwindContext*, int*);
+__attribute__((weak)) acre::Address _Unwind_GetCFA(acre::os::UnwindContext*);
+__attribute__((weak)) acre::Address _Unwind_GetGR(acre::os::UnwindContext*, int);
 }
 #else
 extern "C" const char __ehdr_start[] ACRE_HIDDEN;
@@ -56,13 +58,22 @@ FindObject* find_object_function() {
 }  // namespace
 #endif
 
+namespace {
+
+bool is_whole(const Unwinder& found) {
+  return found.walk != nullptr && found.code != nullptr && found.stack_pointer != nullptr &&
+         found.saved_register != nullptr;
+}
+
+}  // namespace
+
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 // What the program is linked with. Not in a static one, which has no loader: there libgcc learns of frames by a later
 // constructor, aborts before that, and allocates with a lock held at its first use.
 Unwinder find_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
-  if (&_Unwind_Backtrace == nullptr || &_Unwind_GetIP == nullptr) return {};
-  return {&_Unwind_Backtrace, &_Unwind_GetIP};
+  const Unwinder found{&_Unwind_Backtrace, &_Unwind_GetIPInfo, &_Unwind_GetCFA, &_Unwind_GetGR};
+  return is_whole(found) ? found : Unwinder{};
 }
 
 bool is_own_code(Address) { return false; }
@@ -71,9 +82,8 @@ OwnImage own_image() { return {}; }
 namespace {
 
 template <class Function>
-bool look_up(void* library, const char* name, Function*& function) {
+void look_up(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
-  return function != nullptr;
 }
 
 }  // namespace
@@ -83,8 +93,11 @@ Unwinder find_unwinder() {
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
   if (library == nullptr) return {};
   Unwinder found;
-  const bool whole = look_up(library, "_Unwind_Backtrace", found.walk) && look_up(library, "_Unwind_GetIP", found.code);
-  return whole ? found : Unwinder{};
+  look_up(library, "_Unwind_Backtrace", found.walk);
+  look_up(library, "_Unwind_GetIPInfo", found.code);
+  look_up(library, "_Unwind_GetCFA", found.stack_pointer);
+  look_up(library, "_Unwind_GetGR", found.saved_register);
+  return is_whole(found) ? found : Unwinder{};
 }
 
 OwnImage own_image() { return {address_of(__ehdr_start), address_of(_end)}; }
@@ -96,8 +109,7 @@ bool find_object([[maybe_unused]] Address code, [[maybe_unused]] CodeObject* obj
   dl_find_object found;
   FindObject* const function = find_object_function();
   if (function == nullptr || function(pointer_to(code), &found) != 0) return false;
-  *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), address_of(found.dlfo_eh_frame),
-             found.dlfo_link_map};
+  *object = {address_of(found.dlfo_map_start), address_of(found.dlfo_map_end), found.dlfo_link_map};
   return true;
 #else
   return false;

@@ -207,6 +207,9 @@ void forget_list_of_files();
 
 // --- Threads ------------------------------------------------------------------------------------------------
 
+// Whether the calling thread is the only one, as far as the C library tells.
+bool is_alone();
+
 // A detached thread with all signals blocked and a small stack. The C library allocates for it: no lock may be held.
 // False when the system refuses.
 bool start_thread(void* (*body)(void*));

@@ -13,7 +13,10 @@ struct UnwindContext;  // the unwinder's
 struct Unwinder {
   using Visit = int (*)(UnwindContext* frame, void* argument);  // 0: go on
   int (*walk)(Visit visit, void* argument) = nullptr;           // null: there is no unwinder
-  Address (*code)(UnwindContext* frame) = nullptr;              // where the frame goes on
+  // Where the frame goes on. *is_interrupted is not 0 if the frame was interrupted there by a signal.
+  Address (*code)(UnwindContext* frame, int* is_interrupted) = nullptr;
+  Address (*stack_pointer)(UnwindContext* frame) = nullptr;  // where the frame goes on: the callee's CFA
+  Address (*saved_register)(UnwindContext* frame, int number) = nullptr;  // one that callees save
 };
 
 // Looks for one. Opens a library, and so allocates: call it with no lock held, at start-up.
@@ -23,7 +26,6 @@ Unwinder find_unwinder();
 struct CodeObject {
   Address start = 0;
   Address end = 0;
-  Address frame_index = 0;  // .eh_frame_hdr, which leads to the tables of its frames; 0: it has none
   const void* link_map = nullptr;  // the loader's
 };
 
@@ -41,6 +43,7 @@ bool is_readable(Address a);
 // The same for aligned words, without asking twice in a row for a page.
 class ReadablePages {
  public:
+  explicit ReadablePages(Address readable) : last_(align_down(readable, kPageBytes)) {}
   bool reads(Address word) {
     const Address page = align_down(word, kPageBytes);
     if (page == last_) return true;
@@ -50,7 +53,7 @@ class ReadablePages {
   }
 
  private:
-  Address last_ = 0;
+  Address last_;
 };
 
 // Whether this address is in acre's code. Always false where acre is part of the program.

@@ -68,7 +68,9 @@ void Draft::add_frame(unsigned i) {
   text.add('\n');
 }
 
+// Where threads wait for each other, this one must not wait for the loader.
 void tell(Draft& draft, const void* block, size_t n) {
+  if (os::is_alone()) capture::prepare();
   capture::take(draft.frames);
   draft.count = smaller(draft.frames.count, kMostFramesTold);
   for_each_mapping([](const Mapping& mapping, void* to) { static_cast<Draft*>(to)->look_up(mapping); }, &draft);

@@ -3,10 +3,18 @@
 
 #include <cstddef>
 
+#include "tables/options.h"
+
 namespace acre::report {
 
 // The program was given this block, of n bytes. If that is as much as the option says, or, after a report, an eighth more
 // than what was asked for then, a report with the stack is written to stderr, by one call of write. For large::g_reporter.
 void large_block(const void* block, size_t n);
+
+// Whether the option is neither the default nor off: then somebody waits for reports, and wants whole stacks.
+inline bool is_asked_for() {
+  const auto from = options().large_alloc_report;
+  return from != 0 && from != Options{}.large_alloc_report;
+}
 
 }  // namespace acre::report

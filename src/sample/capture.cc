@@ -4,24 +4,24 @@
 
 #include "base/compiler.h"
 #include "base/frames.h"
+#include "cache/heap.h"
 #include "os/unwind.h"
-#include "sample/table_walk.h"
+#include "sample/known_walks.h"
 
 namespace acre::capture {
 
 namespace {
 
-using Step = TableWalk::Step;
-
 constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 1024;  // one in so many
 
 constinit os::Unwinder g_unwinder;
-constinit os::CodeObject g_unwinders_code;  // empty where it is not told from the program's
+constinit os::CodeObject g_own_code;        // and the program's where acre is part of it
+constinit os::CodeObject g_unwinders_code;  // empty where it is not told from acre's
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
-constinit std::atomic<uint64_t> g_captures{0};
+constinit std::atomic<uint64_t> g_known{0};        // walks that were known
 constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
-constinit KnownWalks g_known_walks;                // by tables
+constinit KnownWalks g_known_walks;
 
 bool add(Frames& frames, Address code) {
   if (frames.count == kMostFrames) {
@@ -43,201 +43,224 @@ void clear(Frames& frames) {
   frames.truncated = false;
 }
 
+// --- By frame pointers ----------------------------------------------------------------------------------------
+
+// Adds the callers that frame pointers lead to. Where they end before a null one, nobody knows whether there are more.
+void follow(StackFrame frame, Address stack_end, Frames& frames) {
+  os::ReadablePages pages(frame.stack_pointer);
+  while (frame.frame_pointer != 0) {
+    const Address at = frame.frame_pointer;
+    const bool is_on_stack = at >= frame.stack_pointer && at < stack_end && stack_end - at >= sizeof(FrameRecord);
+    if (!is_on_stack || !is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) break;
+    const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
+    const Address code = record->return_address & kCodeBits;
+    if (code < kPageBytes || !add_programs(frames, code)) break;
+    frame = {code, at + sizeof(FrameRecord), record->caller};
+  }
+  frames.truncated = frames.truncated || frame.frame_pointer != 0;
+}
+
 // --- By the unwinder ------------------------------------------------------------------------------------------
 
-struct Unwinding {
-  Frames& frames;
-  Address caller;         // of take(), where it goes on: what is before that is the capture's own
-  bool has_begun = false;
-  bool is_at_end = false;
-};
+// A walk by the unwinder. Up to take()'s caller all frames are the capture's own.
+class Unwinding {
+ public:
+  Unwinding(const StackFrame& first, Address stack_end, Frames& frames)
+      : first_(first), frame_{}, stack_end_(stack_end), pages_(first.stack_pointer), frames_(frames) {}
 
-int visit(os::UnwindContext* context, void* argument) {
-  Unwinding& walk = *static_cast<Unwinding*>(argument);
-  const Address code = g_unwinder.code(context);
-  if (code == 0) {
-    walk.is_at_end = true;
-    return 1;
+  // For Unwinder::walk.
+  static int visit(os::UnwindContext* context, void* walk) { return static_cast<Unwinding*>(walk)->go_to(context) ? 0 : 1; }
+
+  bool is_at_end() const { return is_at_end_; }
+  const Trail* trail() const { return has_begun_ ? &trail_ : nullptr; }
+  const StackFrame& frame() const { return frame_; }  // the last one
+
+ private:
+  bool go_to(os::UnwindContext* context) {
+    int is_interrupted = 0;
+    const StackFrame callee = frame_;
+    frame_ = {g_unwinder.code(context, &is_interrupted), g_unwinder.stack_pointer(context),
+              g_unwinder.saved_register(context, kFramePointer)};
+    is_at_end_ = frame_.code == 0;
+    if (has_begun_) {
+      if (is_interrupted != 0 || !note_step(callee)) trail_.give_up();
+    } else if (frame_.stack_pointer != first_.stack_pointer || frame_.code != first_.code) {
+      return !is_at_end_;
+    }
+    has_begun_ = true;
+    return !is_at_end_ && add_programs(frames_, frame_.code);
   }
-  walk.has_begun = walk.has_begun || code == walk.caller;
-  if (!walk.has_begun) return 0;
-  return add_programs(walk.frames, code) ? 0 : 1;
-}
+
+  // Whether what leads from the callee to this frame was found in the callee's frame. The stack's end has no return address
+  // or a null one.
+  bool note_step(const StackFrame& callee) {
+    const Address end = frame_.stack_pointer;
+    if (end <= callee.stack_pointer || end > stack_end_ || !is_aligned(end, sizeof(Address))) return is_at_end_;
+    if (callee.frame_pointer - callee.stack_pointer < end - callee.stack_pointer && !note_frame_pointer()) return false;
+    Trail::Mark code;
+    const bool is_found = find_word(callee.stack_pointer, end, kCodeBits, frame_.code, &code);
+    code.place |= Trail::kIsCode;
+    if (is_found) trail_.add(code);
+    if (frame_.frame_pointer != callee.frame_pointer) {
+      is_saved_ = true;
+      if (!find_word(callee.stack_pointer, end, ~Address{0}, frame_.frame_pointer, &saved_)) saved_ = {};
+    }
+    return is_found || is_at_end_;
+  }
+
+  // Where the last frame's frame pointer comes from.
+  bool note_frame_pointer() {
+    if (!is_saved_) {
+      trail_.go_by_register();
+      return true;
+    }
+    if (saved_.word == 0) return false;
+    trail_.add(saved_);
+    return true;
+  }
+
+  // From that end of a frame where it is to be expected.
+  bool find_word(Address begin, Address end, Address bits, Address wanted, Trail::Mark* mark) {
+    for (Address passed = 0; passed < end - begin; passed += sizeof(Address)) {
+      const Address at = kRecordsEndFrames ? end - sizeof(Address) - passed : begin + passed;
+      if (!pages_.reads(at)) return false;
+      const Address word = word_at(at);
+      if ((word & bits) != wanted) continue;
+      *mark = {at - first_.stack_pointer, word};
+      return true;
+    }
+    return false;
+  }
+
+  StackFrame first_, frame_;
+  Address stack_end_;
+  os::ReadablePages pages_;
+  Trail trail_;
+  Trail::Mark saved_;      // the frame pointer of frame_, in the last frame that has changed it; null: it was not found
+  bool is_saved_ = false;  // some frame has
+  Frames& frames_;
+  bool has_begun_ = false;
+  bool is_at_end_ = false;
+};
 
 // libgcc shows the stack's end as a frame without code, and just ends where code has no tables. Another unwinder may not
 // show it.
-void take_by_unwinder(Address caller, Frames& frames) {
+void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames) {
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
-  Unwinding walk{frames, caller};
-  g_unwinder.walk(visit, &walk);
-  if (walk.is_at_end) {
+  Unwinding walk(first, stack_end, frames);
+  g_unwinder.walk(&Unwinding::visit, &walk);
+  if (walk.is_at_end()) {
     are_ends_shown.store(true, std::memory_order_relaxed);
+    if (walk.trail() != nullptr && stack_end != 0) g_known_walks.keep(first, stack_end, *walk.trail());
   } else if (are_ends_shown.load(std::memory_order_relaxed)) {
-    frames.truncated = true;
+    follow(walk.frame(), stack_end, frames);
   }
 }
 
-// --- By frame pointers ----------------------------------------------------------------------------------------
+bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
 
-// Adds the callers that frame pointers lead to. That of a frame may be an outer one's, of which this is a part. The last one
-// is left in `frame`.
-void follow(StackFrame& frame, Address stack_end, Frames& frames) {
-  os::ReadablePages pages;
-  for (;;) {
-    const Address at = frame.frame_pointer;
-    if (at < frame.stack_pointer || at >= stack_end || stack_end - at < sizeof(FrameRecord)) return;
-    if (!is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) return;
-    const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
-    const Address code = record->return_address & kCodeBits;
-    if (code < kPageBytes || !add_programs(frames, code)) return;
-    frame = {code, at + sizeof(FrameRecord), record->caller};
+// While code is registered by __register_frame, libgcc allocates with its lock held, by malloc: it must not be asked then.
+// The address in it that malloc returns to; 0: it is not the one that allocates.
+//
+// Where it is not known who allocates, any word not far up the stack that is an address in the unwinder's code is taken for
+// that. It may have been left there by an earlier exception: then a stack is marked that could have been walked. The other
+// mistake would be to wait for ever. acre has at most some 800 bytes there, from `frames` to malloc's caller.
+Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
+  constexpr size_t kWindow = 2048;
+  const Address caller = t_heap->caller;
+  if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
+  Address at = first.stack_pointer;
+  const Address end_of_frames = address_of(&frames + 1);  // they may lie on the stack, with what was there before
+  if (end_of_frames - at < kWindow) at = end_of_frames;
+  os::ReadablePages pages(first.stack_pointer);
+  for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
+    if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
   }
+  return 0;
 }
 
-// --- The quick ways -------------------------------------------------------------------------------------------
+// --- Known walks ----------------------------------------------------------------------------------------------
 
-// To the first frame that is not acre's.
-bool leave_own(TableWalk& walk) {
-  while (os::is_own_code(walk.frame().code)) {
-    if (walk.step() != Step::kToCaller) return false;
-  }
-  return true;
-}
-
-// From this frame's caller to the end.
-bool go_on_by_tables(TableWalk& walk, Frames& frames) {
-  for (;;) {
-    const Step step = walk.step();
-    if (step != Step::kToCaller) return step == Step::kAtEnd;
-    if (!add(frames, walk.frame().code)) return true;
-  }
-}
-
-bool take_as_before(const StackFrame& caller, Address stack_end, Frames& frames) {
+bool take_as_before(const StackFrame& first, Address stack_end, Frames& frames) {
   KnownWalks::Codes known;
-  if (!g_known_walks.find(caller, stack_end, &known)) return false;
-  add_programs(frames, caller.code);
+  if (stack_end == 0 || !g_known_walks.find(first, stack_end, &known)) return false;
+  add_programs(frames, first.code);
   for (unsigned i = 0; i < known.count; ++i) {
     if (known.code[i] != 0) add_programs(frames, known.code[i]);
   }
   return true;
 }
 
-// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's. What frame
-// pointers do not lead to, the C library's own frames below main and whatever made something else of the register, is left
-// to the tables.
-bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
-  clear(frames);
-  const Address stack_end = os::stack_end(caller.stack_pointer);
-  if (stack_end == 0) return false;
-  if (take_as_before(caller, stack_end, frames)) return true;
-  TableWalk walk(caller, stack_end);
-  if (!leave_own(walk)) return false;
-  StackFrame frame = walk.frame();
-  add(frames, frame.code);
-  if (way == Way::kFramePointers && kRecordsEndFrames) follow(frame, stack_end, frames);
-  if (frames.count > 1) {
-    TableWalk rest(frame, stack_end);
-    return frames.truncated || go_on_by_tables(rest, frames);
-  }
-  if (!go_on_by_tables(walk, frames)) return false;
-  g_known_walks.keep(caller, stack_end, walk.trail());
-  return true;
-}
-
-bool begin_alike(const Frames& few, const Frames& all) {
-  if (few.count > all.count) return false;
-  for (unsigned i = 0; i < few.count; ++i) {
-    if (few.address[i] != all.address[i]) return false;
+bool are_same(const Frames& a, const Frames& b) {
+  if (a.count != b.count || a.truncated != b.truncated) return false;
+  for (unsigned i = 0; i < a.count; ++i) {
+    if (a.address[i] != b.address[i]) return false;
   }
   return true;
 }
 
-// What led elsewhere than the unwinder is not tried any more. Where the unwinder knows no further, as in code made at run
-// time, frame pointers may lead to the stack's end: then they are right.
-ACRE_NOINLINE void compare(Way way, const StackFrame& caller, Frames& unwound) {
-  Frames frames;
-  if (!take_quickly(way, caller, frames)) return;
-  if (begin_alike(unwound, frames)) {
-    if (frames.count == unwound.count && frames.truncated == unwound.truncated) return;
-    if (unwound.truncated && unwound.count < kMostFrames) {
-      unwound = frames;
-      return;
-    }
+ACRE_NOINLINE void compare(const StackFrame& first, Address stack_end, Frames& known) {
+  const Frames before = known;
+  take_by_unwinder(first, stack_end, known);
+  if (!are_same(before, known)) g_way.store(Way::kUnwinder, std::memory_order_release);
+}
+
+bool is_to_be_compared() {
+  const uint64_t number = g_known.fetch_add(1, std::memory_order_relaxed);
+  return number < kComparedAtFirst || number % kComparedOfLater == 0;
+}
+
+// Frame pointers begin at acre's own frames if it is part of the program, which is then compiled with them from malloc's slow
+// path on. The library keeps none, and tells who has called malloc, if it knows.
+void take_without_unwinder(const StackFrame& first, Frames& frames) {
+  if (os::own_image().end == 0) {
+    add(frames, first.code);
+    return follow(first, os::stack_end(first.stack_pointer), frames);
   }
-  const Way next = way == Way::kTables ? Way::kUnwinder : Way::kTables;
-  if (g_way.compare_exchange_strong(way, next)) g_captures.store(0, std::memory_order_relaxed);
-}
-
-// Up from take()'s caller. On a stack whose end is not known, acre's own frames are in reach in any case.
-TableWalk walk_from(const StackFrame& caller) {
-  constexpr size_t kOwnFrames = size_t{64} << 10;
-  const Address stack_end = os::stack_end(caller.stack_pointer);
-  return {caller, stack_end != 0 ? stack_end : caller.stack_pointer + kOwnFrames};
-}
-
-// While code is registered by __register_frame, libgcc allocates with its lock held: then it must not be asked again. The
-// frame of its that called malloc; 0: none did.
-Address unwinder_that_calls(const StackFrame& caller) {
-  TableWalk walk = walk_from(caller);
-  if (!leave_own(walk)) return 0;
-  const Address code = walk.frame().code;
-  return code - g_unwinders_code.start < g_unwinders_code.end - g_unwinders_code.start ? code : 0;
-}
-
-// Where nobody knows whether there is more, the stack is marked.
-void take_without_unwinder(const StackFrame& caller, Frames& frames) {
-  TableWalk walk = walk_from(caller);
-  if (leave_own(walk) && add(frames, walk.frame().code) && go_on_by_tables(walk, frames)) return;
-  StackFrame frame = walk.frame();
-  follow(frame, os::stack_end(caller.stack_pointer), frames);
-  if (frame.frame_pointer != 0) frames.truncated = true;
+  frames.truncated = true;
+  if (t_heap->caller != 0 && !os::is_own_code(t_heap->caller)) add(frames, t_heap->caller);
 }
 
 }  // namespace
 
 Way way() { return g_way.load(std::memory_order_acquire); }
 void set_way(Way way) {
-  g_captures.store(0, std::memory_order_relaxed);
+  g_known.store(0, std::memory_order_relaxed);
   g_way.store(way, std::memory_order_release);
 }
+uint64_t known() { return g_known.load(std::memory_order_relaxed); }
 
 void prepare() {
   if (g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
   if (g_unwinder.walk == nullptr) return;
-  os::CodeObject own;
-  const bool is_known = os::find_object(reinterpret_cast<Address>(&prepare), &own) &&
+  const bool is_known = os::find_object(reinterpret_cast<Address>(&prepare), &g_own_code) &&
                         os::find_object(reinterpret_cast<Address>(g_unwinder.walk), &g_unwinders_code);
-  if (!is_known || own.start == g_unwinders_code.start) g_unwinders_code = {};
-  set_way(Way::kUnwinder);
+  if (!is_known || g_own_code.start == g_unwinders_code.start) g_unwinders_code = {};
   Frames frames;
-  take(frames);  // what it makes ready at its first use, it does now
-  set_way(kRecordsEndFrames ? Way::kFramePointers : Way::kTables);
+  take_by_unwinder({}, 0, frames);  // what it makes ready at its first use, it does now
+  set_way(Way::kKnownWalks);
 }
 
 ACRE_NOINLINE void take(Frames& frames) {
   clear(frames);
   const Way way = capture::way();
   const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
-  const StackFrame caller{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
-  if (way == Way::kNoUnwinder) return take_without_unwinder(caller, frames);
-  bool is_compared = false;
-  if (way != Way::kUnwinder) {
-    const uint64_t number = g_captures.fetch_add(1, std::memory_order_relaxed);
-    is_compared = number < kComparedAtFirst || number % kComparedOfLater == 0;
-    if (!is_compared && take_quickly(way, caller, frames)) return;
-  }
-  if (const Address code = unwinder_that_calls(caller)) {
-    if (is_compared && take_quickly(way, caller, frames)) return;
-    clear(frames);
+  const StackFrame first{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
+  if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames);
+  const Address stack_end = os::stack_end(first.stack_pointer);
+  const bool is_known = way == Way::kKnownWalks && take_as_before(first, stack_end, frames);
+  if (is_known && !is_to_be_compared()) return;
+  if (const Address code = unwinder_that_allocates(frames, first)) {
+    if (is_known) return;
     add(frames, code);
     frames.truncated = true;
-    return;
+  } else if (is_known) {
+    compare(first, stack_end, frames);
+  } else {
+    take_by_unwinder(first, stack_end, frames);
   }
-  take_by_unwinder(caller.code, frames);
-  if (is_compared) compare(way, caller, frames);
 }
 
 }  // namespace acre::capture

@@ -1,6 +1,7 @@
-// Walks up stacks that were done before. Where a walk leads depends on where it begins and on the words of the stack that
-// it goes by: the addresses to return to, and those frame pointers that frames' ends are counted from, the first of which
-// may be the register's. While these are the same, so is the walk, and to look at them takes a tenth of the time.
+// A cache of walks up the stack. From the same place, with the same return addresses at the same places of the stack, a
+// walk is the same: a return address says how large the frame is. That of a function with alloca may have any size, which
+// its frame pointer tells. So frame pointers that lead into their own frames have to be the same, too. To compare these
+// words takes a hundredth of the time of the unwinder.
 #pragma once
 
 #include <atomic>
@@ -12,15 +13,13 @@
 
 namespace acre {
 
-// The words that a walk went by, in its order.
+// The words that a walk goes by, in its order.
 class Trail {
  public:
-  static constexpr unsigned kMost = 40;
-  static constexpr Address kIsCode = 1;       // an address to return to
-  static constexpr Address kIsUncertain = 2;  // whether its page can be read, must be asked
-  static constexpr Address kFlags = kIsCode | kIsUncertain;
+  static constexpr unsigned kMost = 64;
+  static constexpr Address kIsCode = 1;  // a return address
   struct Mark {
-    Address place = 0;  // in bytes, from the first frame's stack pointer on, with flags
+    Address place = 0;  // in bytes, from the first frame's stack pointer on, with the flag
     Address word = 0;
   };
 
@@ -29,6 +28,7 @@ class Trail {
     count_ = smaller(count_ + 1, kMost + 1);
   }
   void go_by_register() { is_by_register_ = true; }  // the first frame's frame pointer
+  void give_up() { count_ = kMost + 1; }             // some word was not found on the stack
 
   bool is_by_register() const { return is_by_register_; }
   bool is_whole() const { return count_ <= kMost; }
@@ -41,17 +41,20 @@ class Trail {
   Mark marks_[kMost];
 };
 
-// Threads read and write without a lock, and none waits. After dlclose another library may lie where a walk's code was; it
-// is taken for the former only if it has calls at the same places, and the stack the same words.
+// Threads read and write without a lock, and none waits. After dlclose another library may lie where a walk's code was.
+// Its walk is taken for the former one only if it has calls at the same places, and the stack has the same words.
 class KnownWalks {
  public:
+  // How many are kept that begin alike: from many places malloc is called with the same stack pointer.
+  static constexpr unsigned kWays = 32;
+
   struct Codes {
     unsigned count = 0;
     Address code[Trail::kMost];
   };
 
-  // Where the frames after the first go on. Reads the stack in the order of the walk, and so nothing that the walk would
-  // not read.
+  // The return addresses after the first frame. False: no such walk is known. Reads words between the first frame's stack
+  // pointer and the stack's end, and none in a page that cannot be read.
   bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
     const uint64_t hash = hash_of(first);
     const Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
@@ -62,7 +65,7 @@ class KnownWalks {
     return false;
   }
 
-  // A walk that came to the stack's end. The oldest of the set makes room.
+  // A walk that came to the stack's end. It is not kept if its trail is not whole. The oldest of the set makes room.
   void keep(const StackFrame& first, Address stack_end, const Trail& trail) {
     if (!trail.is_whole()) return;
     const uint64_t hash = hash_of(first);
@@ -73,8 +76,7 @@ class KnownWalks {
   }
 
  private:
-  static constexpr unsigned kBitsOfWord = 64, kBitsOfSet = 6;
-  static constexpr unsigned kWays = 4;
+  static constexpr unsigned kBitsOfWord = 64, kBitsOfSet = 3;
 
   class Walk {
    public:
@@ -109,14 +111,15 @@ class KnownWalks {
     }
 
    private:
-    // What is being written meanwhile may be anything: no place is looked at that is not on the stack.
+    // What is being written meanwhile may be anything: no place is looked at that is not on the stack. Nor need all below
+    // the end be the stack: that of a coroutine may have taken its place, with pages beyond it that cannot be read.
     bool leads(Address stack_pointer, size_t stack_bytes, Codes* codes) const {
       codes->count = 0;
-      os::ReadablePages pages;
+      os::ReadablePages pages(stack_pointer);
       for (unsigned i = 0; i < smaller(relaxed_load(count_), Trail::kMost); ++i) {
         const Address place = relaxed_load(marks_[i].place);
-        const Address offset = place & ~Trail::kFlags, at = stack_pointer + offset;
-        if (offset >= stack_bytes || ((place & Trail::kIsUncertain) != 0 && !pages.reads(at))) return false;
+        const Address offset = place & ~Trail::kIsCode, at = stack_pointer + offset;
+        if (offset >= stack_bytes || !pages.reads(at)) return false;
         const Address word = word_at(at);
         if (word != relaxed_load(marks_[i].word)) return false;
         if ((place & Trail::kIsCode) != 0) codes->code[codes->count++] = word & kCodeBits;
@@ -132,7 +135,7 @@ class KnownWalks {
   };
 
   struct alignas(64) Set {
-    std::atomic<uint64_t> hash[kWays];  // in one cache line: most stacks are known or not by that
+    std::atomic<uint64_t> hash[kWays];  // side by side: most walks are told apart by that
     Walk walk[kWays];
   };
 

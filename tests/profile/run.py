@@ -257,10 +257,20 @@ def check_triggers(checks, folder):
                 "a prefix with a folder counts more than prof_folder", ended)
 
 
+def reported_stack(program, *arguments, conf=""):
+    """The functions of the program in the last report, whether it says that there may be more, and its end."""
+    said = run([program, *arguments], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf)).stderr
+    said = said[said.rfind("acre: large"):]
+    at = [int(place, 16) for place in re.findall(rf"^acre:   0x[0-9a-f]+  {re.escape(str(program))}\+0x([0-9a-f]+)$", said, re.M)]
+    inside = [next((name for name, (start, end) in addresses(program).items() if start <= place - 1 < end), "?")
+              for place in at]
+    return inside, said.endswith("acre:   (there may be more)\n"), said[-300:]
+
+
 def check_large_report(checks, folder):
     """large_alloc_report tells each larger allocation once, with its stack, by one call of write."""
     program = folder / "large"
-    subprocess.run(["gcc", "-O1", "-g", HERE / "programs/large.c", "-o", program], check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", HERE / "programs/large.c", "-o", program], check=True)
     place = addresses(program)["site"]
     for conf, told in (("", 3), ("large_alloc_report:2G", 1), ("large_alloc_report:0", 0)):
         ended = run([program], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
@@ -272,14 +282,15 @@ def check_large_report(checks, folder):
         checks.that(ended.returncode == 0 and whole and right and len(heads) == told,
                     f"large allocations are told ({conf or 'by default'})", ended.stderr)
     for depth in (3, 100):
-        said = run([program, depth], environment=clean_environment(LD_PRELOAD=library())).stderr
-        at = [int(place, 16) for place in re.findall(rf"^acre:   0x[0-9a-f]+  {re.escape(str(program))}\+0x([0-9a-f]+)$", said, re.M)]
-        inside = [next((name for name, (start, end) in addresses(program).items() if start <= place - 1 < end), "?")
-                  for place in at]
-        cut = depth > 40
-        wanted = ["site"] + ["go_down"] * (47 if cut else depth + 1) + ([] if cut else ["main", "_start"])
-        checks.that(inside == wanted and said.endswith("acre:   (there may be more)\n") == cut,
-                    f"with the whole stack, of {depth} calls, though nothing was profiled before", (inside, said[-300:]))
+        inside, cut, said = reported_stack(program, depth)
+        wanted = ["site"] + ["go_down"] * (47 if depth > 40 else depth + 1) + ([] if depth > 40 else ["main", "_start"])
+        checks.that(inside == wanted and cut == (depth > 40),
+                    f"with the whole stack, of {depth} calls, though nothing was profiled before", said)
+    inside, cut, said = reported_stack(program, 3, "in a thread")
+    checks.that(inside == ["site"] and cut, "where there are threads, with the caller of malloc", said)
+    inside, cut, said = reported_stack(program, 3, "in a thread", conf="large_alloc_report:1000M")
+    checks.that(inside == (["site"] + ["go_down"] * 4 + ["in_thread"]) and not cut,
+                "or with the whole stack, where large_alloc_report is set", said)
     if checks.has("strace", "a report is written in one piece"):
         ended = run(["strace", "-f", "-e", "trace=write", "-E", f"LD_PRELOAD={library()}", program])
         checks.that(ended.stderr.count("write(2, \"acre: large") == 3, "each in one piece")

@@ -1,6 +1,6 @@
-// A library whose constructor waits for a thread that allocates a block as large as large_alloc_report: the report must
-// not need the loader, whose lock is held by the one that waits.
-// acre-test: not-static libs=dl,pthread env=ACRE_CONF=large_alloc_report:64M
+// A library whose constructor waits for a thread that allocates a block as large as large_alloc_report is by default: the
+// report must not need the loader, whose lock is held by the one that waits.
+// acre-test: not-static libs=dl,pthread
 #include "plugin.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@ static const char kSource[] =
     "static void *allocate(void *bytes) { return malloc(*(size_t *)bytes); }\n"
     "static void *block;\n"
     "__attribute__((constructor)) static void start(void) {\n"
-    "    size_t bytes = (size_t)100 << 20;\n"
+    "    size_t bytes = (size_t)1200 << 20;\n"
     "    pthread_t thread;\n"
     "    if (pthread_create(&thread, 0, allocate, &bytes) != 0 || pthread_join(thread, &block) != 0) abort();\n"
     "    if (block == 0) abort();\n"

@@ -1,5 +1,4 @@
-// The choice between the ways of walking up a stack (sample/capture.h): what they give is what the unwinder gives, or is
-// marked.
+// Captures of stacks (sample/capture.h): they are what the unwinder gives, or marked.
 #include "sample/capture.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +9,9 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <thread>
 
-#include "base/frames.h"
 #include "os/unwind.h"
 #include "unwound.h"
 
@@ -24,44 +23,13 @@ void __deregister_frame(void* table);
 namespace acre {
 namespace {
 
-using test::note;
-using test::Reference;
-using test::unwinder;
+using test::take_both_ways;
 
-class Captures : public test::WithTables {};
+class Captures : public test::WithUnwinder {};
 
-// --- Captures ---------------------------------------------------------------------------------------------------
+thread_local test::Taken t_taken;
 
-// What makes a function keep a frame pointer.
-#define TEST_FRAME_POINTER asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
-
-struct Taken {
-  unsigned frames = 0;
-  unsigned wrong = 0;
-};
-thread_local Taken t_taken;
-
-// Whether take() gives what the unwinder gives.
-__attribute__((noinline)) void take_both_ways(Taken& to) {
-  TEST_FRAME_POINTER;
-  capture::Frames taken;
-  capture::take(taken);
-  Reference reference;
-  unwinder().walk(note, &reference);
-  // Both begin with this function, at two places in it.
-  const Address* end = reference.address + reference.count;
-  const Address code = address_of(__builtin_return_address(0)) & kCodeBits;
-  const auto* caller = std::find(std::cbegin(reference.address), end, code);
-  const auto all = static_cast<unsigned>(end - caller) + 1;
-  const unsigned count = std::min(all, capture::kMostFrames);
-  const bool is_right = taken.truncated == (all > count) &&
-                        taken.count == count &&
-                        memcmp(taken.address + 1, caller, (taken.count - 1) * sizeof(Address)) == 0;
-  to.frames = taken.count;
-  if (!is_right) ++to.wrong;
-}
-
-// With a frame pointer in each frame; 1050 captures, of which the first 16 and another one are compared.
+// With a frame pointer in each frame; of 1050 walks that are known the first 16 and another one are compared.
 __attribute__((noinline)) void take_from(unsigned depth) {
   TEST_FRAME_POINTER;
   if (depth != 0) {
@@ -73,7 +41,7 @@ __attribute__((noinline)) void take_from(unsigned depth) {
 }
 
 TEST_F(Captures, OfEveryDepth) {
-  capture::set_way(capture::Way::kTables);
+  capture::set_way(capture::Way::kKnownWalks);
   t_taken = {};
   unsigned before = 0;
   for (unsigned depth : {0u, 1u, 50u}) {
@@ -87,17 +55,15 @@ TEST_F(Captures, OfEveryDepth) {
     EXPECT_EQ(t_taken.wrong, 0u) << depth;
   }
   EXPECT_EQ(t_taken.frames, capture::kMostFrames);
-  EXPECT_EQ(capture::way(), capture::Way::kTables);
+  EXPECT_EQ(capture::way(), capture::Way::kKnownWalks);
+  EXPECT_GT(capture::known(), 2000u);  // others have too many frames to be kept
 }
 
-// On a stack that nobody knows the end of, the unwinder goes, whichever way was found to be right before.
-void* take_in_handler_and_outside(void* stack) {
+void take_in_handler_and_outside(void* stack) {
   TEST_FRAME_POINTER;
   t_taken = {};
   take_from(5);
   EXPECT_EQ(t_taken.wrong, 0u);
-  // Some emulators put all stacks and the program side by side.
-  if (capture::way() == capture::Way::kFramePointers && os::stack_end(address_of(stack)) != 0) return nullptr;
   stack_t alternate = {};
   alternate.ss_sp = stack;
   alternate.ss_size = size_t{256} << 10;
@@ -112,67 +78,41 @@ void* take_in_handler_and_outside(void* stack) {
   EXPECT_GT(t_taken.frames, before);
   alternate.ss_flags = SS_DISABLE;
   sigaltstack(&alternate, nullptr);
-  return nullptr;
 }
 
-// A thread without frames of others that might lack frame pointers.
+// Walks through a signal's frame are not kept, nor are those on a stack that nobody knows the end of.
 TEST_F(Captures, OnAStackForSignals) {
   alignas(16) static char far[256 << 10];
-  for (const capture::Way way : {capture::Way::kTables, capture::Way::kFramePointers}) {
-    capture::set_way(way);
-    pthread_t thread;
-    ASSERT_EQ(pthread_create(&thread, nullptr, take_in_handler_and_outside, far), 0);
-    pthread_join(thread, nullptr);
-    EXPECT_EQ(capture::way(), way);
-  }
+  take_in_handler_and_outside(far);
   // One that may lie where the thread's stack might be taken to reach.
   void* near = mmap(nullptr, sizeof far, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(near, MAP_FAILED);
-  capture::set_way(capture::Way::kTables);
   take_in_handler_and_outside(near);
   munmap(near, sizeof far);
-  EXPECT_EQ(capture::way(), capture::Way::kTables);
+  EXPECT_EQ(capture::way(), capture::Way::kKnownWalks);
 }
 
 // --- Where frame pointers end, and where tables do -----------------------------------------------------------------------
 
 #if defined(__x86_64__)
-// Calls a function, and uses the frame pointer's register for something else meanwhile. Its table says so.
-extern "C" void test_call_with_other_use(void (*function)());
-asm(R"(
-  .text
-  .type test_call_with_other_use, @function
-test_call_with_other_use:
-  .cfi_startproc
-  push %rbp
-  .cfi_def_cfa_offset 16
-  .cfi_offset %rbp, -16
-  mov $8, %ebp
-  call *%rdi
-  pop %rbp
-  .cfi_def_cfa_offset 8
-  ret
-  .cfi_endproc
-  .size test_call_with_other_use, .-test_call_with_other_use
-)");
-
-void take_once() {
-  TEST_FRAME_POINTER;
-  take_both_ways(t_taken);
-  asm volatile("" : : : "memory");
-}
-
-// In a thread without frames of others that might lack frame pointers. Not one of the captures that are compared anyway.
-TEST_F(Captures, AStackThatFramePointersCutShortIsTakenAsAWhole) {
-  capture::set_way(capture::Way::kFramePointers);
-  std::thread([] {
-    t_taken = {};
-    take_from(5);
-    test_call_with_other_use(take_once);
-    EXPECT_EQ(t_taken.wrong, 0u);
-    EXPECT_EQ(capture::way(), capture::Way::kFramePointers);
-  }).join();
-}
+// These call a function, and have another value in the frame pointer's register meanwhile. Their tables say so.
+#define TEST_CALL_WITH(name, value)            \
+  extern "C" void name(void (*function)());    \
+  asm(".text\n.type " #name ", @function\n"    \
+      #name ":\n"                              \
+      ".cfi_startproc\n"                       \
+      "push %rbp\n"                            \
+      ".cfi_def_cfa_offset 16\n"               \
+      ".cfi_offset %rbp, -16\n"                \
+      "mov $" #value ", %ebp\n"                \
+      "call *%rdi\n"                           \
+      "pop %rbp\n"                             \
+      ".cfi_def_cfa_offset 8\n"                \
+      "ret\n"                                  \
+      ".cfi_endproc\n"                         \
+      ".size " #name ", .-" #name "\n")
+TEST_CALL_WITH(test_call_with_other_use, 8);
+TEST_CALL_WITH(test_call_without_frame_pointer, 0);
 
 // Code without tables, made at run time: `push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret`, or with another value in
 // the register.
@@ -198,71 +138,67 @@ class CodeWithoutTables {
 capture::Frames g_taken;
 void take_to_see() {
   TEST_FRAME_POINTER;
-  capture::take(g_taken);
-  asm volatile("" : : : "memory");
-}
-void take_to_see_after_others() {
-  TEST_FRAME_POINTER;
-  for (int i = 0; i < 20; ++i) capture::take(g_taken);
+  test::take_as_allocating(g_taken);
   asm volatile("" : : : "memory");
 }
 
 // The frames further out have no frame pointer that could lead anywhere by chance.
 const CodeWithoutTables* g_code;
-void (*g_take)();
 void call_code() {
   TEST_FRAME_POINTER;
-  g_code->call(g_take);
+  g_code->call(take_to_see);
   asm volatile("" : : : "memory");
 }
 
-// Takes a stack through this code in each way, among the first captures, which are compared, and after these.
-template <class Check>
-void take_in_each_way(const CodeWithoutTables& code, Check check) {
-  for (const capture::Way way : {capture::Way::kFramePointers, capture::Way::kTables, capture::Way::kUnwinder}) {
-    for (const auto take : {take_to_see, take_to_see_after_others}) {
-      capture::set_way(way);
-      g_code = &code;
-      g_take = take;
+// How many frames there are from the code's on; 0: it is not among them.
+ptrdiff_t frames_from(const CodeWithoutTables& code) {
+  const Address* end = g_taken.address + g_taken.count;
+  return end - std::find_if(std::cbegin(g_taken.address), end, [&](Address a) { return code.holds(a); });
+}
+
+// Of what lies beyond only that is known which frame pointers lead to. The stack says that there is more.
+TEST_F(Captures, AStackThroughCodeWithoutTablesIsMarked) {
+  for (const bool keeps : {true, false}) {
+    const CodeWithoutTables code(keeps);
+    g_code = &code;
+    for (int i = 0; i < 3; ++i) {
       test_call_with_other_use(call_code);
-      check(way, code.holds(g_taken.address[g_taken.count - 1]));
+      EXPECT_TRUE(g_taken.truncated);
+      EXPECT_EQ(frames_from(code), keeps ? 3 : 1);
     }
   }
 }
 
-// What lies beyond is not known; the stack says that there is more.
-TEST_F(Captures, AStackThatEndsInCodeWithoutTablesIsMarked) {
-  take_in_each_way(CodeWithoutTables(false), [](capture::Way, bool ends_there) {
-    EXPECT_TRUE(g_taken.truncated);
-    EXPECT_TRUE(ends_there);
-  });
-}
-
-// Where it keeps a frame pointer that leads on, where the unwinder ends.
+// Frame pointers lead to the outermost frame, whose own is null.
 TEST_F(Captures, FramePointersLeadThroughCodeWithoutTables) {
-  take_in_each_way(CodeWithoutTables(true), [](capture::Way way, bool ends_there) {
-    EXPECT_EQ(capture::way(), way);
-    const bool leads_on = way == capture::Way::kFramePointers;
-    EXPECT_EQ(g_taken.truncated, !leads_on);
-    EXPECT_EQ(ends_there, !leads_on);
-  });
+  const CodeWithoutTables code(true);
+  g_code = &code;
+  test_call_without_frame_pointer(call_code);
+  EXPECT_FALSE(g_taken.truncated);
+  EXPECT_EQ(frames_from(code), 3);
 }
 
-// Before anybody has looked for an unwinder: by tables, and beyond them by frame pointers, whatever these are.
+// It may be the unwinder itself that allocates, with its lock held.
+TEST_F(Captures, TheUnwinderIsNotAskedByItself) {
+  test::get_heap();
+  const void* caller = static_cast<const char*>(pointer_to(reinterpret_cast<Address>(test::unwinder().walk))) + 1;
+  const KnownCaller known(heap_if_any(), caller);
+  capture::Frames frames;
+  capture::take(frames);
+  EXPECT_TRUE(frames.truncated);
+  ASSERT_EQ(frames.count, 1u);
+  EXPECT_EQ(frames.address[0], address_of(caller));
+}
+
+// Before anybody has looked for an unwinder: by frame pointers, whatever these are.
 TEST_F(Captures, WithoutAnUnwinder) {
   capture::set_way(capture::Way::kNoUnwinder);
-  t_taken = {};
-  take_once();
-  EXPECT_EQ(t_taken.wrong, 0u);
   for (const bool keeps : {true, false}) {
     const CodeWithoutTables code(keeps);
-    code.call(take_to_see);
-    const Address* end = g_taken.address + g_taken.count;
-    const Address* at = std::find_if(std::cbegin(g_taken.address), end, [&](Address a) { return code.holds(a); });
-    ASSERT_NE(at, end);
-    if (keeps) continue;
-    EXPECT_EQ(at + 1, end);
+    g_code = &code;
+    test_call_with_other_use(call_code);
     EXPECT_TRUE(g_taken.truncated);
+    EXPECT_EQ(frames_from(code), keeps ? 3 : 1);
   }
 }
 
@@ -293,10 +229,17 @@ __attribute__((noinline)) void liar(int captures) {
   TEST_FRAME_POINTER;
   for (int i = 0; i < captures; ++i) {
     capture::Frames frames;
-    capture::take(frames);
+    test::take_as_allocating(frames);
   }
   asm volatile("" : : : "memory");
 }
+
+// Registers' numbers in unwinding tables.
+#if defined(__x86_64__)
+constexpr uint8_t kStackPointer = 7, kReturnAddress = 16;
+#else
+constexpr uint8_t kStackPointer = 31, kReturnAddress = 30;
+#endif
 
 // Tells libgcc, and nobody else, that liar() is where the stack ends.
 struct Lie {
@@ -319,29 +262,17 @@ struct Lie {
   static inline uint8_t table[52];
 };
 
+// From one place, so that the walks are known.
 TEST_F(Captures, AreGivenUpForGoodWhenTheUnwinderSaysOtherwise) {
-  for (const int before : {0, 100}) {  // one of the first, and one of the later ones
-    capture::set_way(capture::Way::kTables);
-    liar(before);
-    EXPECT_EQ(capture::way(), capture::Way::kTables);
-    {
-      const Lie lie;
-      liar(1024);
+  for (const int before : {2, 100}) {  // one of the first that are compared, and one of the later ones
+    capture::set_way(capture::Way::kKnownWalks);
+    std::optional<Lie> lie;
+    for (const int captures : {before, 1024, 200}) {
+      liar(captures);
+      EXPECT_EQ(capture::way(), captures == before ? capture::Way::kKnownWalks : capture::Way::kUnwinder);
+      captures == before ? static_cast<void>(lie.emplace()) : lie.reset();
     }
-    EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
-    liar(200);
-    EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
   }
-}
-
-// Frame pointers give way to tables, which are then compared from the first on.
-TEST_F(Captures, FollowFramePointers) {
-  capture::set_way(capture::Way::kFramePointers);
-  const Lie lie;
-  liar(1);
-  EXPECT_EQ(capture::way(), capture::Way::kTables);
-  liar(1);
-  EXPECT_EQ(capture::way(), capture::Way::kUnwinder);
 }
 
 }  // namespace

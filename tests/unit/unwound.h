@@ -1,12 +1,22 @@
-// What libgcc's unwinder says of the stack: what others are held against.
+// What libgcc's unwinder says of the stack: what captures are held against.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
+#include "base/frames.h"
+#include "cache/free.h"
+#include "cache/known_caller.h"
+#include "cache/malloc.h"
 #include "os/unwind.h"
 #include "sample/capture.h"
+
+// What makes a function keep a frame pointer.
+#define TEST_FRAME_POINTER asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
 
 namespace acre::test {
 
@@ -15,31 +25,66 @@ inline const os::Unwinder& unwinder() {
   return found;
 }
 
-inline bool has_tables() {
-  os::CodeObject object;
-  return unwinder().walk != nullptr && os::find_object(address_of(reinterpret_cast<void*>(&has_tables)), &object);
-}
-
 struct Reference {
   unsigned count = 0;
   Address address[1000];
 };
 inline int note(os::UnwindContext* context, void* argument) {
   auto& all = *static_cast<Reference*>(argument);
-  const Address code = unwinder().code(context);
+  int is_interrupted;
+  const Address code = unwinder().code(context, &is_interrupted);
   if (code == 0 || all.count == std::size(all.address)) return 1;
   all.address[all.count++] = code;
   return 0;
 }
 
-// Where tables are found; afterwards captures go the first way again.
-class WithTables : public testing::Test {
+inline void get_heap() {
+  if (heap_if_any() == nullptr) release(allocate(1));
+}
+
+// As within malloc, called by some library. The stack has addresses of the unwinder's from earlier walks, which must not
+// count then.
+ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames) {
+  get_heap();
+  const KnownCaller known(heap_if_any(), reinterpret_cast<const void*>(&abort));
+  capture::take(frames);
+}
+
+struct Taken {
+  unsigned captures = 0;
+  unsigned wrong = 0;
+  unsigned frames = 0;  // of the last one
+};
+
+// Whether take() gives what the unwinder gives.
+__attribute__((noinline)) inline void take_both_ways(Taken& to) {
+  TEST_FRAME_POINTER;
+  capture::Frames taken;
+  take_as_allocating(taken);
+  Reference reference;
+  unwinder().walk(note, &reference);
+  // Both begin with this function, at two places in it.
+  const Address* end = reference.address + reference.count;
+  const Address code = address_of(__builtin_return_address(0)) & kCodeBits;
+  const auto* caller = std::find(std::cbegin(reference.address), end, code);
+  const auto all = static_cast<unsigned>(end - caller) + 1;
+  const unsigned count = std::min(all, capture::kMostFrames);
+  const bool is_right = taken.truncated == (all > count) && taken.count == count &&
+                        memcmp(taken.address + 1, caller, (taken.count - 1) * sizeof(Address)) == 0;
+  ++to.captures;
+  to.frames = taken.count;
+  if (!is_right) ++to.wrong;
+}
+
+// Where there is an unwinder; afterwards captures go the first way again.
+class WithUnwinder : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_tables()) GTEST_SKIP() << "nothing finds tables here";
+    if (unwinder().walk == nullptr) GTEST_SKIP() << "there is no unwinder";
     capture::prepare();
+    capture::set_way(capture::Way::kKnownWalks);
   }
-  void TearDown() override { capture::set_way(capture::Way::kFramePointers); }
+  void TearDown() override { capture::set_way(capture::Way::kKnownWalks); }
 };
 
 }  // namespace acre::test

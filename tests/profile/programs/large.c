@@ -1,4 +1,5 @@
 // Allocations around a GiB, of which three are larger by an eighth than what came before.
+#include <pthread.h>
 #include <stdlib.h>
 
 __attribute__((noinline)) void *site(void *old, size_t mib) {
@@ -16,8 +17,17 @@ __attribute__((noinline)) void go_down(int more) {
     __asm__ volatile("");
 }
 
-// The first argument: so many calls more up to the first.
+static void *in_thread(void *more) {
+    go_down(atoi(more));
+    return NULL;
+}
+
+// The first argument: so many calls more up to the first. A second one: in a thread.
 int main(int argc, char **argv) {
+    if (argc > 2) {
+        pthread_t thread;
+        return pthread_create(&thread, NULL, in_thread, argv[1]) != 0 || pthread_join(thread, NULL) != 0;
+    }
     if (argc > 1) {
         go_down(atoi(argv[1]));
         return 0;
