@@ -49,6 +49,9 @@ enum class Rank : uint8_t {
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 
+// The handlers of a fork run in these stages: before the fork in the forking thread, then in both processes.
+enum class ForkStage : uint8_t { kBefore, kInParent, kInChild };
+
 // What became of a lock's users so far. All but the last are written by the lock's holder.
 struct LockCounts {
   uint64_t acquisitions = 0;
@@ -95,10 +98,9 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static unsigned begin_attempt();
   static bool is_in_vain(unsigned attempt);
   static void end_attempt();  // in the parent, last
-  ACRE_COLD bool before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS;  // whether it is taken
-  ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS;
-  // False: what the lock guards may be half changed. The thread has held the lock before, or another one did.
-  ACRE_COLD bool after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  // kBefore: takes the lock; false: it is not taken. kInParent: leaves it; true. kInChild: leaves it; false: what the lock
+  // guards may be half changed, since the thread has held the lock before, or another one did.
+  ACRE_COLD bool at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Whether the calling thread is between begin_fork() and end_fork(). A signal handler may fork in that time.
   static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
@@ -107,6 +109,10 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static void end_fork_in_child();
 
  private:
+  bool before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  bool after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+
   // The state: the holder's token, or none, and these; a token is a multiple of 16.
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kWaitedFor = 1;

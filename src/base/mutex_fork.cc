@@ -122,6 +122,13 @@ bool Mutex::after_fork_in_child() {
   return is_whole;
 }
 
+bool Mutex::at_fork(ForkStage stage) {
+  if (stage == ForkStage::kBefore) return before_fork();
+  if (stage == ForkStage::kInChild) return after_fork_in_child();
+  after_fork_in_parent();
+  return true;
+}
+
 void Mutex::begin_fork() {
   if (this_thread_forks()) {
     ++g_nested_forks;

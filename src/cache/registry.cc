@@ -326,13 +326,11 @@ bool has_threads() {
   return g_live_count != g_fallback_count;
 }
 
-ACRE_COLD void before_fork() { g_lock.before_fork(); }
-ACRE_COLD void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-
 // Where the forking thread was interrupted with the lock held, it may be going over the list.
-ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_forked_thread = this_thread();
-  if (g_lock.after_fork_in_child()) leave_lost_heaps();
+ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (stage == ForkStage::kInChild) g_forked_thread = this_thread();
+  const bool is_whole = g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild && is_whole) leave_lost_heaps();
 }
 
 }  // namespace registry

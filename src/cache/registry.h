@@ -1,6 +1,7 @@
 // Birth and death of heaps, and the list of those that live.
 #pragma once
 
+#include "base/mutex.h"
 #include "cache/heap.h"
 
 namespace acre::registry {
@@ -53,8 +54,6 @@ void make_thread_key();
 // For what stands above the heap and looks at it: here, since a fork has to take it before all others.
 extern Mutex control_lock ACRE_HIDDEN;
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::registry

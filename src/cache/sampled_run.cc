@@ -168,8 +168,6 @@ void free(SampledRun* run, void* block) {
   drop_header(run);
 }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::sampled_runs

@@ -6,6 +6,7 @@
 // Headers are never unmapped and stay with their size class.
 #pragma once
 
+#include "base/mutex.h"
 #include "pages/run.h"
 #include "slab/arena.h"
 
@@ -46,9 +47,7 @@ Ticket ticket_of(const SampledRun* run, const void* block);
 // Frees a live block.
 void free(SampledRun* run, void* block);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace sampled_runs
 }  // namespace acre

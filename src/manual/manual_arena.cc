@@ -215,30 +215,18 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
-void manual_before_fork() {
-  manual_lock.before_fork();
-  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) arena->arena.heaps_lock.before_fork();
-}
-void manual_sources_before_fork() {
+void manual_at_fork(ForkStage stage) {
+  manual_lock.at_fork(stage);
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.before_fork();
+    arena->arena.heaps_lock.at_fork(stage);
+    std::atomic<bool>& calling = arena->soft_limit.calling;  // in a thread that the child does not have
+    if (stage == ForkStage::kInChild && calling.load(std::memory_order_relaxed)) calling.store(false);
   }
 }
-void manual_after_fork_in_parent() {
+void manual_sources_at_fork(ForkStage stage) {
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.after_fork_in_parent();
-    arena->arena.heaps_lock.after_fork_in_parent();
+    if (arena->has_source) arena->source.at_fork(stage);
   }
-  manual_lock.after_fork_in_parent();
-}
-void manual_after_fork_in_child() {
-  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.after_fork_in_child();
-    arena->arena.heaps_lock.after_fork_in_child();
-    std::atomic<bool>& calling = arena->soft_limit.calling;
-    if (calling.load(std::memory_order_relaxed)) calling.store(false, std::memory_order_relaxed);
-  }
-  manual_lock.after_fork_in_child();
 }
 
 }  // namespace acre::arenas

@@ -168,10 +168,8 @@ bool destroy_number(size_t number);
 // Visits the heaps of all manual arenas. Meanwhile no arena is reset that a visited heap belongs to.
 void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument);
 
-void manual_before_fork();
-void manual_sources_before_fork();  // later, by the order of locks
-void manual_after_fork_in_parent();
-void manual_after_fork_in_child();
+void manual_at_fork(ForkStage stage);
+void manual_sources_at_fork(ForkStage stage);  // later, by the order of locks
 
 }  // namespace arenas
 }  // namespace acre

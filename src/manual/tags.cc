@@ -256,24 +256,16 @@ void freeing(const Slab* slab, const void* block) {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
-void before_fork() {
-  g_lock.before_fork();
-  table_before_fork();
-}
-
-void after_fork_in_parent() {
-  table_after_fork_in_parent();
-  g_lock.after_fork_in_parent();
-}
-
-// Only what the calling thread has in force is so here.
-void after_fork_in_child(const Heap* mine) {
-  table_after_fork_in_child();
+// In the child only those tags are in force that the calling thread has.
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  table_at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
+  const Heap* mine = registry::heap_of_thread();
   const ThreadTags* kept = mine == nullptr ? nullptr : mine->tags;
   for (uint32_t i = 0; kept != nullptr && i < smaller(kept->depth, ThreadTags::kMostNested); ++i) {
     if (Tag* tag = kept->stack[i]) tag->in_force.fetch_add(1, std::memory_order_relaxed);
   }
-  g_lock.after_fork_in_child();
 }
 
 }  // namespace tags

@@ -105,14 +105,9 @@ void* allocate(Tag& tag, size_t n, size_t alignment, bool zeroed);
 // As charge() (cache/upcalls.h), but if the limit refuses the program is asked, if it wants to be.
 bool charge_asking(Tag& tag, size_t bytes);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child(const Heap* mine);
-
-// Of these, the part that sees to which tags there are (tags_table.cc). In the child no tag is in force afterwards.
-void table_before_fork();
-void table_after_fork_in_parent();
-void table_after_fork_in_child();
+void at_fork(ForkStage stage);
+// The part that sees to which tags there are (tags_table.cc). In the child no tag is in force afterwards.
+void table_at_fork(ForkStage stage);
 
 }  // namespace tags
 }  // namespace acre

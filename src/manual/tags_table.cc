@@ -188,12 +188,11 @@ Asked callback_of(const Tag& tag) {
   return {tag.callback, tag.argument};
 }
 
-void table_before_fork() { g_lock.before_fork(); }
-void table_after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void table_after_fork_in_child() {
+void table_at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
   const uint32_t count = g_count.load(std::memory_order_relaxed);
   for (uint32_t number = 0; number < count; ++number) at(number)->in_force.store(0, std::memory_order_relaxed);
-  g_lock.after_fork_in_child();
 }
 
 }  // namespace acre::tags

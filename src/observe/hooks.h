@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "base/atomics.h"
 #include "cache/upcalls.h"
 
@@ -29,8 +30,6 @@ bool remove(FreeingHook hook);
 // Whether there is a trace (trace.h), which is told before all hooks. On: while no thread has allocated yet.
 void set_traced(bool on);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::hooks

@@ -14,8 +14,6 @@
 
 namespace acre::sampler {
 
-enum class ForkStage { kBefore, kInParent, kInChild };
-
 struct Sampler {
   // How many blocks of this many bytes are to pass unseen before the next one that is seen. Draws must be without
   // memory: the rest of a gap may be drawn anew at any time. For one block, 0 with the probability that it is to be

@@ -211,11 +211,9 @@ void freeing(const void* block) {
   end_line(line, now);
 }
 
-void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_lock.before_fork(); }
-void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_lock.after_fork_in_parent(); }
-
-void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_lock.after_fork_in_child();
+void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_lock.at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
   g_writing.store(0);
   g_size = 0;  // the parent's lines
   if (g_state.load() == State::kOff) return;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "cache/heap.h"
 
 namespace acre::trace {
@@ -27,9 +28,7 @@ bool is_on();
 void allocated(const void* block, size_t bytes);
 void freeing(const void* block);
 
-void before_fork();
-void after_fork_in_parent();
 // The child writes a file of its own if the path has a %p, and nothing otherwise.
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::trace

@@ -27,8 +27,6 @@ size_t mapped_bytes();
 size_t allocated_bytes();
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::metadata

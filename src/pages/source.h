@@ -3,6 +3,7 @@
 // own. A manual arena can have its own.
 #pragma once
 
+#include "base/mutex.h"
 #include "acre/extent_hooks.h"
 #include "pages/file_source.h"
 #include "pages/program_source.h"
@@ -56,9 +57,7 @@ class Source {
   // Purges a dirty or muzzy run. Returns what its pages hold now.
   Holds purge(Run* run, Holds to);
 
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child();
+  void at_fork(ForkStage stage);
 
  private:
   struct File {

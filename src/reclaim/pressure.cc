@@ -169,11 +169,9 @@ ACRE_COLD Found found() {
           g_calls.load(std::memory_order_relaxed)};
 }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() {
-  g_lock.after_fork_in_child();
-  g_calling.store(false);
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild) g_calling.store(false);
 }
 
 }  // namespace acre::pressure

@@ -9,6 +9,7 @@
 // reserve, is the ceiling of what acre may hold with dirty pages in it.
 #pragma once
 
+#include "base/mutex.h"
 #include "cache/heap.h"
 #include "pages/limit.h"
 
@@ -55,8 +56,6 @@ struct Found {
 };
 Found found();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::pressure

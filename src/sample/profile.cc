@@ -190,17 +190,12 @@ void freed(Ticket ticket) {
   g_samples.drop(ticket);
 }
 
-void at_fork(sampler::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  switch (stage) {
-    case sampler::ForkStage::kBefore: return static_cast<void>(g_lock.before_fork());
-    case sampler::ForkStage::kInParent: return g_lock.after_fork_in_parent();
-    case sampler::ForkStage::kInChild: break;
-  }
-  g_lock.after_fork_in_child();
-  AtWork::after_fork_in_child();
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
 }
 
-constexpr sampler::Sampler kWatcher{gap, allocated, freed, at_fork};
+constexpr sampler::Sampler kSampler{gap, allocated, freed, at_fork};
 
 void count_growth(const capture::Frames& frames, size_t bytes) {
   do {
@@ -306,7 +301,7 @@ void set_active(bool active) {
   if (!is_prepared() || g_active.exchange(active) == active) return;
   on_growth::g_hook.store(active ? grew : nullptr, std::memory_order_release);
   if (active) {
-    sampler::start(kWatcher);
+    sampler::start(kSampler);
   } else {
     sampler::stop();
   }
@@ -327,7 +322,7 @@ void reset(uint64_t mean) {
     ++g_resets;
   }
   g_mean.store(mean);
-  if (is_active()) sampler::start(kWatcher);
+  if (is_active()) sampler::start(kSampler);
 }
 
 uint64_t mean() { return g_mean.load(); }

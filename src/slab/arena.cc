@@ -45,19 +45,6 @@ unsigned wanted_under_quota() {
   return smaller(kPerProcessor * quota, kMostArenas);
 }
 
-// The caller holds all locks of lower ranks, and so nobody changes the list, or which bins were used.
-template <class Action>
-void for_each_at_fork(Action action) {
-  for (unsigned i = 0; i < count(); ++i) action(*at(i));
-  for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
-}
-
-template <class Action>
-void for_each_lock_at_fork(Action action) {
-  for_each_at_fork([&](Arena& arena) { arena.for_each_used_bin(action); });
-  for_each_at_fork([&](Arena& arena) { action(arena.pages); });
-}
-
 }  // namespace
 
 unsigned count() { return g_count.load(std::memory_order_acquire); }
@@ -193,15 +180,15 @@ ACRE_COLD size_t purge_all(size_t keep) {
   return purged;
 }
 
-ACRE_COLD void before_fork() {
-  for_each_lock_at_fork([](auto& part) { part.before_fork(); });
-}
-ACRE_COLD void after_fork_in_parent() {
-  for_each_lock_at_fork([](auto& part) { part.after_fork_in_parent(); });
-}
-ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  for_each_lock_at_fork([](auto& part) { part.after_fork_in_child(); });
-  g_walks = 0;
+// The caller holds all locks of lower ranks, so nobody changes the list of arenas, or which bins were used.
+ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  const auto for_each_arena = [](auto action) {
+    for (unsigned i = 0; i < count(); ++i) action(*at(i));
+    for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
+  };
+  for_each_arena([stage](Arena& arena) { arena.for_each_used_bin([stage](Bin& bin) { bin.at_fork(stage); }); });
+  for_each_arena([stage](Arena& arena) { arena.pages.at_fork(stage); });
+  if (stage == ForkStage::kInChild) g_walks = 0;
 }
 
 }  // namespace acre::arenas

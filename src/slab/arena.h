@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <new>
 
+#include "base/mutex.h"
 #include "base/bits.h"
 #include "pages/page_heap.h"
 #include "slab/bin.h"
@@ -169,9 +170,7 @@ void grew_by(size_t pages);
 // Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
 size_t purge_all(size_t keep = 0);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace arenas
 }  // namespace acre

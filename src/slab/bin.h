@@ -39,9 +39,7 @@ class Bin {
   uint32_t count() const { return relaxed_load(count_); }
   LockCounts lock_counts() const { return lock_.counts(); }
 
-  void before_fork() { lock_.before_fork(); }
-  void after_fork_in_parent() { lock_.after_fork_in_parent(); }
-  void after_fork_in_child() { lock_.after_fork_in_child(); }
+  void at_fork(ForkStage stage) { lock_.at_fork(stage); }
 
  private:
   void insert(Slab* slab) ACRE_REQUIRES(lock_);

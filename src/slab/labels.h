@@ -21,8 +21,6 @@ inline uint32_t& of(const Slab* slab, const void* block) {
   return slab->run->labels[block_index(slab, address_of(block))];
 }
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::labels

@@ -59,8 +59,6 @@ size_t reserved_bytes();
 
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::unit_table
