@@ -12,7 +12,6 @@
 // and begin anew after that fork. The data behind a lock passed by is consistent, since a thread waits for a second
 // lock only while the first one's data is. The exception is a holder whose code was also interrupted by a handler that
 // forks. Then the child cannot use the lock, and ends if it needs it.
-// child cannot have that lock, and ends if it needs it.
 #pragma once
 
 #include <atomic>
