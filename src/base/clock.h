@@ -1,7 +1,6 @@
 // Clocks, read by the function that the kernel maps into each process (the vDSO's) or by a system call. The C library's
 // clock_gettime is never used: a preloaded library may have replaced it by one that is not ready at the first
 // allocation, or that stands still.
-//
 // Any thread may call these functions at any time. They keep errno.
 #pragma once
 

@@ -39,7 +39,7 @@ enum class Rank : uint8_t {
   kWindow = 12,    // the address window
   kUnits = 13,     // spare headers of slab runs
   kMetadata = 14,
-  // None of these is held together with another lock.
+  // None of the locks below is held together with another lock.
   kLabels = 15,    // spare labels of runs
   kTags = 16,      // the list of tags
   kTrace = 17,     // lines of the trace

@@ -1,9 +1,9 @@
 // dlsym for RTLD_NEXT and the functions of malloc.
 //
-// A library with a malloc of its own may pass blocks of others to dlsym(RTLD_NEXT, "free"). If dlopen opened the
-// library, "next" means its own dependencies: dlsym finds the C library's free and misses acre's, although the C
-// library's blocks (realpath, getline …) come from acre. So such a library gets acre's functions here. Libraries before
-// acre, such as others that are preloaded, find acre's anyway, or those of a library between.
+// A library with a malloc of its own may pass blocks of other allocators to the free that dlsym(RTLD_NEXT, "free")
+// finds. If dlopen opened the library, "next" means its own dependencies: that is the C library's free and not acre's,
+// although the C library's blocks (realpath, getline …) come from acre. So such a library gets acre's functions here.
+// Libraries before acre, such as preloaded ones, find acre's anyway, or those of a library between.
 //
 // All other calls go on by a jump, which keeps the return address: the C library's dlsym knows its caller by it.
 #include "base/compiler.h"

@@ -40,7 +40,7 @@ class FileSource {
   };
   static Refusals refusals();
 
-  // The caller unmaps the part that put() mapped here, if any: frees its space in the file.
+  // Ends the use of the part that put() mapped here, if any, and frees its space in the file. The caller unmaps it.
   void take_away(Address start, size_t bytes);
 
   // Whether this is memory whose pages cannot be returned one by one: the file would need new space for them, or they

@@ -19,7 +19,7 @@ class PurgeForGrowth {
   // dirty: pages dirty or muzzy now.
   size_t pages_to_purge(size_t taken, size_t held, size_t dirty);
 
-  // False, as a rule for slab runs: pages_to_purge() would not look at `dirty`.
+  // False, as mostly for a slab run: the result of pages_to_purge() does not depend on `dirty`.
   bool depends_on_dirty(size_t taken) const { return taken >= kFrom || relaxed_load(purged_) != 0; }
 
  private:

@@ -158,7 +158,6 @@ inline constexpr OptionInfo kOptionTable[] = {
 };
 inline constexpr unsigned kOptionCount = sizeof kOptionTable / sizeof kOptionTable[0];
 
-// The index of an option in the table.
 enum class Option : unsigned {
 #define ACRE_X(name, type, initial, least, most, change, help) name,
   ACRE_OPTIONS(ACRE_X)
@@ -175,7 +174,6 @@ inline constexpr size_t kMostPath = 1024;  // bytes, with the 0 at its end
 // The name of the option's value; an empty text if it has none.
 const char* option_value_name(unsigned index, int64_t value);
 
-// Where an option's value comes from.
 enum class OptionSource : uint8_t { kDefault, kFile, kJemalloc, kTcmalloc, kEnvironment, kProgram, kRunTime };
 const char* name_of(OptionSource source);
 

@@ -1,6 +1,5 @@
 // Figures, declared once in the tables below. The text for people, JSON, OpenMetrics, the ctl nodes stats.* and the
-// tables of docs/statistics.md follow from them. A new figure is a line here and a line in control/gather.cc that
-// counts.
+// tables of docs/statistics.md follow. A new figure is a line here and a line in control/gather.cc that counts.
 //
 // All figures have 64 bits. Memory is in bytes, but in ctl some figures are in pages, as jemalloc's are.
 #pragma once
@@ -212,7 +211,6 @@ inline constexpr char kProcessLockNames[][12] = {
 };
 inline constexpr unsigned kProcessLocks = sizeof kProcessLockNames / sizeof kProcessLockNames[0];
 
-// What a table describes.
 enum class StatScope : uint8_t { kProcess, kArena, kClass, kLock, kLength, kTag };
 inline constexpr unsigned kStatScopes = 6;
 
