@@ -89,8 +89,9 @@ class ACRE_CAPABILITY("mutex") Mutex {
   unsigned waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
   // fork calls at_fork() for every lock, in the order of ranks, then begin_fork(). In the parent it calls end_fork(), then
-  // at_fork() for every lock. In the child it calls at_fork() for every lock, then end_fork_in_child(). A lock that the thread held before remains its own. If is_in_vain(), because another
-  // thread passes by locks, the locks must be released as in the parent, and a new attempt begins.
+  // at_fork() for every lock. In the child it calls at_fork() for every lock, then end_fork_in_child(). A lock that the
+  // thread held before remains its own. If is_in_vain(), because another thread passes by locks, the locks must be released
+  // as in the parent, and a new attempt begins.
   static unsigned begin_attempt();
   static bool is_in_vain(unsigned attempt);
   static void end_attempt();  // in the parent, after all else

@@ -36,8 +36,8 @@ unsigned lack() {
   return kLacksNothing;
 }
 
-// PurgeForGrowth for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
-// threads do so at the same time, what one of them made is lost.
+// Makes memory for the figures; false when memory is refused. No lock is held over the system call, so the memory that one of
+// two threads makes at the same time is lost.
 bool have_room() {
   for (unsigned what; (what = lack()) != kLacksNothing;) {
     const bool whole = what == kLacksReport;

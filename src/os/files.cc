@@ -83,8 +83,10 @@ OpenFile open_to_map(const char* path, FileKind kind) {
   file.descriptor = static_cast<int>(fd);
   struct stat facts;
   if (!identify(file.descriptor, &facts)) {
-    close_file(file);
-    return {};
+    raw_syscall(SYS_close, fd);
+    OpenFile refused;
+    refused.error = EIO;
+    return refused;
   }
   file.identity = {facts.st_dev, facts.st_ino};
   file.is_empty = facts.st_size == 0;

@@ -261,7 +261,7 @@ int help(void* argument) {
 void permit_tracing_by(long process) {
   char scope = '0';
   read_file("/proc/sys/kernel/yama/ptrace_scope", &scope, 1);
-  if (process == 0 || scope == '1') raw_syscall(SYS_prctl, PR_SET_PTRACER, process, 0, 0, 0);
+  if (scope == '1') raw_syscall(SYS_prctl, PR_SET_PTRACER, process, 0, 0, 0);
 }
 
 constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;

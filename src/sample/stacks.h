@@ -21,7 +21,7 @@ struct Stack {
 };
 
 // Memory that is cut off piece by piece. Under the lock of whoever has it.
-struct PurgeForGrowth {
+struct Memory {
   char* next = nullptr;
   char* end = nullptr;
 
@@ -61,7 +61,7 @@ class Stacks {
   Stack* first_ = nullptr;
   Stack* last_ = nullptr;
   unsigned count_ = 0;
-  PurgeForGrowth room_;
+  Memory room_;
 };
 
 }  // namespace acre::profile

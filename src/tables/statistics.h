@@ -88,7 +88,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(live_large, kGauge, kBytes, "large.allocated", kSize, "live large blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for: as the process's") \
   X(large_blocks, kGauge, kBlocks, "large.blocks", kSize, "live large blocks") \
-  X(cached, kGauge, kBytes, "tcache_bytes", kSize, "private_lists, deferred and outboxes: cut, free, and at hand for one thread only") \
+  X(cached, kGauge, kBytes, "tcache_bytes", kSize, "private_lists, deferred and outboxes: carved, free, and for one thread alone") \
   X(private_lists, kGauge, kBytes, "private_lists", kSize, "free blocks on private lists") \
   X(deferred, kGauge, kBytes, "deferred", kSize, "free blocks on the deferred lists of owned runs") \
   X(remote_lists, kGauge, kBytes, "remote_lists", kSize, "free blocks on the remote lists of owned runs") \
