@@ -215,13 +215,15 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
+// While the list's lock is held, no arena comes or goes.
 void manual_at_fork(ForkStage stage) {
-  manual_lock.at_fork(stage);
+  if (stage == ForkStage::kBefore) manual_lock.at_fork(stage);
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
     arena->arena.heaps_lock.at_fork(stage);
     std::atomic<bool>& calling = arena->soft_limit.calling;  // in a thread that the child does not have
     if (stage == ForkStage::kInChild && calling.load(std::memory_order_relaxed)) calling.store(false);
   }
+  if (stage != ForkStage::kBefore) manual_lock.at_fork(stage);
 }
 void manual_sources_at_fork(ForkStage stage) {
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {

@@ -25,24 +25,24 @@ namespace {
 
 constinit Mutex g_turn{Rank::kFork};
 
-// Every module's lock, in the order of ranks.
-ACRE_COLD void modules_at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  registry::control_lock.at_fork(stage);
-  sampler::at_fork(stage);
-  registry::at_fork(stage);
-  arenas::manual_at_fork(stage);
-  sampled_runs::at_fork(stage);
-  arenas::at_fork(stage);
-  huge::at_fork(stage);
-  arenas::manual_sources_at_fork(stage);
+void control_at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS { registry::control_lock.at_fork(stage); }
+void source_at_fork(ForkStage stage) {
   if (Source* source = Source::automatic()) source->at_fork(stage);
-  window::at_fork(stage);
-  unit_table::at_fork(stage);
-  metadata::at_fork(stage);
-  labels::at_fork(stage);
-  tags::at_fork(stage);
-  hooks::at_fork(stage);
-  pressure::at_fork(stage);
+}
+
+// In the order of ranks. Modules leave their locks in the opposite order: what a later module goes over, such as the list of
+// manual arenas, does not change before that.
+constexpr void (*kModules[])(ForkStage) = {
+    control_at_fork,         sampler::at_fork,    registry::at_fork, arenas::manual_at_fork,
+    sampled_runs::at_fork,   arenas::at_fork,     huge::at_fork,     arenas::manual_sources_at_fork,
+    source_at_fork,          window::at_fork,     unit_table::at_fork, metadata::at_fork,
+    labels::at_fork,         tags::at_fork,       hooks::at_fork,    pressure::at_fork,
+};
+constexpr unsigned kCount = sizeof kModules / sizeof kModules[0];
+
+ACRE_COLD void modules_at_fork(ForkStage stage) {
+  const bool is_before = stage == ForkStage::kBefore;
+  for (unsigned i = 0; i < kCount; ++i) kModules[is_before ? i : kCount - 1 - i](stage);
 }
 
 // Whoever has the list's lock has the turn, and gives both away to a thread that passes locks by: that one cannot pass
