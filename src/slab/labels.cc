@@ -6,7 +6,7 @@ namespace acre::labels {
 
 namespace {
 
-// Labels of no run, by size class, each with the address of the next.
+// Spare labels by size class, each with the address of the next.
 constinit Mutex g_lock{Rank::kLabels};
 constinit uint32_t* g_spare[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};
 
