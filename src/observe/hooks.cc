@@ -43,7 +43,7 @@ class Set {
 constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
 constinit std::atomic<bool> g_traced{false};
-constinit Mutex g_lock{Rank::kTags};  // for g_on to be what these say
+constinit Mutex g_lock{Rank::kTags};  // keeps g_on in step with these
 
 void note_on() {
   Lock lock(g_lock);
