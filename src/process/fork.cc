@@ -45,8 +45,8 @@ ACRE_COLD void modules_at_fork(ForkStage stage) {
   for (unsigned i = 0; i < kCount; ++i) kModules[is_before ? i : kCount - 1 - i](stage);
 }
 
-// Whoever has the list's lock has the turn, and gives both away to a thread that passes locks by: that one cannot pass
-// the list's lock.
+// The thread that has the list's lock also has g_turn. It leaves both for a thread that passes locks by, which cannot
+// pass by the list's lock.
 ACRE_COLD void prepare() {
   for (;;) {
     const unsigned attempt = Mutex::begin_attempt();
@@ -80,7 +80,7 @@ ACRE_COLD void in_child() {
   os::forget_list_of_files();
 }
 
-// The thread may hold locks, and its heap may be in the middle of a change: it goes on without that heap.
+// Leaves the locks that the thread may hold. Its heap may be in the middle of a change, so it goes on without the heap.
 ACRE_COLD void before_abort() {
   if (Mutex::this_thread_forks()) Mutex::end_fork();
   modules_at_fork(ForkStage::kInParent);
