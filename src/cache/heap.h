@@ -50,7 +50,6 @@ inline constexpr uint8_t kMostRunsKept = 32;
 
 inline constexpr uint32_t kNotDrawn = 0;
 
-// The runs of one class in this heap.
 struct RunLists {
   Slab* current = nullptr;
   RunList available;

@@ -72,7 +72,6 @@ ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena =
   return block;
 }
 
-// The thread's first allocation.
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::initialize_thread();
   const SizeClass c = class_of_size(n);

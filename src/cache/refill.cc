@@ -53,7 +53,6 @@ ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
   return found;
 }
 
-// A run of other arenas' free pages.
 Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
   if (heap.bound) return nullptr;
   unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();

@@ -50,7 +50,6 @@ bool is_free(const SampledRun* run, uint32_t index) {
   return (relaxed_load(run->free_bits[index / kWordBits]) >> index % kWordBits & 1) != 0;
 }
 
-// Takes the lowest free block.
 void* take_block(SampledRun* run) ACRE_REQUIRES(g_lock) {
   uint32_t word = 0;
   while (run->free_bits[word] == 0) ++word;

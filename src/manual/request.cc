@@ -16,7 +16,6 @@ namespace {
 
 bool is_small(size_t n, size_t alignment) { return class_for_aligned(n, alignment) != kSmallClasses; }
 
-// All blocks that are allocated in an arena by its index come from here.
 void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
   if (ManualArena* arena = arenas::manual_at(index)) return arenas::allocate_in(*arena, n, alignment, zeroed);
   Arena* arena = registry::arena_at(index);

@@ -80,7 +80,6 @@ Tag* next(const Tag* tag);
 
 // --- For the slow path ----------------------------------------------------------------------------------------
 
-// The tag of this number.
 Tag* at(uint32_t number);
 
 // The program's function to call at the limit.

@@ -96,7 +96,6 @@ struct Arena {
   }
 };
 
-// The arena whose pages these are.
 inline Arena* arena_with(const PageHeap* pages) {
   return reinterpret_cast<Arena*>(reinterpret_cast<Address>(pages) - offsetof(Arena, pages));
 }

@@ -16,7 +16,6 @@ void Bin::remove(Slab* slab) {
   relaxed_store(count_, count_ - 1);
 }
 
-// Not inlined, since it is seldom called.
 ACRE_NOINLINE void Bin::insert_again(Slab* slab) { insert(slab); }
 
 // If all blocks are free, no thread can change the word, except one that takes the run under this lock.
