@@ -17,11 +17,11 @@ constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 1024;  // one in so many
 
 constinit os::Unwinder g_unwinder;
-constinit os::CodeObject g_unwinders_code;  // empty where it is not told from the program's
+constinit os::CodeObject g_unwinders_code;  // empty if unknown, or if acre and the unwinder are in the same object
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
 constinit std::atomic<uint64_t> g_captures{0};
-constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
-constinit KnownWalks g_known_walks;                // by tables
+constinit std::atomic<bool> g_is_prepared{false};  // set when preparation begins
+constinit KnownWalks g_known_walks;                // walks by the tables alone
 
 bool add(Frames& frames, Address code) {
   if (frames.count == kMostFrames) {
@@ -32,7 +32,7 @@ bool add(Frames& frames, Address code) {
   return true;
 }
 
-// Unless it is acre's own, as the innermost frames are. False: no more fit.
+// Adds the frame, unless it is one of acre's own innermost frames. Returns false if no more frames fit.
 bool add_programs(Frames& frames, Address code) {
   const bool is_own = frames.count == 0 && os::is_own_code(code);
   return is_own || add(frames, code);
@@ -47,7 +47,7 @@ void clear(Frames& frames) {
 
 struct Unwinding {
   Frames& frames;
-  Address caller;         // of take(), where it goes on: what is before that is the capture's own
+  Address caller;         // where take()'s caller goes on: the frames before it are the capture's own
   bool has_begun = false;
   bool is_at_end = false;
 };
@@ -64,8 +64,8 @@ int visit(os::UnwindContext* context, void* argument) {
   return add_programs(walk.frames, code) ? 0 : 1;
 }
 
-// libgcc shows the stack's end as a frame without code, and just ends where code has no tables. Another unwinder may not
-// show it.
+// libgcc reports the stack's end as a frame without code, and stops without it at code that has no tables. Another
+// unwinder may never report the end: then a missing end says nothing.
 void take_by_unwinder(Address caller, Frames& frames) {
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
@@ -80,8 +80,8 @@ void take_by_unwinder(Address caller, Frames& frames) {
 
 // --- By frame pointers ----------------------------------------------------------------------------------------
 
-// Adds the callers that frame pointers lead to. That of a frame may be an outer one's, of which this is a part. The last one
-// is left in `frame`.
+// Adds the callers that frame pointers lead to, and leaves the last one in `frame`. The frame pointer may belong to an
+// outer frame, if the frame itself has set up none.
 void follow(StackFrame& frame, Address stack_end, Frames& frames) {
   os::ReadablePages pages;
   for (;;) {
@@ -97,7 +97,7 @@ void follow(StackFrame& frame, Address stack_end, Frames& frames) {
 
 // --- The quick ways -------------------------------------------------------------------------------------------
 
-// To the first frame that is not acre's.
+// Walks to the first frame that is not acre's own. Returns false if the walk stops before.
 bool leave_own(TableWalk& walk) {
   while (os::is_own_code(walk.frame().code)) {
     if (walk.step() != Step::kToCaller) return false;
@@ -105,7 +105,7 @@ bool leave_own(TableWalk& walk) {
   return true;
 }
 
-// From this frame's caller to the end.
+// Adds the frames from this frame's caller to the stack's end. Returns false if the tables lead no further.
 bool go_on_by_tables(TableWalk& walk, Frames& frames) {
   for (;;) {
     const Step step = walk.step();
@@ -124,9 +124,9 @@ bool take_as_before(const StackFrame& caller, Address stack_end, Frames& frames)
   return true;
 }
 
-// False: the unwinder has to do it. So it has on a stack whose end is not known, a signal's or a coroutine's. What frame
-// pointers do not lead to, the C library's own frames below main and whatever made something else of the register, is left
-// to the tables.
+// Returns false if the unwinder has to capture the stack, for example a signal's or a coroutine's, whose end is not
+// known. Where frame pointers lead no further, the walk goes on by the tables: in the C library's own frames below
+// main, and in code that uses the register for something else.
 bool take_quickly(Way way, const StackFrame& caller, Frames& frames) {
   clear(frames);
   const Address stack_end = os::stack_end(caller.stack_pointer);
@@ -154,8 +154,8 @@ bool begin_alike(const Frames& few, const Frames& all) {
   return true;
 }
 
-// What led elsewhere than the unwinder is not tried any more. Where the unwinder knows no further, as in code made at run
-// time, frame pointers may lead to the stack's end: then they are right.
+// Gives up a way that led elsewhere than the unwinder did. If the unwinder stopped early, as in code made at run time,
+// and the quick way went on from there, the result of the quick way is kept.
 ACRE_NOINLINE void compare(Way way, const StackFrame& caller, Frames& unwound) {
   Frames frames;
   if (!take_quickly(way, caller, frames)) return;
@@ -170,15 +170,15 @@ ACRE_NOINLINE void compare(Way way, const StackFrame& caller, Frames& unwound) {
   if (g_way.compare_exchange_strong(way, next)) g_captures.store(0, std::memory_order_relaxed);
 }
 
-// Up from take()'s caller. On a stack whose end is not known, acre's own frames are in reach in any case.
+// Starts a walk at take()'s caller. Even if the stack's end is not known, the walk reaches acre's own frames.
 TableWalk walk_from(const StackFrame& caller) {
   constexpr size_t kOwnFrames = size_t{64} << 10;
   const Address stack_end = os::stack_end(caller.stack_pointer);
   return {caller, stack_end != 0 ? stack_end : caller.stack_pointer + kOwnFrames};
 }
 
-// While code is registered by __register_frame, libgcc allocates with its lock held: then it must not be asked again. The
-// frame of its that called malloc; 0: none did.
+// While code is registered by __register_frame, libgcc allocates with its lock held, and must not be called again.
+// Returns the frame of libgcc that called malloc, or 0 if malloc was called from elsewhere.
 Address unwinder_that_calls(const StackFrame& caller) {
   TableWalk walk = walk_from(caller);
   if (!leave_own(walk)) return 0;
@@ -186,7 +186,7 @@ Address unwinder_that_calls(const StackFrame& caller) {
   return code - g_unwinders_code.start < g_unwinders_code.end - g_unwinders_code.start ? code : 0;
 }
 
-// Where nobody knows whether there is more, the stack is marked.
+// Marks the stack as truncated unless a frame pointer of 0 or the tables show its end.
 void take_without_unwinder(const StackFrame& caller, Frames& frames) {
   TableWalk walk = walk_from(caller);
   if (leave_own(walk) && add(frames, walk.frame().code) && go_on_by_tables(walk, frames)) return;
@@ -213,7 +213,7 @@ void prepare() {
   if (!is_known || own.start == g_unwinders_code.start) g_unwinders_code = {};
   set_way(Way::kUnwinder);
   Frames frames;
-  take(frames);  // what it makes ready at its first use, it does now
+  take(frames);  // the unwinder initializes itself at its first use: now
   set_way(kRecordsEndFrames ? Way::kFramePointers : Way::kTables);
 }
 

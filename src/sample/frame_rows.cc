@@ -11,7 +11,7 @@ namespace acre::frame_rows {
 
 namespace {
 
-// How pointers are written. Linkers and compilers write no others in the places where they are read here.
+// How pointers are encoded. Linkers and compilers use no other encodings in the places that are read here.
 enum Encoding : uint8_t {
   kUnsigned4 = 0x03,
   kSigned4FromHere = 0x1b,
@@ -24,14 +24,14 @@ Reader reader_from(const os::CodeObject& object, Address at) {
   return {at >= object.start && at < object.end ? at : object.end, object.end};
 }
 
-// One of .eh_frame, after its length. Empty: there is none.
+// Returns the entry of .eh_frame at this address, without its length. Empty if there is no entry.
 Reader entry_at(const os::CodeObject& object, Address at) {
   Reader reader = reader_from(object, at);
   const uint64_t bytes = reader.number<uint32_t>();
-  return reader.part(bytes);  // the number that says "more than 4 GiB" is more than there is
+  return reader.part(bytes);  // empty for the number that means "more than 4 GiB": it exceeds the object
 }
 
-// In the index: addresses from its beginning on.
+// An element of the index. Both addresses count from the beginning of the index.
 struct Place {
   int32_t code, entry;
 };
@@ -53,8 +53,8 @@ uint64_t bytes_of_pointer(uint8_t encoding) {
   }
 }
 
-// The letters say what follows in the entry. S, a frame that a signal made, is left to the unwinder, and so is B:
-// addresses signed by another key.
+// Each letter says what follows in the entry. Two letters are left to the unwinder: S, the frame of a signal, and B,
+// addresses signed with another key.
 bool read_augmentation(Reader letters, Reader data) {
   bool is_encoding_known = false;
   while (!letters.is_at_end()) {
@@ -101,23 +101,23 @@ enum Instruction : uint8_t {
   kValueAt = 0x14,
   kValueAtSigned = 0x15,
   kValueByExpression = 0x16,
-  kSignReturnAddress = 0x2d,  // aarch64: from here on, or no longer. Elsewhere it is something else
+  kSignReturnAddress = 0x2d,  // aarch64: return addresses become signed, or unsigned again. Elsewhere it is another one
   kArgumentBytes = 0x2e,
-  // In the two highest bits, with an operand in the others:
+  // These are in the two highest bits, with an operand in the others:
   kAdvance = 0x40,
   kSaved = 0x80,
   kRestore = 0xc0,
 };
 
-constexpr uint64_t kNoRegister = ~uint64_t{0};  // the end is found in some other way
+constexpr uint64_t kNoRegister = ~uint64_t{0};  // the end does not count from a register
 constexpr State kNothingSaid = {kNoRegister, 0, {Rule::kSame, 0}, {Rule::kSame, 0}, {Rule::kSame, 0}};
 
-// Carries out instructions from the row that functions begin with up to the row for an address.
+// Carries out instructions, from the row that functions begin with up to the row for an address.
 class Machine {
  public:
   explicit Machine(const Common& common) : common_(common), state_(common.first) {}
 
-  // at: the place that the first row is for. False: not all of it is known.
+  // at: the place of the first row. Returns false if an instruction is not known.
   bool run(Reader from, Address at, Address code);
   const State& state() const { return state_; }
 
@@ -132,7 +132,7 @@ class Machine {
       case kReturnAddress: state_.return_address = {rule, offset}; break;
       case kFramePointer: state_.frame_pointer = {rule, offset}; break;
       case kStackPointer: state_.stack_pointer = {rule, offset}; break;
-      default: break;  // of no account
+      default: break;  // not needed
     }
   }
   void restore(uint64_t number) {
@@ -147,11 +147,11 @@ class Machine {
   const Common& common_;
   State state_;
   unsigned remembered_ = 0;
-  State remembered_state_[kMostRemembered];  // not cleared
+  State remembered_state_[kMostRemembered];  // not initialized
 };
 
-// Most there is are advances together with a new end, and places of saved registers, by numbers of one byte each: these
-// are taken a word at a time. The rest is done one after the other.
+// Most instructions are an advance followed by a new end, or the place of a saved register, with operands of one byte.
+// Both forms are decoded from one word, all other instructions by do_one().
 bool Machine::run(Reader from, Address at, Address code) {
   constexpr uint32_t kOperand = 0x3f, kNumber = 0x7f;
   const uint64_t code_unit = common_.code_unit;
@@ -168,7 +168,7 @@ bool Machine::run(Reader from, Address at, Address code) {
       from.pass(2);
     } else {
       uint64_t advance = 0;
-      Reader rest = from;  // so that the other one is in registers
+      Reader rest = from;  // a copy, so that `from` stays in registers
       if (!do_one(rest, &advance)) return false;
       from = rest;
       at += advance * code_unit;
@@ -178,7 +178,6 @@ bool Machine::run(Reader from, Address at, Address code) {
   return !from.has_failed();
 }
 
-// False: what it does is not known.
 bool Machine::do_one(Reader& from, uint64_t* advance) {
   constexpr uint8_t kOperand = 0x3f;
   const uint8_t instruction = from.byte();
@@ -265,12 +264,12 @@ bool give(const State& state, Row* row) {
 // --- Tables -----------------------------------------------------------------------------------------------------
 
 Tables::Tables(const os::CodeObject& object) : object_(object) {
-  constexpr uint8_t kForm[] = {1, kSigned4FromHere, kUnsigned4, kSigned4FromIndex};  // the first: its version
+  constexpr uint8_t kForm[] = {1, kSigned4FromHere, kUnsigned4, kSigned4FromIndex};  // version, then encodings
   Reader index = reader_from(object, object.frame_index);
   for (const uint8_t byte : kForm) {
     if (index.byte() != byte) return;
   }
-  index.skip(sizeof(int32_t));  // where .eh_frame is
+  index.skip(sizeof(int32_t));  // the address of .eh_frame
   const uint64_t count = index.number<uint32_t>();
   if (count == 0 || index.left() / sizeof(Place) < count) return;
   places_ = index.at();
@@ -287,7 +286,7 @@ uint64_t Tables::mix() const {
   return n;
 }
 
-// The entry that may be for this address, if any is: the last one in the index that does not begin after it.
+// Returns the last entry in the index that does not begin after this address: no other can be for it.
 Address Tables::entry_for(Address code) const {
   const auto wanted = static_cast<int64_t>(code - object_.frame_index);
   Address first = places_;
@@ -328,11 +327,11 @@ bool Tables::find(Address code, Row* row) {
 bool Tables::find_in(Address at, Address code, Row* row) {
   Reader entry = entry_at(object_, at);
   const Address here = entry.at();
-  const uint64_t back = entry.number<uint32_t>();  // to what it has in common with others; 0: it is such itself
+  const uint64_t back = entry.number<uint32_t>();  // distance to its common part; 0: it is a common part itself
   const Address origin = entry.at();
   const Address begin = origin + static_cast<Address>(int64_t{entry.number<int32_t>()});
   const uint64_t bytes = entry.number<uint32_t>();
-  entry.skip(entry.unsigned_leb());  // what its augmentation says is for exceptions
+  entry.skip(entry.unsigned_leb());  // its augmentation, which is for exceptions
   if (entry.has_failed() || back == 0 || code - begin >= bytes) return false;
   if (here - back != common_at_ && !read_common(here - back)) return false;
   Machine machine(common_);

@@ -1,14 +1,13 @@
-// What it takes to go from a frame of the stack to its caller, from the tables that compilers write for exceptions
-// (.eh_frame).
+// Finds the caller of a stack frame in the tables that compilers write for exceptions (.eh_frame).
 //
-// Such a table has a row for each place in the code. It says where the frame ends and where the caller's registers are
-// to be found. Three things of it are enough to go from frame to frame, in nearly all code: the frame's end, counted
-// from the stack pointer or from the frame pointer; the address to return to; and the caller's frame pointer. That so
-// little is enough, and quick, is known from libunwind ("fast trace"). Where it is not enough, or a table has something
-// that is seldom written, the answer is that it is not known; then libgcc's unwinder knows.
+// Such a table has a row for each place in the code. A row says where the frame ends and where the caller's registers
+// are saved. Nearly all code needs only three values of it: the frame's end, counted from the stack pointer or from the
+// frame pointer; the place of the return address; and the place of the caller's frame pointer. That these values
+// suffice, and are quick to use, is known from libunwind ("fast trace"). If a row needs more, or the table has a rare
+// feature, the row is not known, and the stack is left to libgcc's unwinder.
 //
-// The facts are from DWARF 5, section 6.4; from the Linux Standard Base (Core, 10.6) for .eh_frame and .eh_frame_hdr;
-// and from the ABIs of x86-64 and aarch64 for the registers' numbers.
+// Sources: DWARF 5, section 6.4; the Linux Standard Base (Core, 10.6) for .eh_frame and .eh_frame_hdr; the ABIs of
+// x86-64 and aarch64 for the numbers of registers.
 #pragma once
 
 #include "base/units.h"
@@ -17,48 +16,48 @@
 namespace acre::frame_rows {
 
 struct Row {
-  bool is_outermost = false;          // the frame has no caller, and nothing else is said
-  bool is_by_frame_pointer = false;   // the end is counted from there, else from the stack pointer
-  bool saves_frame_pointer = false;   // if not, the caller's is the same
+  bool is_outermost = false;          // the frame has no caller; the other fields are unused
+  bool is_by_frame_pointer = false;   // the end counts from the frame pointer, else from the stack pointer
+  bool saves_frame_pointer = false;   // if not, the caller has the same frame pointer
   int64_t end = 0;                    // where the frame ends: the stack pointer before the call
-  int64_t return_address = 0;         // where it lies, from the end on
-  int64_t frame_pointer = 0;          // where the caller's lies, from the end on
+  int64_t return_address = 0;         // where it is saved, counted from the frame's end
+  int64_t frame_pointer = 0;          // where the caller's is saved, counted from the frame's end
 };
 
 // How a register of the caller is found.
 enum class Rule : uint8_t { kSame, kSaved, kUndefined, kOther };
 struct Value {
   Rule rule;
-  int64_t offset;  // kSaved: from the frame's end on
+  int64_t offset;  // kSaved: counted from the frame's end
 };
 
-// A row as the instructions build it up.
+// A row under construction.
 struct State {
-  uint64_t base;  // the number of the register that the end is counted from
+  uint64_t base;  // the number of the register from which the end counts
   int64_t end;
   Value return_address, frame_pointer, stack_pointer;
 };
 
-// What several functions' entries have in common (DWARF: CIE).
+// What the entries of several functions have in common (DWARF: CIE).
 struct Common {
   uint64_t code_unit = 0;
   uint64_t data_unit = 0;  // in two's complement
-  State first = {};        // the row that they begin with
+  State first = {};        // the row that the functions begin with
 };
 
-// The tables of one object, for as long as it is mapped. Reads nothing but what is mapped of it.
+// The tables of one object, valid while it is mapped. Reads no memory outside the object.
 class Tables {
  public:
   Tables() = default;
   explicit Tables(const os::CodeObject& object);
 
-  // One for these tables. Others at the same addresses have the same number only if as many functions have entries, the
-  // last of which begins at the same place, and entries that are as long all together.
+  // Identifies these tables. Tables of another object at the same addresses have the same number only if their index is
+  // at the same address, has as many entries, and ends with the same entry.
   uint64_t number() const { return number_; }
 
   bool cover(Address code) const { return code - object_.start < object_.end - object_.start; }
 
-  // The row for this address of code. False: not known.
+  // Finds the row for this address of code. Returns false if the row is not known.
   bool find(Address code, Row* row);
 
  private:
@@ -71,7 +70,7 @@ class Tables {
   Address places_ = 0;      // the index, sorted by code
   uint64_t count_ = 0;
   uint64_t number_ = 0;
-  Address common_at_ = 0;   // what was read last; 0: nothing
+  Address common_at_ = 0;   // the address of common_; 0: none was read
   Common common_;
 };
 

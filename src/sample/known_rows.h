@@ -1,5 +1,5 @@
-// Rows of unwinding tables that were worked out before, by address of code: to work one out takes some hundred
-// instructions, and reads a dozen places of memory that no cache holds.
+// A cache of rows of unwinding tables, by address of code. To work out a row takes some hundred instructions and a
+// dozen reads that miss the processor's caches.
 #pragma once
 
 #include <stddef.h>
@@ -12,10 +12,10 @@
 
 namespace acre::frame_rows {
 
-// Threads read and write without a lock: what two have written at once is found out by the sum.
+// Threads read and write without a lock. The sum shows whether a pair was written by two threads at once.
 class KnownRows {
  public:
-  // tables: a number for those that the row is from. After dlclose another library may lie where they were.
+  // tables: the number of the row's tables. After dlclose another library may lie at the same addresses.
   bool find(Address code, uint64_t tables, Row* row) const {
     const uint64_t key = key_of(code, tables);
     const Pair& pair = pairs_[key >> (kBitsOfWord - kBits)];
@@ -42,7 +42,7 @@ class KnownRows {
 
   static uint64_t key_of(Address code, uint64_t tables) { return (code ^ tables) * kHashFactor; }
 
-  // In words, with a bit that is always set. 0: some number is too large, as hardly any is.
+  // Offsets are packed in words, and one more bit is always set. 0: an offset does not fit, which is rare.
   static constexpr unsigned kBitsOfEnd = 26, kBitsOfPlace = 17;
   template <unsigned kWidth>
   static bool put(int64_t bytes, uint64_t* packed) {

@@ -1,6 +1,6 @@
-// Walks up stacks that were done before. Where a walk leads depends on where it begins and on the words of the stack that
-// it goes by: the addresses to return to, and those frame pointers that frames' ends are counted from, the first of which
-// may be the register's. While these are the same, so is the walk, and to look at them takes a tenth of the time.
+// A cache of stack walks. A walk depends only on its first frame and on the words of the stack that it reads: return
+// addresses, and the frame pointers from which the ends of frames count (the first of these may be in the register).
+// While these words are the same, so is the walk. To compare the words takes a tenth of the walk's time.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,15 @@
 
 namespace acre {
 
-// The words that a walk went by, in its order.
+// The words that a walk depends on, in the order of the walk.
 class Trail {
  public:
   static constexpr unsigned kMost = 40;
-  static constexpr Address kIsCode = 1;       // an address to return to
-  static constexpr Address kIsUncertain = 2;  // whether its page can be read, must be asked
+  static constexpr Address kIsCode = 1;       // the word is a return address
+  static constexpr Address kIsUncertain = 2;  // the page must be checked before it is read
   static constexpr Address kFlags = kIsCode | kIsUncertain;
   struct Mark {
-    Address place = 0;  // in bytes, from the first frame's stack pointer on, with flags
+    Address place = 0;  // in bytes from the first frame's stack pointer, with flags
     Address word = 0;
   };
 
@@ -28,7 +28,7 @@ class Trail {
     if (count_ < kMost) marks_[count_] = mark;
     count_ = smaller(count_ + 1, kMost + 1);
   }
-  void go_by_register() { is_by_register_ = true; }  // the first frame's frame pointer
+  void go_by_register() { is_by_register_ = true; }  // the walk depends on the first frame's frame pointer
 
   bool is_by_register() const { return is_by_register_; }
   bool is_whole() const { return count_ <= kMost; }
@@ -41,8 +41,9 @@ class Trail {
   Mark marks_[kMost];
 };
 
-// Threads read and write without a lock, and none waits. After dlclose another library may lie where a walk's code was; it
-// is taken for the former only if it has calls at the same places, and the stack the same words.
+// Threads read and write without a lock, and no thread waits. After dlclose another library may lie where the code of a
+// walk was. The old walk is used for the new library only if this one has calls at the same places, and the stack holds
+// the same words.
 class KnownWalks {
  public:
   struct Codes {
@@ -50,8 +51,8 @@ class KnownWalks {
     Address code[Trail::kMost];
   };
 
-  // Where the frames after the first go on. Reads the stack in the order of the walk, and so nothing that the walk would
-  // not read.
+  // Finds where the frames after the first one go on. Reads the stack in the order of the walk, so it reads no word
+  // that the walk would not read.
   bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
     const uint64_t hash = hash_of(first);
     const Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
@@ -62,7 +63,7 @@ class KnownWalks {
     return false;
   }
 
-  // A walk that came to the stack's end. The oldest of the set makes room.
+  // Keeps a walk that reached the stack's end. It replaces one of its set, chosen by a counter of all sets.
   void keep(const StackFrame& first, Address stack_end, const Trail& trail) {
     if (!trail.is_whole()) return;
     const uint64_t hash = hash_of(first);
@@ -80,8 +81,8 @@ class KnownWalks {
    public:
     bool goes(const StackFrame& first, Address stack_end, Codes* codes) const {
       const uint32_t version = version_.load(std::memory_order_acquire);
-      if (version % 2 != 0 || relaxed_load(code_) != first.code || relaxed_load(stack_pointer_) != first.stack_pointer ||
-          relaxed_load(stack_end_) != stack_end ||
+      if (version % 2 != 0 || relaxed_load(code_) != first.code ||
+          relaxed_load(stack_pointer_) != first.stack_pointer || relaxed_load(stack_end_) != stack_end ||
           (relaxed_load(is_by_register_) && relaxed_load(frame_pointer_) != first.frame_pointer)) {
         return false;
       }
@@ -90,10 +91,11 @@ class KnownWalks {
       return version_.load(std::memory_order_relaxed) == version;
     }
 
-    // Not while another thread, or what a signal has interrupted, does the same.
+    // Does nothing while another thread, or a function that a signal interrupted, writes this walk.
     void become(const StackFrame& first, Address stack_end, const Trail& trail) {
       uint32_t version = version_.load(std::memory_order_relaxed);
-      if (version % 2 != 0 || !version_.compare_exchange_strong(version, version + 1, std::memory_order_relaxed)) return;
+      if (version % 2 != 0 ||
+          !version_.compare_exchange_strong(version, version + 1, std::memory_order_relaxed)) return;
       std::atomic_thread_fence(std::memory_order_release);
       relaxed_store(code_, first.code);
       relaxed_store(stack_pointer_, first.stack_pointer);
@@ -109,7 +111,7 @@ class KnownWalks {
     }
 
    private:
-    // What is being written meanwhile may be anything: no place is looked at that is not on the stack.
+    // Another thread may be writing the fields, so every place is checked to be on the stack.
     bool leads(Address stack_pointer, size_t stack_bytes, Codes* codes) const {
       codes->count = 0;
       os::ReadablePages pages;
@@ -124,15 +126,15 @@ class KnownWalks {
       return true;
     }
 
-    std::atomic<uint32_t> version_{0};  // odd: it is being written
+    std::atomic<uint32_t> version_{0};  // odd: a thread is writing
     unsigned count_ = 0;
     bool is_by_register_ = false;
-    Address code_ = 0, stack_pointer_ = 0, frame_pointer_ = 0, stack_end_ = 0;  // code 0: none
+    Address code_ = 0, stack_pointer_ = 0, frame_pointer_ = 0, stack_end_ = 0;  // code 0: empty
     Trail::Mark marks_[Trail::kMost] = {};
   };
 
   struct alignas(64) Set {
-    std::atomic<uint64_t> hash[kWays];  // in one cache line: most stacks are known or not by that
+    std::atomic<uint64_t> hash[kWays];  // all in one cache line, which shows for most stacks whether they are known
     Walk walk[kWays];
   };
 

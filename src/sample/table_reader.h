@@ -1,4 +1,4 @@
-// Numbers as unwinding tables have them, from a range of memory and from nowhere else.
+// Reads numbers in the form that unwinding tables have, from one range of memory and nothing outside it.
 #pragma once
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 namespace acre::frame_rows {
 
-// Reads from front to back. What is asked for beyond the end is 0, and from then on it has failed and is at its end.
+// Reads from front to back. A read beyond the end gives 0; the reader has then failed, and is at its end.
 class Reader {
  public:
   Reader(Address at, Address end) : at_(at), end_(at <= end ? end : at) {}
@@ -29,14 +29,14 @@ class Reader {
     return n;
   }
   uint8_t byte() { return number<uint8_t>(); }
-  // The next four bytes, which stay; 0: there are fewer.
+  // The next four bytes, without moving on. 0 if fewer are left.
   uint32_t next_four() const {
     uint32_t n = 0;
     if (left() >= sizeof n) memcpy(&n, pointer_to(at_), sizeof n);
     return n;
   }
 
-  // LEB128, without bits beyond 64. The signed one is in two's complement.
+  // LEB128, without bits beyond 64. The signed result is in two's complement.
   uint64_t unsigned_leb() {
     unsigned bits;
     return leb(&bits);
@@ -47,7 +47,7 @@ class Reader {
     return bits < kBitsOfWord && (n >> (bits - 1) & 1) != 0 ? n | ~uint64_t{0} << bits : n;
   }
 
-  void pass(uint64_t bytes) { at_ += bytes; }  // that are there
+  void pass(uint64_t bytes) { at_ += bytes; }  // so many must be left
   void skip(uint64_t bytes) { part(bytes); }
   Reader part(uint64_t bytes) {
     if (left() < bytes) fail();

@@ -11,8 +11,8 @@ constinit frame_rows::KnownRows g_known_rows;
 
 }  // namespace
 
-// What is counted from the stack pointer is the frame's own, and there. A frame pointer may be anything if the tables
-// err.
+// A word counted from the stack pointer lies in the frame and is readable. A frame pointer may be anything if the
+// tables are wrong, so its page is checked.
 bool TableWalk::read(Address at, const frame_rows::Row& row, Address end, Trail::Mark* mark) {
   if (at < frame_.stack_pointer || at >= end || !is_aligned(at, sizeof mark->word)) return false;
   if (row.is_by_frame_pointer && !pages_.reads(at)) return false;
@@ -36,7 +36,7 @@ bool TableWalk::find(Address code, frame_rows::Row* row) {
 }
 
 TableWalk::Step TableWalk::step() {
-  const Address call = frame_.code - 1;  // after the last call of a function may come another function
+  const Address call = frame_.code - 1;  // if a call ends its function, the next address is in another one
   if (!tables_.cover(call)) {
     os::CodeObject object;
     if (!os::find_object(call, &object)) return Step::kUnknown;

@@ -1,4 +1,4 @@
-// Up a stack by the tables that compilers write for exceptions, as far as frame_rows.h knows them.
+// Walks up a stack by the tables that compilers write for exceptions, as far as frame_rows.h knows them.
 #pragma once
 
 #include "base/units.h"
@@ -8,8 +8,8 @@
 
 namespace acre {
 
-// Allocates nothing, takes no lock. No word of the stack is read but between a frame's stack pointer and its end, which
-// is above the former and not beyond the stack's; there the next frame begins.
+// Allocates nothing and takes no lock. Reads words of the stack only between a frame's stack pointer and its end. The
+// end must lie above the stack pointer and not beyond the stack's end; the next frame begins there.
 class TableWalk {
  public:
   enum class Step : uint8_t { kToCaller, kAtEnd, kUnknown };
@@ -29,10 +29,10 @@ class TableWalk {
   StackFrame frame_;
   Address begin_;
   Address stack_end_;
-  frame_rows::Tables tables_;  // of the object that the last frame's code was in
+  frame_rows::Tables tables_;  // of the object with the last frame's code
   os::ReadablePages pages_;
   Trail trail_;
-  Trail::Mark frame_pointer_;          // where it was read last
+  Trail::Mark frame_pointer_;          // where it was last read
   bool is_frame_pointer_read_ = false;
 };
 
