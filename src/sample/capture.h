@@ -2,12 +2,12 @@
 //
 // libgcc's unwinder walks the stack by the tables that compilers write for exceptions. It is right but slow, since it
 // restores all registers. Two quicker ways come first: frame pointers, if the program keeps them, and else a reader of
-// the tables (table_walk.h) that leaves what it does not know to the unwinder. The unwinder checks both: it repeats the
-// first captures and some of the later ones. At the first difference a way is given up for good.
+// the tables (table_walk.h), which leaves to the unwinder what it does not know. The unwinder checks both ways: it
+// repeats the first captures and some of the later ones. At the first difference a way is given up for good.
 //
 // A frame pointer is followed only if it points into the stack, above the last one, to a readable page. Where frame
-// pointers end, as at the C library's own frames, the walk goes on by the tables. A stack that is not whole is marked as
-// truncated.
+// pointers end, as at the C library's own frames, the walk goes on by the tables. A stack that is not whole is marked
+// as truncated.
 #pragma once
 
 #include "base/units.h"
