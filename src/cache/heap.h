@@ -93,7 +93,7 @@ struct ThreadBytes {
   uint64_t small_freed = 0;
   int64_t base = 0;              // allocated - freed when the peak was reset
   int64_t peak = 0;              // largest allocated - freed - base since then
-  bool watched = false;          // each tick brings the counts and the peak up to date
+  bool is_tracked = false;       // each tick brings the counts and the peak up to date
 };
 
 struct Heap;

@@ -32,7 +32,7 @@ inline void reset_peak(ThreadBytes& bytes) {
 // For blocks that do not come from the thread's own lists.
 inline void count_allocated(Heap& heap, size_t block_bytes) {
   relaxed_add(heap.bytes.allocated, uint64_t{block_bytes});
-  if (ACRE_UNLIKELY(heap.bytes.watched)) note_peak(heap.bytes);
+  if (ACRE_UNLIKELY(heap.bytes.is_tracked)) note_peak(heap.bytes);
 }
 inline void count_freed(Heap& heap, size_t block_bytes) { relaxed_add(heap.bytes.freed, uint64_t{block_bytes}); }
 

@@ -15,7 +15,7 @@ namespace {
 // Free page runs of up to 128 pages are listed by length; longer runs are one list.
 constexpr unsigned kListedBins = FreeRuns::bin_of(128) + 1;
 
-struct Visitor {
+struct Lister {
   VisitList* visit;
   void* opaque;
 
@@ -116,16 +116,16 @@ BlockSizes block_sizes() {
 void free_lists(VisitList* visit, void* opaque) {
   Report* report = make_report();
   if (report == nullptr) return;
-  const Visitor reclaimer{visit, opaque};
+  const Lister lister{visit, opaque};
   const auto& classes = report->all.classes;
   const auto& lengths = report->all.lengths;
   using Class = const ClassStatistics&;
   using Length = const LengthStatistics&;
-  reclaimer.classes(classes, "tcmalloc.central", [](Class c) { return c.free; });
-  reclaimer.classes(classes, "tcmalloc.transfer", [](Class c) { return c.remote_list + c.outbox; });
-  reclaimer.classes(classes, "tcmalloc.thread", [](Class c) { return c.private_list + c.deferred + c.uncarved; });
-  reclaimer.runs(lengths, "tcmalloc.page", "tcmalloc.large", [](Length l) { return l.dirty + l.muzzy; });
-  reclaimer.runs(lengths, "tcmalloc.page_unmapped", "tcmalloc.large_unmapped", [](Length l) { return l.clean; });
+  lister.classes(classes, "tcmalloc.central", [](Class c) { return c.free; });
+  lister.classes(classes, "tcmalloc.transfer", [](Class c) { return c.remote_list + c.outbox; });
+  lister.classes(classes, "tcmalloc.thread", [](Class c) { return c.private_list + c.deferred + c.uncarved; });
+  lister.runs(lengths, "tcmalloc.page", "tcmalloc.large", [](Length l) { return l.dirty + l.muzzy; });
+  lister.runs(lengths, "tcmalloc.page_unmapped", "tcmalloc.large_unmapped", [](Length l) { return l.clean; });
   drop_report(report);
 }
 

@@ -45,9 +45,9 @@ bool wants_end() { return g_ends.load(std::memory_order_relaxed) != 0; }
 
 // --- The socket ---------------------------------------------------------------------------------------------------
 
-class Door {
+class Listener {
  public:
-  ~Door() {
+  ~Listener() {
     if (socket_ >= 0) os::close_file(static_cast<int>(socket_));
   }
 
@@ -132,16 +132,16 @@ void serve(int client) {
 void* attend(void*) {
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // the C library's allocations here come from fallback heaps
   os::name_this_thread("acre-control");
-  Door door;
+  Listener listener;
   for (unsigned failures = os::leave_descriptors() ? 0 : kMostFailures; failures < kMostFailures && !wants_end();) {
-    if (!door.keep_open()) {
+    if (!listener.keep_open()) {
       ++failures;
       os::wait_while(g_ends, 0, kLookMs);
       continue;
     }
     failures = 0;
-    if (!os::wait_for(door.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
-    const long client = os::accept_client(door.socket());
+    if (!os::wait_for(listener.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
+    const long client = os::accept_client(listener.socket());
     if (client >= 0) serve(static_cast<int>(client));
   }
   if (g_named.exchange(0) == getpid()) os::remove_file(g_path);

@@ -25,7 +25,7 @@ void tick_slow(Heap& heap) {
   arenas::decay_a_manual(now);
   if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
-  if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
+  if (ACRE_UNLIKELY(heap.bytes.is_tracked)) thread_bytes::look(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);
