@@ -2,7 +2,7 @@
 //
 // A dirty run that is too short for a request would stay until it decays. None is purged for a slab run: its clean
 // pages fill up slowly, and the dirty pages would become pieces too short for the next slab runs. None is purged if too
-// much of what was purged for this reason was needed again. docs/decisions/0014-room.md has the figures.
+// much of what was purged for this reason was needed again. docs/decisions/0014-purge-for-growth.md has the figures.
 #pragma once
 
 #include <cstddef>
