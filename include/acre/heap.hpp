@@ -1,11 +1,12 @@
 // Heaps (acre/heap.h) for C++17 and later: an owner, an allocator for containers, and a std::pmr::memory_resource.
+// Threads may use them as acre/heap.h says.
 //
 //     acre::heap heap;
 //     std::vector<int, acre::heap_allocator<int>> numbers(heap);
 //     acre::heap_resource resource(heap);
 //     std::pmr::string text("…", &resource);
 //
-// What is in a heap that goes away is not destroyed, only freed.
+// When a heap is reset or destroyed, its blocks are freed, but no destructor of objects in them runs.
 #ifndef ACRE_HEAP_HPP
 #define ACRE_HEAP_HPP
 
@@ -19,7 +20,8 @@
 
 namespace acre {
 
-// Owns a heap.
+// Owns a heap. The constructors throw std::bad_alloc if the heap cannot be created. A heap that another was
+// constructed from by a move may only be destroyed or assigned to; a move assignment swaps the two.
 class heap {
  public:
   heap() : heap(nullptr, 0) {}
@@ -35,15 +37,17 @@ class heap {
   heap(const heap&) = delete;
   heap& operator=(const heap&) = delete;
 
-  // Throws std::bad_alloc when there is no memory (left).
+  // Throws std::bad_alloc when memory is refused or the heap's limit is reached.
   void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     void* block = alignment <= alignof(std::max_align_t) ? acre_heap_malloc(handle_, bytes)
                                                          : acre_heap_aligned_alloc(handle_, alignment, bytes);
     if (block == nullptr) throw std::bad_alloc();
     return block;
   }
+  // Frees a block of any heap.
   static void deallocate(void* block) noexcept { acre_free(block); }
 
+  // As acre_heap_reset and acre_heap_bytes.
   void reset() { acre_heap_reset(handle_); }
   std::size_t bytes() const { return acre_heap_bytes(handle_); }
   acre_heap_t* handle() const { return handle_; }
@@ -56,8 +60,8 @@ class heap {
   acre_heap_t* handle_;
 };
 
-// The heap has to outlive what is allocated. Containers compare equal allocators' heaps, and take theirs along when they
-// are moved or swapped.
+// An allocator for containers. The heap has to outlive the allocated blocks. Allocators of the same acre::heap are
+// equal. Containers take their allocator along when they are moved or swapped.
 template <class T>
 class heap_allocator {
  public:
@@ -85,7 +89,7 @@ class heap_allocator {
   heap* heap_;
 };
 
-// The heap has to outlive it.
+// A memory resource over a heap, which has to outlive the resource.
 class heap_resource : public std::pmr::memory_resource {
  public:
   explicit heap_resource(heap& from) noexcept : heap_(&from) {}
@@ -93,7 +97,7 @@ class heap_resource : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override { return heap_->allocate(bytes, alignment); }
   void do_deallocate(void* block, std::size_t, std::size_t) override { heap::deallocate(block); }
-  // Blocks of all heaps are freed in the same way.
+  // Any heap's resource can free the blocks of another's.
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other || dynamic_cast<const heap_resource*>(&other) != nullptr;
   }

@@ -1,12 +1,14 @@
-/* Names of jemalloc's that acre has too, as jemalloc's manual page describes them. acre/acre.h has each of them with
- * the prefix acre_. docs/ctl.md lists the nodes.
+/* Functions that acre has under jemalloc's names, as jemalloc's manual page describes them. acre/acre.h has each with
+ * the prefix acre_. docs/ctl.md lists the names for mallctl and the differences.
+ *
+ * All functions may be called from any thread. None is async-signal-safe.
  */
 #ifndef ACRE_JEMALLOC_H
 #define ACRE_JEMALLOC_H
 
 #include <acre/acre.h>
 #include <acre/extent_hooks.h>
-#include <limits.h>  /* these as jemalloc's header has them: programs rely on it */
+#include <limits.h>  /* this and the next headers because jemalloc's header includes them, and programs rely on that */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,16 +18,19 @@
 extern "C" {
 #endif
 
-/* In the place of an arena's index: all arenas together. */
+/* In place of an arena's number: all arenas together. */
 #define MALLCTL_ARENAS_ALL 4096
 
+/* As acre_mallctl, acre_mallctlnametomib and acre_mallctlbymib (acre/acre.h). */
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 int mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
 int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 
-/* Flags of mallocx and its kin, to be joined by |. A block's address is a multiple of its alignment, a power of two;
- * ZERO: the block, or what is added to it, is zeroed to its end; TCACHE: changes nothing, since acre's threads keep runs
- * and no caches of blocks; ARENA: the block comes from the arena of this index, but for one above 64 MiB. */
+/* Flags of mallocx and its kin, to be joined by |.
+ *   LG_ALIGN, ALIGN  the block's address is a multiple of this alignment, a power of two
+ *   ZERO             the block, or what is added to it, is zeroed to its end
+ *   TCACHE           changes nothing, since acre's threads keep runs and no caches of blocks
+ *   ARENA            the block comes from the arena of this number, or not at all; blocks above 64 MiB have none */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)__builtin_ctzll((unsigned long long)(a)))
 #define MALLOCX_ZERO ((int)0x40)
@@ -33,11 +38,15 @@ int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, 
 #define MALLOCX_TCACHE_NONE MALLOCX_TCACHE(-1)
 #define MALLOCX_ARENA(a) ((int)(((unsigned)(a) + 1) << 20))
 
-/* mallocx, rallocx: the block, or NULL with errno ENOMEM (rallocx: and the old one stays). rallocx may move it.
- * xallocx: what a block has after an attempt to give it size + extra bytes, or at least size, where it is; only blocks
- * above 32 KiB change.
- * sallocx: what it has. nallocx: what mallocx would give it, 0 if that is too large. All in bytes.
- * sdallocx: size is one that was asked for, or what sallocx says. */
+/* All sizes are in bytes.
+ *   mallocx   returns a block, or NULL with errno ENOMEM
+ *   rallocx   the same for a block that it may move; on failure the old block stays
+ *   xallocx   tries to give the block size + extra bytes, or at least size, where it is, and returns the new size. Only
+ *             blocks above 32 KiB change
+ *   sallocx   returns the size of the block
+ *   nallocx   returns the size of the block that mallocx would return; 0 if that is too large
+ *   dallocx   frees the block
+ *   sdallocx  the same; size is the requested size or what sallocx says, and is not checked */
 void *mallocx(size_t size, int flags);
 void *rallocx(void *block, size_t size, int flags);
 size_t xallocx(void *block, size_t size, size_t extra, int flags);
@@ -46,8 +55,9 @@ void dallocx(void *block, int flags);
 void sdallocx(void *block, size_t size, int flags);
 size_t nallocx(size_t size, int flags);
 
-/* jemalloc's experimental functions before its version 4. *rsize, if rsize is not NULL, is what the block has. NO_MOVE:
- * the block stays where it is, or ALLOCM_ERR_NOT_MOVED says that it could not have the size there. */
+/* jemalloc's experimental functions before its version 4. They return ALLOCM_SUCCESS or an ALLOCM_ERR_. *rsize, if
+ * rsize is not NULL, becomes the block's size. ALLOCM_NO_MOVE: the block stays where it is; the result is
+ * ALLOCM_ERR_NOT_MOVED if it cannot have the size there. */
 #define ALLOCM_LG_ALIGN(la) MALLOCX_LG_ALIGN(la)
 #define ALLOCM_ALIGN(a) MALLOCX_ALIGN(a)
 #define ALLOCM_ZERO ((int)0x40)
@@ -63,15 +73,16 @@ int sallocm(const void *block, size_t *rsize, int flags);
 int dallocm(void *block, int flags);
 int nallocm(size_t *rsize, size_t size, int flags);
 
-/* Gives all statistics to write_cb, in parts; if that is NULL to malloc_message, or to stderr if that is NULL, too. For
- * people, or as JSON if opts has a J. Other letters leave something out: g what never changes, m all arenas together, a
- * each arena, b size classes, l large blocks by length, x locks, e free runs by length. opts may be NULL. Nothing is
- * written if memory is refused. */
+/* Writes all statistics by calls of write_cb; if write_cb is NULL, of malloc_message; if that is NULL too, to stderr.
+ * opts may be NULL, or has letters: J for JSON instead of text; g, m, a, b, l, e, x leave out what never changes, all
+ * arenas together, each arena, size classes, large blocks by length, free runs by length, locks. Writes nothing if
+ * memory is refused. */
 void malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 extern void (*malloc_message)(void *opaque, const char *text);
 
-/* A program's options in jemalloc's words, if it defines it. Those that acre has by the same name count, and narenas;
- * the others are passed over in silence. Settings of acre's own count more. */
+/* A program may define this variable to set options in jemalloc's form. Options that acre has by the same names have an
+ * effect, and so have narenas, lg_prof_sample and lg_prof_interval; others are ignored without a message. ACRE_CONF and
+ * acre_conf count more. */
 extern const char *malloc_conf;
 
 #ifdef __cplusplus

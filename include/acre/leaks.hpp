@@ -13,8 +13,8 @@
 
 namespace acre {
 
-// Checks the code between its making and NoLeaks(): blocks that were allocated since, in whatever thread, and that
-// nothing leads to. One that is destroyed without having been asked is an error, as with gperftools.
+// Checks the code between its construction and NoLeaks(): blocks that any thread has allocated since, and that no
+// pointer leads to (acre_leaks_end). Destroying a checker without a call of NoLeaks() is an error, as with gperftools.
 class HeapLeakChecker {
  public:
   explicit HeapLeakChecker(const char* name) : name_(name), section_(acre_leaks_begin()) {}
@@ -22,7 +22,8 @@ class HeapLeakChecker {
   HeapLeakChecker(const HeapLeakChecker&) = delete;
   HeapLeakChecker& operator=(const HeapLeakChecker&) = delete;
 
-  // Of what the name says. A check that fails counts as leaks, -1 of them.
+  // Returns true if there are no leaks. A check that fails counts as leaks: false, and ObjectsLeaked() is -1. The other
+  // threads are stopped for a moment.
   bool NoLeaks() {
     checked_ = true;
     leaked_ = acre_leaks_end(section_, name_.c_str(), &bytes_);
@@ -31,7 +32,7 @@ class HeapLeakChecker {
   long long ObjectsLeaked() const { return leaked_; }
   std::size_t BytesLeaked() const { return bytes_; }
 
-  // While one lives, what its thread allocates is no leak.
+  // While a Disabler lives, what its thread allocates is no leak, nor is what that leads to.
   class Disabler {
    public:
     Disabler() { acre_leaks_disable(); }
@@ -40,6 +41,7 @@ class HeapLeakChecker {
     Disabler& operator=(const Disabler&) = delete;
   };
 
+  // As acre_leaks_ignore and acre_leaks_heed.
   template <class T>
   static T* IgnoreObject(T* p) {
     acre_leaks_ignore(p);

@@ -1,4 +1,3 @@
-// Bit arithmetic.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,7 @@
-// The system's clocks. They are read by the function that the kernel maps into each process (the vDSO's), or by a system
-// call, and never by the C library's clock_gettime: a preloaded library may have put its own in place of that, which may not
-// be ready when the first block is allocated, or may stand still.
-//
-// All functions may be called by any thread at any time, and leave errno alone.
+// Clocks, read by the function that the kernel maps into each process (the vDSO's) or by a system call. The C library's
+// clock_gettime is never used: a preloaded library may have replaced it by one that is not ready at the first
+// allocation, or that stands still.
+// Any thread may call these functions at any time. They keep errno.
 #pragma once
 
 #include <time.h>
@@ -14,7 +13,7 @@
 
 namespace acre {
 
-// As clock_gettime, but for errno. Null: there is none, or nobody has looked yet (os::find_clock).
+// Like clock_gettime, but keeps errno. Null: os::find_clock() has found none or has not run yet.
 using ClockFunction = int (*)(clockid_t clock, struct timespec* time);
 extern std::atomic<ClockFunction> g_clock_function ACRE_HIDDEN;
 
@@ -22,7 +21,7 @@ inline uint64_t nanoseconds_of(const struct timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// By a system call. 0 if the system refuses to tell, as a sandbox may make it do.
+// By a system call. Returns 0 if the system refuses, as in some sandboxes.
 uint64_t nanoseconds_by_system(clockid_t clock);
 
 inline uint64_t nanoseconds_of(clockid_t clock) {

@@ -1,4 +1,4 @@
-// What we ask of the compiler, and the thread-safety annotations that clang checks.
+// Attributes for the compiler, and the thread-safety annotations that clang checks.
 #pragma once
 
 #define ACRE_LIKELY(x) __builtin_expect(!!(x), 1)

@@ -48,8 +48,8 @@ void fatal_at_once(const char* message) {
   abort();
 }
 
-// The program's handler for SIGABRT runs once: what is wrong in it, or in a thread while it runs, ends the program
-// without. It has some seconds, unless it is the handler that cannot go on.
+// The program's SIGABRT handler runs once. A second error, in the handler or in another thread, ends the program
+// without a handler: at once if it is in the handler's thread, and otherwise after the handler had some seconds.
 void fatal(const char* message) {
   ThreadToken nobody = kNoThread;
   if (g_ending.compare_exchange_strong(nobody, this_thread())) {

@@ -1,5 +1,5 @@
-// Frame records: where frame pointers are kept, each points at a pair of words, the caller's frame pointer and the
-// address to return to. On x86-64 these are a frame's last words, so that the caller's stack pointer is known, too.
+// Stack frames. If code keeps frame pointers, each points at a frame record. On x86-64 a record is the last two words
+// of its frame, so the caller's stack pointer is known, too.
 #pragma once
 
 #include "base/units.h"
@@ -11,15 +11,15 @@ struct FrameRecord {
   Address return_address;
 };
 
-// Where the code of a frame goes on, and the registers there.
+// A place in a frame's code, and the registers there.
 struct StackFrame {
-  Address code = 0;  // after a call
+  Address code = 0;  // a return address, just after a call
   Address stack_pointer = 0;
   Address frame_pointer = 0;
 };
 
-// The frame pointer's number in unwinding tables, whether a frame's return address is its last word, and the bits of a
-// return address that are one.
+// The frame pointer's register number in unwinding tables; whether a record is the end of its frame; and the bits of a
+// return address that are the address.
 #if defined(__x86_64__)
 inline constexpr int kFramePointer = 6;
 inline constexpr bool kRecordsEndFrames = true;

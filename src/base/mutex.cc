@@ -14,10 +14,10 @@ namespace acre {
 namespace {
 
 #if ACRE_DEBUG
-// How many locks of each rank this thread holds. Debug builds only, so the release library's TLS stays small.
+// How many locks of each rank this thread holds.
 thread_local uint8_t held[kRanks];
 
-// A handler for SIGABRT takes locks, too.
+// Locks are taken in any order at a fork, and by a handler for SIGABRT.
 bool is_any_order_right() { return Mutex::this_thread_forks() || is_ending(); }
 #endif
 
@@ -35,8 +35,7 @@ bool Mutex::spin() {
   return false;
 }
 
-// The futex is the state's lower half, which all flags are in. Another holder of the same lower half is waited for as
-// well.
+// The futex is the lower half of the state, with all flags. A wait goes on if a new holder has the same lower half.
 void Mutex::wait_while(uint64_t state, long most_ns) const {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const struct timespec most = {0, most_ns};
@@ -59,7 +58,7 @@ void Mutex::sleep() {
   }
 }
 
-// What is counted behind the wait is written by the lock's holder.
+// After the wait this thread is the holder, so it may write the counts.
 void Mutex::lock_slow() {
   if (this_thread_forks()) return;
   if (holder() == this_thread()) fatal_at_once("malloc or free in a signal handler that interrupted malloc or free");
@@ -67,10 +66,10 @@ void Mutex::lock_slow() {
   const uint16_t waiting = static_cast<uint16_t>(waiting_.fetch_add(1, std::memory_order_relaxed) + 1);
   const bool soon = spin();
   if (!soon) sleep();
-  if (waiting_.load(std::memory_order_relaxed) != 0) waiting_.fetch_sub(1, std::memory_order_relaxed);  // 0: in a child
+  if (waiting_.load(std::memory_order_relaxed) != 0) waiting_.fetch_sub(1, std::memory_order_relaxed);  // 0 in a child
   relaxed_add(soon ? spins_ : waits_, uint64_t{1});
   const uint64_t end = nanoseconds_of(CLOCK_MONOTONIC);
-  const uint64_t time = end - smaller(start, end);  // 0 if the system no longer tells
+  const uint64_t time = end - smaller(start, end);  // 0 if the clock fails
   relaxed_add(wait_ns_, time);
   if (time > longest_wait_ns_) relaxed_store(longest_wait_ns_, time);
   if (waiting > most_waiting_) relaxed_store(most_waiting_, waiting);
@@ -78,7 +77,7 @@ void Mutex::lock_slow() {
 
 void Mutex::wake_one() const { raw_syscall(SYS_futex, reinterpret_cast<long>(&state_), FUTEX_WAKE_PRIVATE, 1); }
 
-// Some thread forks. If it is this one, a lock that was made since is not held over the fork.
+// Some thread forks. If it is this one, only a lock that was made after before_fork() is released.
 void Mutex::unlock_while_forking() {
   const uint64_t state = state_.load(std::memory_order_relaxed);
   const bool is_held_over = holder_in(state) != this_thread() || (state & (kForFork | kKept)) != 0;

@@ -1,19 +1,17 @@
-// A lock on a futex, with a rank, and counts of its use.
+// A lock on a futex, with a rank and counts of its use.
 //
-// Ranks order the locks: a thread may only take a lock whose rank is higher than those it holds (checked in
-// debug builds). No lock is held over a system call, so a holder is never asleep for long and a short spin
-// mostly suffices.
+// Ranks order the locks: a thread takes only locks of a higher rank than those it holds (checked in debug builds). No
+// lock is held over a system call (but see kSegment), so a holder is soon done, and a short spin mostly suffices.
 //
-// fork: the forking thread takes all locks (process/fork.cc). Between the prepare and the parent or child
-// handler it owns them all, and other libraries' handlers may allocate in that time: for this thread alone
-// lock and unlock then do nothing.
+// fork: the forking thread takes all locks (process/fork.cc). Between the prepare handler and the parent or child
+// handler, handlers of other libraries may allocate. So lock and unlock then do nothing for that thread.
 //
-// fork from a signal handler: the interrupted code may hold locks, which the thread keeps over the fork. If another
-// thread waits for one of these, whatever it holds itself cannot be had. So one thread at a time may pass by locks
-// whose holders wait for it; other threads that are about to fork leave the locks that they have taken for that, and
-// begin anew when it is done. What a lock guards that is passed by is whole, since a thread waits for a second lock
-// only where what the first guards is whole; unless the holder, too, was interrupted and is about to fork: then the
-// child cannot have that lock, and ends if it needs it.
+// fork in a signal handler: the interrupted code may hold locks, and the thread keeps them. Another thread may hold one
+// lock and wait for one of those. The forking thread *passes by* the lock of such a holder: it forks without it. Only
+// one thread at a time may pass by locks. Other threads that are about to fork then give up the locks they took for it,
+// and begin anew after that fork. The data behind a lock passed by is consistent, since a thread waits for a second
+// lock only while the first one's data is. The exception is a holder whose code was also interrupted by a handler that
+// forks. Then the child cannot use the lock, and ends if it needs it.
 #pragma once
 
 #include <atomic>
@@ -26,39 +24,42 @@
 namespace acre {
 
 enum class Rank : uint8_t {
-  kFork = 0,       // whose turn it is to fork
-  kControl = 1,    // what ctl reports from
+  kFork = 0,       // for the thread that forks
+  kControl = 1,    // ctl's figures
   kSamples = 2,    // the heap profiler's tables
-  kRegistry = 3,   // list of heaps, arena assignment
-  kManual = 4,   // manual arenas: which there are, and the numbers that some have
+  kRegistry = 3,   // the list of heaps, arenas of threads
+  kManual = 4,   // the manual arenas, and their numbers
   kHeaps = 5,      // a manual arena's heaps
   kSampled = 6,    // runs of sampled blocks
   kBin = 7,
   kPages = 8,      // an arena's page runs
   kHuge = 9,
-  kFile = 10,      // which parts of a file are in use
-  kSegment = 11,   // the end of the data segment
-  kWindow = 12,    // the address window and the page map's limit
+  kFile = 10,      // the parts of a file that are in use
+  kSegment = 11,   // the end of the data segment; held over the system call
+  kWindow = 12,    // the address window
   kUnits = 13,     // spare headers of slab runs
   kMetadata = 14,
-  // No other lock is taken with one of these, nor one of these with another.
+  // None of the locks below is held together with another lock.
   kLabels = 15,    // spare labels of runs
-  kTags = 16,      // which tags there are
+  kTags = 16,      // the list of tags
   kTrace = 17,     // lines of the trace
-  kCallback = 18,  // what the program wants to be called for the soft limit
+  kCallback = 18,  // the program's function for the soft limit
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 
-// What became of a lock's users so far. All but the last are written by the lock's holder.
+// The handlers of a fork run in these stages: before the fork in the forking thread, then in both processes.
+enum class ForkStage : uint8_t { kBefore, kInParent, kInChild };
+
+// How a lock was used so far. The holder writes all counts.
 struct LockCounts {
   uint64_t acquisitions = 0;
-  uint64_t waits = 0;         // that a thread slept through
-  uint64_t spins = 0;         // that were over before that
-  uint64_t wait_ns = 0;       // of both
+  uint64_t waits = 0;         // waits in which the thread slept
+  uint64_t spins = 0;         // waits that ended before the thread slept
+  uint64_t wait_ns = 0;       // in both kinds of wait
   uint64_t longest_wait_ns = 0;
   uint64_t most_waiting = 0;  // threads at the same time
 
-  // Another lock's that stands for the same in statistics.
+  // For locks that are one in statistics.
   void add(const LockCounts& other);
 };
 
@@ -83,22 +84,20 @@ class ACRE_CAPABILITY("mutex") Mutex {
     leave();
   }
 
-  // Without the lock: of a recent moment.
+  // Takes no lock; the counts may be a moment old.
   LockCounts counts() const;
-  // Threads that wait for it now.
   unsigned waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  // fork takes every lock, in the order of ranks, before begin_fork, and leaves them after end_fork in the parent,
-  // before end_fork_in_child in the child. A lock that the thread has held before is its own afterwards, too. An
-  // attempt to take them all may fail, because of a thread that passes locks by: then they have to be left as in the
-  // parent.
+  // fork calls at_fork() for every lock, in the order of ranks, then begin_fork(). In the parent it calls end_fork(), then
+  // at_fork() for every lock. In the child it calls at_fork() for every lock, then end_fork_in_child(). A lock that the
+  // thread held before remains its own. If is_in_vain(), because another thread passes by locks, the locks must be released
+  // as in the parent, and a new attempt begins.
   static unsigned begin_attempt();
   static bool is_in_vain(unsigned attempt);
-  static void end_attempt();  // in the parent, last
-  ACRE_COLD bool before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS;  // whether it is taken
-  ACRE_COLD void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS;
-  // False: what the lock guards may be half changed. The thread has held the lock before, or another one did.
-  ACRE_COLD bool after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  static void end_attempt();  // in the parent, after all else
+  // kBefore: takes the lock, and returns false if another thread keeps it. kInParent: releases it. kInChild: releases it,
+  // and returns false if the data behind the lock may be half changed: interrupted code or another thread held it.
+  ACRE_COLD bool at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS;
 
   // Whether the calling thread is between begin_fork() and end_fork(). A signal handler may fork in that time.
   static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
@@ -107,24 +106,28 @@ class ACRE_CAPABILITY("mutex") Mutex {
   static void end_fork_in_child();
 
  private:
-  // The state: the holder's token, or none, and these; a token is a multiple of 16.
+  bool before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+  bool after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS;
+
+  // The state is the holder's token, a multiple of 16, or none, plus these flags.
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kWaitedFor = 1;
   static constexpr uint64_t kForFork = 2;      // taken by before_fork
-  static constexpr uint64_t kKept = 4;         // held by the forking thread before
-  static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork; no holder: in the child, which cannot have it
+  static constexpr uint64_t kKept = 4;         // the forking thread held it before
+  static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork. No holder: the child cannot take it
   static constexpr uint64_t kFlags = 15;
   static ThreadToken holder_in(uint64_t state) { return state & ~kFlags; }
 
   ThreadToken holder() const { return holder_in(state_.load()); }
-  // Whether the thread sleeps until this_thread() leaves a lock that it did not take for a fork. *anywhere: in a signal
-  // handler that forks, so that the interrupted code may be anywhere; else where it takes a lock.
+  // Whether the thread waits, perhaps through others, for a lock of this thread that was not taken for a fork.
+  // *anywhere: it waits in a signal handler that forks, so its interrupted code may have stopped anywhere.
   static bool waits_for_this_thread(ThreadToken thread, bool* anywhere);
   static bool may_pass();
   static bool another_passes();
   bool pass_by(uint64_t state);
   void sleep_a_little(uint64_t state);
-  void wait_while(uint64_t state, long most_ns) const;  // 0: without end
+  void wait_while(uint64_t state, long most_ns) const;  // 0: no limit
 
   ACRE_COLD void lock_slow();
   ACRE_COLD void unlock_while_forking();

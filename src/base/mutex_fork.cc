@@ -1,4 +1,4 @@
-// A lock over a fork.
+// What a fork does with a lock.
 #include "base/fatal.h"
 #include "base/mutex.h"
 #include "base/pause.h"
@@ -6,12 +6,12 @@
 
 namespace acre {
 
-static constinit unsigned g_nested_forks = 0;  // of the forking thread: in its signal handlers
+static constinit unsigned g_nested_forks = 0;  // in signal handlers of the forking thread
 
 constinit Mutex Mutex::passing_{Rank::kFork};
 
-// As long as the calling thread holds the last lock of the chain, what waits for that lock goes on waiting; what waits
-// for the others was looked at too early, perhaps, the first time.
+// Follows the chain of locks and their holders twice. While the calling thread holds the last lock, the thread before
+// it stays in the chain; but the first pass may have read other links too early.
 bool Mutex::waits_for_this_thread(ThreadToken thread, bool* anywhere) {
   bool found = false;
   for (int look = 0; look < 2; ++look) {
@@ -23,7 +23,7 @@ bool Mutex::waits_for_this_thread(ThreadToken thread, bool* anywhere) {
       if (at == thread) *anywhere = awaited.otherwise == nullptr;
       const uint64_t state = awaited.now()->state_.load();
       at = holder_in(state);
-      if (at == kNoThread) awaited.now()->wake_one();  // whoever was woken may be in a signal handler
+      if (at == kNoThread) awaited.now()->wake_one();  // the thread that was woken may be in a signal handler
       found = at == this_thread() && (state & kForFork) == 0;
     }
     if (!found) return false;
@@ -36,7 +36,7 @@ bool Mutex::another_passes() {
   return thread != kNoThread && thread != this_thread();
 }
 
-// The count changes first: whoever fails because of this thread sees that.
+// passes_ changes first, so that any attempt that fails because of this thread sees the change.
 bool Mutex::may_pass() {
   if (passing_.holder() == this_thread()) return true;
   passes_.fetch_add(1);
@@ -44,7 +44,7 @@ bool Mutex::may_pass() {
   return passing_.state_.compare_exchange_strong(expected, this_thread());
 }
 
-// Whether the lock's holder cannot go on before this thread does. One that has taken it for a fork begins anew.
+// Whether to fork without this lock, as its holder waits for this thread. A holder that took it for a fork gives it up.
 bool Mutex::pass_by(uint64_t state) {
   bool anywhere = false;
   if (!waits_for_this_thread(holder_in(state), &anywhere) || !may_pass() || (state & kForFork) != 0) return false;
@@ -73,7 +73,7 @@ void Mutex::end_attempt() {
   if (passing_.holder() == this_thread()) passing_.leave();
 }
 
-// Who has slept may have been woken in place of another.
+// If this thread slept, it may have been woken in place of another. So it keeps kWaitedFor set, or wakes the next.
 bool Mutex::before_fork() {
   uint64_t waited = 0;
   for (int tries = 0;; ++tries) {
@@ -120,6 +120,13 @@ bool Mutex::after_fork_in_child() {
   const bool is_whole = (state & kHalfChanged) == 0;
   state_.store(is_whole ? kFree : kHalfChanged, std::memory_order_relaxed);
   return is_whole;
+}
+
+bool Mutex::at_fork(ForkStage stage) {
+  if (stage == ForkStage::kBefore) return before_fork();
+  if (stage == ForkStage::kInChild) return after_fork_in_child();
+  after_fork_in_parent();
+  return true;
 }
 
 void Mutex::begin_fork() {

@@ -1,6 +1,5 @@
-// An intrusive pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): insert and find-min in constant time,
-// removal of any element in logarithmic amortized time, no memory of its own. T has a member `HeapNode<T>
-// node` and Less orders T.
+// An intrusive pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): insert and find-min in constant time, removal
+// of any element in logarithmic amortized time, no memory of its own. T has a member `HeapNode<T> node`; Less orders T.
 #pragma once
 
 #include "base/fatal.h"
@@ -37,8 +36,8 @@ class PairingHeap {
     item->node = {};
   }
 
-  // The first of the `most` elements nearest the root for which `fits` holds; null if none does. The root is
-  // the least; the others come in no particular order.
+  // Returns the first of the `most` elements nearest the root for which `fits` is true, or null. It tries the root,
+  // which is the least element, first, and the others in no particular order.
   template <class Fits>
   T* find_near_root(unsigned most, Fits&& fits) const {
     for (T* item = root_; item != nullptr && most != 0; --most) {
@@ -98,7 +97,7 @@ class PairingHeap {
     return result;
   }
 
-  // The element after a leaf: the right sibling of the nearest ancestor, itself included, that has one.
+  // The next element after one without children: the right sibling of the nearest ancestor, or of itself, that has one.
   T* next_in_preorder(T* item) const {
     while (item != root_ && item->node.next == nullptr) {
       while (item->node.prev->node.child != item) item = item->node.prev;  // leftmost sibling

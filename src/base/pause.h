@@ -1,9 +1,9 @@
-// Waiting awake, for who has what is waited for only for a moment.
+// For short waits without sleep.
 #pragma once
 
 namespace acre {
 
-inline constexpr int kSpins = 64;  // then it is time to sleep
+inline constexpr int kSpins = 64;  // after as many pauses a thread sleeps
 
 inline void pause_processor() {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Which threads sleep for locks: a fork in a signal handler looks for holders that cannot go on.
+// Which threads sleep for which locks. A fork in a signal handler looks for lock holders that cannot go on.
 #pragma once
 
 #include "base/thread_token.h"
@@ -7,8 +7,8 @@ namespace acre {
 
 class Mutex;
 
-// The calling thread sleeps for the lock while this exists. There are so many places; who finds none sleeps without, and
-// such a fork may wait for it until a place is free.
+// While it exists, the calling thread is listed as asleep for the lock. The list is short: a thread that finds it full
+// is not listed, and a fork in a signal handler may then wait until an entry is free.
 class Asleep {
  public:
   Asleep(const Mutex* lock, bool forks);
@@ -20,7 +20,7 @@ class Asleep {
   struct Sleeper* sleeper_ = nullptr;
 };
 
-// What a thread sleeps for: for two locks, where a signal has interrupted its sleep and the handler forks.
+// The locks that a thread sleeps for: two if a signal interrupted its sleep and the handler forks.
 struct Awaited {
   const Mutex* by_fork = nullptr;
   const Mutex* otherwise = nullptr;
@@ -28,7 +28,7 @@ struct Awaited {
 };
 Awaited awaited_by(ThreadToken thread);
 
-// In the child of a fork, which has none of the others.
+// In the child of a fork, which has no other threads.
 void forget_other_sleepers();
 
 }  // namespace acre

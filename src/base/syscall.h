@@ -1,5 +1,4 @@
-// Raw system calls: they never touch errno, never allocate, are no cancellation points and cannot be
-// interposed by the program.
+// Raw system calls: they keep errno, do not allocate, are no cancellation points, and cannot be interposed.
 #pragma once
 
 #include <sys/syscall.h>

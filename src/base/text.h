@@ -1,4 +1,4 @@
-// Text without allocation: lines built in a fixed buffer and written to a file descriptor.
+// Text without allocation.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace acre {
 
-// Appends to a buffer of the caller's; what does not fit is cut off. Always null-terminated.
+// Appends to the caller's buffer, which always ends in a null byte. Text that does not fit is cut off.
 class Text {
  public:
   Text(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) { buffer_[0] = '\0'; }
@@ -16,9 +16,9 @@ class Text {
   Text& decimal(uint64_t n);
   Text& signed_decimal(int64_t n);
   Text& hex(uint64_t n);                              // with 0x
-  Text& fixed(uint64_t numerator, uint64_t denominator, unsigned digits);  // a ratio, rounded down
+  Text& fixed(uint64_t numerator, uint64_t denominator, unsigned digits);  // rounded down; "-" for x / 0
   Text& bytes(uint64_t n);                            // for people: "12.5 MiB"
-  Text& right(uint64_t n, unsigned width);            // decimal, right-aligned
+  Text& right(uint64_t n, unsigned width);            // decimal, padded with spaces on the left
 
   const char* c_str() const { return buffer_; }
   size_t size() const { return size_; }
@@ -39,7 +39,7 @@ class Line : public Text {
   char storage_[N];
 };
 
-// Writes all of it, whatever the signals; errors are ignored, errno is kept.
+// Writes all of it, also after signals. Ignores errors, keeps errno.
 void write_all(int fd, const char* data, size_t size);
 
 }  // namespace acre

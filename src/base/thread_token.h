@@ -1,5 +1,5 @@
-// An integer that names the calling thread while it lives: the address of its thread control block.
-// Reading it is one instruction, and no two live threads share it; a later thread may get it again.
+// An integer that names a live thread: the address of its thread control block, which one instruction reads. No two
+// live threads share one; a later thread may get it again.
 #pragma once
 
 #include "base/compiler.h"

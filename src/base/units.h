@@ -1,4 +1,4 @@
-// Units that every room shares: pages, addresses and the helpers that round them.
+// Pages, addresses and rounding.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,10 @@
 
 namespace acre {
 
-// Chosen constants.
 inline constexpr unsigned kPageShift = 12;                        // acre's page; the OS page may be larger
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;         // unit in which chunks are mapped
 inline constexpr size_t kCacheLine = 64;
 
-// Derived constants.
 inline constexpr size_t kPageBytes = size_t{1} << kPageShift;
 inline constexpr size_t kPagesPerHugePage = kHugePageBytes / kPageBytes;
 
@@ -25,7 +23,7 @@ constexpr size_t pages_for(size_t bytes) { return (bytes + kPageBytes - 1) >> kP
 inline Address address_of(const void* p) { return reinterpret_cast<Address>(p); }
 inline void* pointer_to(Address a) { return reinterpret_cast<void*>(a); }
 
-// Of stacks and other memory that is not the caller's, which threads may write to meanwhile: sanitizers look away.
+// Reads a stack or other foreign memory, which threads may write meanwhile. Sanitizers ignore the read.
 __attribute__((no_sanitize("address", "thread"))) inline Address word_at(Address a) {
   return *static_cast<const volatile Address*>(pointer_to(a));
 }

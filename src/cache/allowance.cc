@@ -1,4 +1,4 @@
-// How much all threads together may keep beyond their current runs: one bound, of which each heap takes parts as it needs
+// One bound on what all threads together keep beyond their current runs. Each heap takes parts of the bound as it needs
 // them (docs/decisions/0006-one-bound-for-all-threads.md).
 #include "cache/allowance.h"
 
@@ -12,13 +12,11 @@ namespace acre {
 
 namespace {
 
-// Heaps take their part of the shared bound in these steps.
 constexpr size_t kAllowanceStep = (size_t{256} << 10) / kPageBytes;
 
 constinit std::atomic<size_t> g_handed_out{0};  // pages of allowance that heaps have
 
-// The bound that follows the memory in use. To adapt it takes a walk over the arenas, and so is done when it has
-// refused a number of times.
+// The automatic bound follows the memory in use. It takes a walk over the arenas, once in kRefusalsPerLook refusals.
 constexpr size_t kLeastBound = (size_t{64} << 20) / kPageBytes;
 constexpr uint32_t kRefusalsPerLook = 64;
 constinit std::atomic<size_t> g_automatic_bound{kLeastBound};
@@ -29,7 +27,7 @@ size_t shared_bound() {
   return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
 }
 
-// Nobody else could use what a lone thread keeps.
+// A single heap may keep as much as is in use, since no other thread could use it.
 void adapt_bound() {
   const size_t part = registry::live_heaps() == 1 ? 1 : 4;
   g_automatic_bound.store(larger(kLeastBound, arenas::used_pages() / part), std::memory_order_relaxed);

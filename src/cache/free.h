@@ -6,22 +6,22 @@
 
 namespace acre {
 
-// Everything but a plain block of a run: null, foreign and misused pointers, large blocks, runs without a place in the
-// unit table.
+// Frees what is not a plain block of a run: null, large and sampled blocks, blocks of runs without a place in the unit
+// table. Ends the program for foreign and misused pointers.
 void release_slow(void* p);
 
-// A block of a run that the calling thread does not own.
+// Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
-// The countdown of the owned run that a block was freed in has reached zero.
+// Called after a free in an owned run whose countdown has reached zero.
 void release_event(Slab* slab);
 
-// The same, but for a pointer into no run of acre's it calls foreign(p, form, alignment, caller) in place of ending the
-// program. caller: where the program goes on, if this was reached by jumps alone.
+// Like release_slow, but for a pointer into no run of acre it calls foreign(p, form, alignment, caller) instead of
+// ending the program. caller: the return address, which is the program's if this function was reached by jumps alone.
 using Foreign = void(void* p, unsigned form, size_t alignment, const void* caller);
 void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign);
 
-// slab: the header that belongs to p, or the header of no run. slow(p): as release_slow.
+// slab: the header that the unit table names for p. slow(p): as release_slow.
 template <class Slow>
 ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow) {
   if (ACRE_UNLIKELY(!is_block_start(slab, p))) return slow(p);

@@ -11,9 +11,10 @@ namespace acre {
 
 namespace {
 
-// Where runs have few blocks, the private list takes some blocks that are freed in runs of which the thread owns none: those of
-// shared classes, and those of used-up runs of its own. For their runs they stay used. Else each would cost the bin's lock twice,
-// or a run would be adopted for it and released again by the next malloc.
+// Where runs have few blocks (RunShape::most_kept), the private list also takes blocks that the thread frees in runs it
+// does not own: runs of shared classes, and its own used-up runs. The runs count these blocks as used. Otherwise each
+// block of a shared class would cost the bin's lock twice, and a used-up run would be adopted for one block and
+// released again by the next malloc. Returns false if the list may not take the block.
 template <class Allowed>
 ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
   const SizeClass c = slab->size_class;
@@ -43,7 +44,7 @@ ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
   return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
 }
 
-// A thread whose heap was ended, or cannot be had, or any thread while blocks are filled.
+// Gives a block back to its run without a heap.
 ACRE_COLD void give_back_now(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
   slab::give_back(slab, p);
@@ -54,7 +55,7 @@ ACRE_COLD void release_without_heap(Slab* slab, void* p) {
   give_back_now(slab, p);
 }
 
-// None of it may lie in an outbox (manual/manual_arena.h).
+// A block of a manual arena never waits in an outbox (manual/manual_arena.h).
 ACRE_COLD void release_manual(Slab* slab, void* p) {
   thread_bytes::count_freed(slab->block_bytes);
   hooks::freeing(p);
@@ -72,7 +73,7 @@ ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
   hooks::tick_after_free(heap);
 }
 
-// In a run that was last this thread's, unless somebody has it now.
+// For a run that this thread owned last. If the run cannot be adopted, the block goes to the outbox.
 ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
   if (!slab::adopt(slab, heap.token)) return hand_over(heap, slab, p);
   slab::defer(slab, p);
@@ -99,14 +100,14 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
   if (!keep_block_while_sampling(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
-// By a thread that has no heap. One that has never allocated gets a heap now: it may be there to free what others
-// allocate, and without an outbox each block costs an atomic operation.
+// For a thread without a heap. A thread that has never allocated gets a heap now: it may be a thread that only frees
+// blocks of others, and without an outbox each block would cost an atomic operation.
 ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
   if (t_heap == &kUninitializedHeap && registry::initialize_thread() != nullptr) return release_elsewhere(slab, p);
   release_without_heap(slab, p);
 }
 
-// Not for the outbox, or by a thread that has no heap. Shared classes are the last, for they are no call.
+// For blocks that do not go to the outbox, and for threads without a heap. Shared classes come last: they need no call.
 ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   if (ACRE_UNLIKELY(slab->is_manual)) return release_manual(slab, p);
   HotHeap* hot = t_heap;
@@ -125,7 +126,7 @@ void release_in_slab(Slab* slab, void* p) {
 
 }  // namespace
 
-// A block for the outbox, as most are, is put there without a call, so that no registers have to be saved for it.
+// Most blocks go to the outbox. Their path makes no call, so that no registers have to be saved.
 ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
   if (ACRE_UNLIKELY(!slab->by_outbox || !hot->is_heap)) return release_otherwise(slab, p);
@@ -138,7 +139,8 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (!done) hand_over(heap, slab, p);
 }
 
-// The most frequent first: blocks of a run of several units, past its first one. rest(p): what is neither of these nor large.
+// Tests for the most frequent case first: a block past the first unit of a run of several units. rest(p) handles
+// pointers that are neither null nor blocks of slab runs nor large blocks.
 template <class Rest>
 ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
   if (p == nullptr) return;
@@ -151,7 +153,7 @@ ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
   rest(p);
 }
 
-// Whether p is a block: a sampled one, of those that get here.
+// Frees p if it is a block: a sampled one, of those that get here. Returns false if p is no block.
 ACRE_COLD static bool release_by_search(void* p) {
   const Found found = find_block(p);
   if (found.slab != nullptr) {
@@ -164,8 +166,8 @@ ACRE_COLD static bool release_by_search(void* p) {
   return true;
 }
 
-// Reached by jumps from free on, so that the return address is the program's; where a build has calls in their place, it is
-// acre's own, of which nothing is said.
+// free reaches this function by jumps alone, so that the return address is the program's. In a build with calls
+// instead, it is acre's own, and the message leaves it out.
 ACRE_COLD static void release_rest(void* p) {
   if (!release_by_search(p)) misuse::not_a_block("free", p, __builtin_return_address(0));
 }

@@ -9,7 +9,7 @@
 namespace acre {
 
 constinit const HotHeap kUninitializedHeap;
-// A start does not look at it (cmake/seldom.ld).
+// Not read at start-up (cmake/seldom.ld).
 __attribute__((section(".rodata.terminated_heap"))) constinit const HotHeap kTerminatedHeap;
 constinit __thread HotHeap* t_heap = const_cast<HotHeap*>(&kUninitializedHeap);
 
@@ -24,7 +24,7 @@ Heap* Heap::make() {
   return memory == nullptr ? nullptr : in(memory);
 }
 
-// What is not written here is zero.
+// All that is not written here is zero.
 void Heap::begin() {
   new (static_cast<HeapState*>(this)) HeapState;
   none = {};
@@ -44,7 +44,7 @@ ACRE_COLD void Heap::set_plain(bool plain) {
   }
 }
 
-// Makes zero what is not, and writes nowhere else. The table stays as it is: another thread's would be the same.
+// Zeroes what is not zero, and writes nothing else. slot_at stays: the next thread would fill it with the same values.
 void Heap::end() {
   for (ClassUse& use : cold().uses) {
     if (use.is_used()) use = {};

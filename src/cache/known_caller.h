@@ -1,13 +1,13 @@
-// Who allocates, for those who must know it before they look at the stack (sample/capture.h).
+// The caller of malloc, for stack capture (sample/capture.cc).
 #pragma once
 
 #include "cache/heap.h"
 
 namespace acre {
 
-// Notes it in the heap for the time of an allocation that is sampled or reported. caller: the return address of a function
-// that malloc leads to by jumps, so that it is the program's. It is in acre's own code where something else calls that
-// function, such as operator new, or where the compiler was told to make no jumps.
+// Sets HeapState::caller while a block is sampled or reported. caller: the return address of a function that malloc
+// reaches by jumps, so it is malloc's. If acre calls that function, as for operator new, or in a build without tail calls,
+// the address is in acre's own code.
 class KnownCaller {
  public:
   KnownCaller(Heap* heap, const void* caller) : heap_(heap) {
@@ -20,7 +20,7 @@ class KnownCaller {
   }
 
  private:
-  Heap* heap_;  // null: the thread has none, and nothing is noted
+  Heap* heap_;  // null: the thread has none
   Address before_ = 0;
 };
 

@@ -24,13 +24,12 @@ ACRE_ALWAYS_INLINE void report(const void* block, size_t n) {
 
 bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
 
-// Moving pages beats copying from here on. Each move may leave the kernel two mappings more to keep, so
-// there is a most.
+// From here on, moving pages is faster than copying. A move may cost the kernel two more mappings, so there is a limit.
 constexpr size_t kMoveFrom = size_t{4} << 20;
 constexpr unsigned kMostMoves = 200;
 constinit std::atomic<unsigned> g_moves{0};
 
-// Where the calling thread's runs come from.
+// The arena of the calling thread's runs. Null: memory for a heap was refused.
 Arena* arena_of_thread() {
   HotHeap* hot = t_heap;
   if (hot == &kUninitializedHeap) {
@@ -41,7 +40,6 @@ Arena* arena_of_thread() {
   return hot == &kTerminatedHeap ? arenas::at(0) : static_cast<Heap*>(hot)->arena;
 }
 
-// A slow-path event while blocks are filled.
 void tick_shared() {
   Heap* heap = registry::enter_fallback_heap();
   if (heap == nullptr) return;
@@ -49,14 +47,13 @@ void tick_shared() {
   registry::leave_fallback_heap(heap);
 }
 
-// By a thread without a heap.
 ACRE_COLD void allocated_without_heap(Run* run, size_t zeroed) {
   if (!fill::is_on()) return;
   fill::new_bytes(pointer_to(run->base), zeroed, run->bytes(), run->fresh);
   tick_shared();
 }
 
-// By a thread without a heap. A huge block's memory goes back to the system.
+// A huge block is not filled, since its memory goes back to the system.
 ACRE_COLD void freeing_without_heap(Run* run) {
   if (!fill::is_on()) return;
   if (run->kind == RunKind::kLarge) fill::freed_block(pointer_to(run->base), run->bytes());
@@ -65,7 +62,7 @@ ACRE_COLD void freeing_without_heap(Run* run) {
 
 constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
 
-// As if the new block was allocated and the old one freed.
+// Counts as if the new block was allocated and the old one freed.
 void count_resized(size_t old_bytes, size_t new_bytes) {
   Heap* heap = heap_if_any();
   if (heap == nullptr || old_bytes == new_bytes) return;
@@ -73,10 +70,10 @@ void count_resized(size_t old_bytes, size_t new_bytes) {
   thread_bytes::count_allocated(*heap, new_bytes);
 }
 
-// Runs of this length and more all come from the first arena, where they find each other's memory again: to
-// fill one takes so much longer than to find it that its lock is no bottleneck.
+// Runs of this many pages or more all come from the first arena, where they find each other's memory again. Its lock is
+// no bottleneck: it takes much longer to fill such a run than to find it.
 constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
-// Memory that is dirty anyway is taken before any that would make the process grow.
+// Takes dirty memory of any arena before memory that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
   if (pages >= kSharedFrom) arena = arenas::at(0);
@@ -96,21 +93,21 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   return nullptr;
 }
 
-// The kernel lets a process have some tens of thousands of mappings, and a huge block may be one, with a hole beside it.
-// Where there are many, further blocks come from chunks as far as these go, so that only terabytes could come near.
+// The kernel allows a process some tens of thousands of mappings, and a huge block may take one, with a hole beside it.
+// Once there are many, further ones come from chunks, as far as they fit: only terabytes could come near the limit.
 constexpr size_t kManyHugeBlocks = 128;
 constexpr size_t kMostInChunk = size_t{512} << 20;
 bool may_come_from_chunk(size_t bytes, size_t alignment) {
   return bytes <= kMostInChunk && alignment <= kHugePageBytes;
 }
 
-// The longest are tried there where a mapping is refused: free runs may be long enough, and the data segment (sbrk)
-// serves chunks alone.
+// If a mapping is refused, even the longest blocks are tried there: free runs may be long enough, and the data segment
+// (sbrk) serves chunks alone.
 bool fits_in_chunk(size_t bytes, size_t alignment) {
   return bytes <= window::kMostChunk && alignment <= window::kMostChunk;
 }
 
-// Its pages are part of another run now.
+// Frees a run whose pages were moved to another run. Its addresses are mapped still, and read as zeros.
 void free_emptied(Run* run) {
   run->fresh = true;
   run->home->free(run, false);
@@ -118,7 +115,7 @@ void free_emptied(Run* run) {
 
 Run* move_to_other_run(Run* run, size_t n) {
   if (run->bytes() < kMoveFrom || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
-  const bool to_huge = is_huge(n, kPageBytes);  // then it becomes no more mappings than a huge block is
+  const bool to_huge = is_huge(n, kPageBytes);  // then it takes no more mappings than any huge block
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
@@ -131,7 +128,7 @@ Run* move_to_other_run(Run* run, size_t n) {
       huge::free_after_move(bigger, run->bytes(), move);
     } else if (move == os::Move::kRefused || os::map_at(bigger->base, run->bytes()) != nullptr) {
       bigger->home->free(bigger, true);
-    }  // else its addresses are somebody else's now: it stays in use for ever
+    }  // otherwise another mapping has the addresses now: the run stays in use for ever
     return nullptr;
   }
   bigger->fresh = false;
@@ -195,7 +192,7 @@ ACRE_ALWAYS_INLINE static void* allocate_from_any(size_t n, size_t alignment, bo
   return hand_out(run, n, zeroed);
 }
 
-// By a thread whose heap is not plain, or which has none any more.
+// For a thread whose heap is not plain, or which has none any more.
 ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) {
   void* block;
   return manual::allocate_large(n, alignment, zeroed, &block) ? block : allocate_from_any(n, alignment, zeroed);
@@ -262,18 +259,18 @@ static bool change_in_place(Run* run, size_t n) {
   return true;
 }
 
-// The block's run afterwards. Null: nothing has changed.
+// Returns the block's run after the change. Null: nothing has changed.
 static Run* change(Run* run, size_t n, May may) {
   const size_t pages = pages_for(n);
   if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) reclaim_before_refusal();
   const bool was_huge = run->kind == RunKind::kHuge;
-  if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // a copy into an arena's memory
+  if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // reallocate() copies it to an arena
   if (change_in_place(run, n)) return run;
   if (may == May::kStay || pages < run->pages) return nullptr;
   return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
 }
 
-// What a tag has to allow for before its block has n bytes. False: its limit refuses, or no block is so large.
+// Charges the tag with the growth of a block to n bytes. False: the limit refuses, or no block is so large.
 static bool charge_growth(Tag& tag, size_t old_bytes, size_t n, size_t* charged) {
   const size_t wanted = block_bytes(n, 1);
   *charged = wanted - smaller(wanted, old_bytes);
@@ -285,7 +282,7 @@ static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new
   tags::note_peak(tag);
 }
 
-// To the sampler and to hooks a block of another size is another block.
+// The sampler and hooks see a change of size as a free and an allocation.
 static void tell_of_resize(const void* block, Ticket ticket, Run* to, size_t n) {
   if (ticket != kNoTicket) sampler::freed(ticket);
   if (sampler::is_on()) sampler::allocated_run(to);
@@ -293,11 +290,10 @@ static void tell_of_resize(const void* block, Ticket ticket, Run* to, size_t n) 
   hooks::allocated(pointer_to(to->base), to->bytes(), n);
 }
 
-// The block's run afterwards. Null: nothing has changed. The block's header may be another block's afterwards, so the old one's
-// ticket and tag are taken off before and set again.
+// As change(). The old header may be another block's afterwards, so its ticket is taken off and its tag is read before.
 static Run* resize_run(Run* run, size_t n, May may) {
   if (n > g_most_resized) return nullptr;
-  if (hooks::is_on()) may = May::kStay;  // a hook is told of a block that is freed while the block is the program's
+  if (hooks::is_on()) may = May::kStay;  // a hook is told of a free while the block is still the program's
   const size_t old_bytes = run->bytes();
   const void* block = pointer_to(run->base);
   const Ticket ticket = run->ticket;

@@ -1,4 +1,4 @@
-// Large blocks: a run each, in whole pages; from kHugeFrom on a mapping each.
+// Large blocks. Each is a run of whole pages; a *huge* one, of more than kHugeFrom bytes, is a mapping of its own.
 #pragma once
 
 #include "slab/arena.h"
@@ -11,44 +11,42 @@ struct Tag;
 namespace acre::large {
 
 inline constexpr size_t kHugeFrom = size_t{64} << 20;
-inline constexpr size_t kMostAlignment = size_t{1} << 46;  // no larger multiple is a user address
+inline constexpr size_t kMostAlignment = size_t{1} << 46;  // no user address is a multiple of a larger power of two
 
-// n bytes at a multiple of alignment (a power of two), all zero if so asked. Null and ENOMEM on failure.
+// n bytes at a multiple of alignment (a power of two), zeroed if so asked. Null and ENOMEM on failure.
 void* allocate(size_t n, size_t alignment, bool zeroed);
 
-// The same from this arena; huge blocks are mappings of their own all the same.
+// The same from this arena. A huge block is a mapping of its own all the same.
 void* allocate_in(Arena* arena, size_t n, size_t alignment, bool zeroed);
 
-// Bytes of the block that allocate() would give; 0: there are none such.
+// Bytes of the block that allocate() would return; 0: there is no such block.
 size_t block_bytes(size_t n, size_t alignment);
 
 void free(Run* run);
 
-// A run for n bytes that is yet to be handed out. Null when memory is refused.
+// A run for n bytes, not handed out yet. Null if memory is refused.
 Run* find_run(size_t n, size_t alignment);
 
-// For manual arenas. A run of such an arena, or a huge block of it, for n bytes; null when memory is refused or the
-// limit is reached.
+// For manual arenas: a run of the arena, or a huge block that belongs to it. Null if memory or the limit refuses.
 Run* find_run_in(Arena& arena, size_t n, size_t alignment);
 
-// The last steps of an allocation: the block that this run is, zeroed if so asked.
+// The last steps of an allocation: returns the run's block, zeroed if so asked. A null run: as out_of_memory(n).
 void* hand_out(Run* run, size_t n, bool zeroed);
 
-// Makes the block n bytes long (more than kSmallMax) without copying. Returns where it is now; null if that
-// can't be done, with nothing changed.
+// Makes the block n bytes long (more than kSmallMax) without a copy. Returns its address; null, with nothing changed,
+// if that cannot be done.
 void* resize(Run* run, size_t n);
 
-// The same without moving the block: false if that can't be done.
+// The same without moving the block. Returns false if that cannot be done.
 bool resize_in_place(Run* run, size_t n);
 
-// Who is told of blocks that are asked for with kLeastReported bytes or more, once they are the program's, with no lock
-// held; null: nobody. It may allocate, and be told of that. Set before the program's threads.
+// Called for each block of kLeastReported bytes or more that the program asked for, once the program has it, with no
+// lock held; null: not called. It may allocate, and is called for that, too. Set before the program has threads.
 inline constexpr size_t kLeastReported = size_t{1} << 20;
 using Reporter = void (*)(const void* block, size_t n);
 extern Reporter g_reporter ACRE_HIDDEN;
 
-// From now on no block's length in pages is changed so: each change is an allocation and a free, which are seen
-// (fill.h).
+// From now on no block changes its length in pages: realloc allocates and frees, and both blocks are filled (fill.h).
 void forbid_resizing();
 
 }  // namespace acre::large

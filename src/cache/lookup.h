@@ -1,4 +1,4 @@
-// From any pointer to what it points at, off the hot path.
+// Finds the block that a pointer points at. Not for the hot path.
 #pragma once
 
 #include "cache/heap.h"
@@ -9,9 +9,9 @@
 namespace acre {
 
 struct Found {
-  Slab* slab = nullptr;  // p is the start of a carved block of this run …
-  Run* run = nullptr;    // … or of the large or huge block that this run is, or of one, live or free, that this run of
-                         // sampled blocks has; both null: none of these
+  Slab* slab = nullptr;  // p is the start of a carved block of this run
+  Run* run = nullptr;    // p is the start of this large or huge block, or of a block, live or free, in this run of
+                         // sampled blocks; both null: neither
 };
 
 ACRE_ALWAYS_INLINE Found find_block(const void* p) {
@@ -36,7 +36,7 @@ ACRE_ALWAYS_INLINE Found find_block(const void* p) {
 }
 
 inline bool is_sampled(const Found& found) { return found.slab == nullptr && found.run->kind == RunKind::kSampled; }
-// What a live block is; ends the program if p is the start of none, with a message that names the caller.
+// Finds the live block that starts at p. If there is none, ends the program with a message that names the caller.
 Found find_live_block(const void* p, const char* caller);
 
 inline size_t block_bytes(const Found& found) {

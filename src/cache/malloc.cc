@@ -25,15 +25,15 @@ ACRE_NOINLINE void tick_for(Heap& heap, SizeClass c, size_t n) {
   tick_slow(heap);
 }
 
-// As often as the program makes room it is tried again.
+// Tries again each time that the program's new handler may have freed memory.
 ACRE_COLD void* refused(size_t n) { return new_handler::ask() ? allocate(n) : out_of_memory(kSmallMax); }
 
-// What an allocation ends with when a heap has refused it, one that the calling thread has or one that it has borrowed.
+// The end of an allocation for which the thread's own heap, or a borrowed one, has no block.
 using Refused = void* (const Slot& slot);
 ACRE_COLD void* own_refused(const Slot& slot) { return refused(size_of_class(static_cast<SizeClass>(&slot - t_heap->slots))); }
 ACRE_COLD void* fallback_refused(const Slot&) { return nullptr; }
 
-// For how many bytes is not told, so that nobody has to keep it until it is known that there is a sampler.
+// The requested size is not a parameter, so that allocate_in() need not keep it for this case.
 template <Refused kRefused>
 ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
   if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
@@ -48,24 +48,24 @@ ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
   return block != nullptr ? block : kRefused(heap.slots[c]);
 }
 
-// In this order, so that nothing has to be moved to another register.
+// The order of the parameters saves moves between registers.
 template <Refused kRefused>
 ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   Slot* at = &heap.slots[c];
-  asm("" : "+r"(at));  // else it is worked out again after the refill, for which c and heap have to be kept
+  asm("" : "+r"(at));  // else the compiler computes it again after refill(), and keeps c and heap for that
   Slot& slot = *at;
   if (is_end(slot.head)) {
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
     if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(heap, c);
     if (!refill(heap, c)) return kRefused(slot);
   } else if (kRefused == own_refused) {
-    --slot.kept;  // of a shared class: the hot path takes all others
+    --slot.kept;  // the class is shared: the hot path takes blocks of all others
   }
   return pop(slot);
 }
 
-// A thread whose heap was ended, in the last destructors, or any thread while blocks are filled (fill.h): from one that
-// such threads share. asked: for how many bytes; arena: not null, from this one alone.
+// Takes a block from a fallback heap: for a thread whose heap was ended or put aside, and for any thread while blocks
+// are filled (fill.h). asked: the bytes that the program asked for. arena: if not null, the block comes from it alone.
 ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_fallback_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
@@ -77,7 +77,6 @@ ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena =
   return block;
 }
 
-// The thread's first allocation.
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::initialize_thread();
   const SizeClass c = class_of_size(n);
@@ -85,8 +84,8 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
   return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
 }
 
-// A thread with a tag in force, one that is bound to a manual arena, or one that goes without its heap. One that ends the
-// program gets whole pages: they come from where no list of blocks is walked, which may be overwritten.
+// For a thread with a tag in force, one that is bound to a manual arena, or one without a heap. A thread that ends the
+// program gets whole pages, for which no list of blocks is walked: lists may be overwritten.
 ACRE_COLD void* allocate_seldom(size_t n) {
   if (ACRE_UNLIKELY(this_thread_ends())) return large::allocate(n, 1, false);
   if (t_heap == &kTerminatedHeap && hooks::take_heap_back()) return allocate(n);
@@ -94,12 +93,11 @@ ACRE_COLD void* allocate_seldom(size_t n) {
   return allocate_without_heap(class_of_size(n), n);
 }
 
-// Where malloc has no lists to take from.
 ACRE_NOINLINE void* allocate_otherwise(size_t n) {
   return t_heap == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);
 }
 
-// A block that moves stays in an arena that the program has chosen for it, and keeps its tag.
+// A block that moves stays in the manual arena that the program has chosen for it, and keeps its tag.
 void* allocate_beside(const Found& found, const void* p, size_t n) {
   if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_manual)) return allocate(n);
   return manual::allocate_beside(found, p, n);

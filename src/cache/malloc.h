@@ -5,16 +5,16 @@
 
 namespace acre {
 
-// The slow path, and sizes the table does not cover. Sets errno to ENOMEM and returns null on failure.
+// The slow path, and sizes that the table does not cover. On failure sets errno to ENOMEM and returns null.
 void* allocate_slow(size_t n);
 
-// The first block of the private list for n bytes; slow(n) if there is none, or if is_beyond: n is more than the table has.
+// Takes the first block of the private list for n bytes. If it is empty, or n is beyond the table, returns slow(n).
 template <class Slow>
 ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
   if (ACRE_UNLIKELY(is_beyond)) return slow(n);
   char* heap = reinterpret_cast<char*>(t_heap);
-  // The slot's address is worked out first, for an instruction: processors hand on what was just stored there, here or by
-  // free(), several cycles sooner if it is loaded by a plain register.
+  // The slot's address is computed first, at the cost of an instruction: a processor forwards a value that malloc or
+  // free() has just stored there several cycles sooner if a plain register addresses the load.
   Slot* slot = reinterpret_cast<Slot*>(heap + HotHeap::kSlotsAt + t_heap->slot_at[n] * HotHeap::kStep);
   asm("" : "+r"(slot));
   const LowAddress head = slot->head;
@@ -25,15 +25,14 @@ ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
   return block;
 }
 
-// n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
+// Allocates n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
 ACRE_ALWAYS_INLINE void* allocate(size_t n) { return allocate_or(n > kTableMax, n, allocate_slow); }
 
-// A block of this class from a heap that the calling thread has to itself. Null when memory is refused; errno is as it
-// was.
+// Takes a block from a heap that only the calling thread uses. Null if memory is refused; errno is unchanged.
 void* take_block(Heap& heap, SizeClass c);
 
-// An allocation of n bytes has failed, or of a small block (kSmallMax): sets errno to ENOMEM and returns null, or ends
-// the program (xmalloc).
+// Called when an allocation of n bytes (kSmallMax: of some small block) fails. Sets errno to ENOMEM and returns null,
+// or ends the program (option xmalloc).
 void* out_of_memory(size_t n);
 
 // Takes the first block off a private list that is not empty.
@@ -44,26 +43,25 @@ inline void* pop(Slot& slot) {
   return block;
 }
 
-// n zeroed bytes.
 void* allocate_zeroed(size_t n);
 
 // n bytes at a multiple of alignment, a power of two.
 void* allocate_aligned(size_t n, size_t alignment);
 
-// A small block for a thread that goes without its heap, or whose heap is not plain. asked: for how many bytes.
+// A small block for a thread without a heap, or whose heap is not plain. asked: the bytes that the program asked for.
 void* allocate_without_heap(SizeClass c, size_t asked);
 
-// A small block from this arena alone, for n bytes. Null and ENOMEM on failure.
+// A small block for n bytes from this arena alone. Null and ENOMEM on failure.
 void* allocate_small_in(Arena* arena, SizeClass c, size_t n);
 
-// Bytes that the program may use in a live block. caller: for the message if p is none.
+// Bytes of the live block at p, all of which the program may use. caller: named in the message if p is no block.
 size_t usable_size(const void* p, const char* caller);
 
-// Of realloc with a block and size 0: how often it was called so far. Counted by its caller.
+// The number of calls of realloc with a block and size 0. The entry point counts them.
 void count_zero_realloc();
 uint64_t zero_reallocs();
 
-// As realloc for p != null, n != 0.
+// Like realloc, for p != null and n != 0.
 void* reallocate(void* p, size_t n);
 
 }  // namespace acre

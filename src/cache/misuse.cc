@@ -15,7 +15,7 @@ namespace {
 
 bool seems_marked(const Slab* slab, const Link* link) { return racy_load(link->mark) == mark_of(slab); }
 
-// Other threads may be changing the list: each step is checked before the next is taken.
+// Other threads may change the list meanwhile, so each link is checked before the walk goes on.
 bool list_holds(const Slab* slab, LowAddress head, const void* block) {
   LowAddress low = head;
   for (uint32_t i = 0; i < slab->capacity && !is_end(low); ++i) {
@@ -48,7 +48,7 @@ struct Search {
   bool found;
 };
 
-// As list_holds, for a list that may have blocks of several runs.
+// Like list_holds, for a list that may have blocks of several runs.
 bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
   const RunShape& shape = run_shape(c);
   const Address high = racy_load(heap.slots[c].high);
@@ -73,7 +73,7 @@ Text& begin(Text& text, const char* caller, const void* p) {
   return text.add(caller).add('(').hex(address_of(p)).add("): ");
 }
 
-// Where a foreign pointer came from is what its reader can look at: a library that has a malloc of its own, or a bug there.
+// Names the file that passed a foreign pointer: a library that has a malloc of its own, or a bug.
 void add_origin(Text& text, Address from) {
   os::Module module;
   if (from == 0 || os::is_own_code(from) || !os::find_module(from, &module)) return;

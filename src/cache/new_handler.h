@@ -1,19 +1,18 @@
-// A function of the program's that is asked when memory for malloc and its kin is refused, as TCMalloc's tc_set_new_mode(1)
-// wants C++'s new_handler to be. What comes from a heap or an arena that the program has named, or counts for a tag, is
-// refused without it.
+// The program's function that is called when memory for malloc and its kin is refused, as TCMalloc's tc_set_new_mode(1)
+// calls C++'s new_handler. Not called for a heap or an arena that the program has named, or for a tag.
 #pragma once
 
 #include "base/compiler.h"
 
 namespace acre::new_handler {
 
-// Nonzero: it may have made room, and the allocation is tried again. Called with no lock held; may allocate and free.
+// Called with no lock held; may allocate and free. Nonzero: it may have freed memory; the allocation is tried again.
 using Handler = int (*)();
 
 void set_handler(Handler handler);  // null: none
 bool has_handler();
 
-// False: there is none, or it has nothing to give.
+// Calls the handler. Returns false if there is none, or if it returned 0.
 ACRE_COLD bool ask();
 
 }  // namespace acre::new_handler

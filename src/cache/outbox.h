@@ -1,12 +1,13 @@
 // Blocks that a thread has freed in runs that it does not own.
 //
-// They wait unsorted at first, a few of them, and are then grouped by run, so that a whole group is handed over by one
-// atomic operation. There is a group for each size class: what one thread allocates and another frees comes from one run
-// of a class after the other. A group is sent off when it holds a few KiB, or when another run of its class needs its
-// place. Sorting waits because what it takes, atomic operations above all, would keep the processor from fetching the
-// blocks of the next frees, which lie in other processors' caches, while it waits for this one's.
-// Bounded: all are sent off before a new run is asked for, when they hold much together, by collection, and at thread
-// exit.
+// A few blocks wait unsorted. They are then grouped by run, so that one atomic operation hands over a whole group.
+// There is one group for each size class, since the blocks that one thread allocates and another frees come from one
+// run of a class after the other. A group is sent when it has kMostBytes, or when another run of its class needs its
+// place. Blocks wait because sorting needs atomic operations, during which the processor would not fetch the blocks of
+// the next frees from other processors' caches.
+//
+// An outbox is bounded: all groups are sent before a new run is asked for, when they have more than kMostBytesInAll
+// together, by collection, and at the thread's end.
 #pragma once
 
 #include "base/bits.h"
@@ -16,7 +17,7 @@ namespace acre {
 
 class Outbox {
  public:
-  // False if it has to be put in by add().
+  // Returns false, with nothing done, if add() has to be called.
   ACRE_ALWAYS_INLINE bool add_quickly(Slab* slab, void* block) {
     const uint32_t bytes = unsorted_bytes_ + slab->block_bytes;
     if (unsorted_count_ == kMostUnsorted - 1 || bytes >= kMostBytes) return false;
@@ -24,7 +25,7 @@ class Outbox {
     return true;
   }
 
-  // True if blocks were sorted on that occasion.
+  // Returns true if the unsorted blocks were sorted.
   bool add(Slab* slab, void* block) {
     if (add_quickly(slab, block)) return false;
     wait(slab, block, unsorted_bytes_ + slab->block_bytes);
@@ -38,7 +39,7 @@ class Outbox {
     send_all();
   }
 
-  // For anyone: visit(run, blocks) for each run of which blocks are waiting, in no moment's state.
+  // For any thread: calls visit(run, blocks) for each run with waiting blocks. The numbers are not of one moment.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     const auto look_at = [&](const Group& group) {
@@ -50,28 +51,28 @@ class Outbox {
     }
   }
 
-  // For anyone: how many blocks of the class were sent off so far.
+  // For any thread: how many blocks of the class were sent so far.
   uint64_t sent(SizeClass c) const { return is_shared_class(c) ? 0 : racy_load(sent_[c]); }
 
-  // For its thread: bytes of all blocks that were ever put in.
+  // For the owner: bytes of all blocks that were ever put in.
   uint64_t total_bytes() const {
     uint64_t bytes = bytes_ + unsorted_bytes_;
     for (SizeClass c = 0; c < kOwnedClasses; ++c) bytes += sent_[c] * size_of_class(c);
     return bytes;
   }
 
-  // Of one that is empty: as if nothing had ever been put in. What was not written stays so.
+  // For an empty outbox: clears the counts. Writes nothing that is zero.
   void forget() {
     for (uint64_t& sent : sent_) {
       if (sent != 0) sent = 0;
     }
   }
 
-  // Is this block waiting here? Exact for the own thread's outbox, a good guess for others'.
+  // Whether this block waits here. Exact for the calling thread's own outbox, a good guess for others.
   bool holds(const Slab* slab, const void* block) const;
 
  private:
-  static constexpr uint32_t kMostBytes = 16384;  // in a group; unsorted
+  static constexpr uint32_t kMostBytes = 16384;  // in a group, and unsorted
   static constexpr uint32_t kMostBytesInAll = 48 * 1024;  // in groups
   static constexpr uint32_t kMostUnsorted = 16;
   static constexpr unsigned kWords = (kOwnedClasses + 63) / 64;
@@ -84,7 +85,7 @@ class Outbox {
   };
 
   ACRE_ALWAYS_INLINE void wait(Slab* slab, void* block, uint32_t bytes) {
-    write_link(slab, block, kEndOfList);  // free from now on (slab/free_list.h)
+    write_link(slab, block, kEndOfList);  // marks it as free (slab/free_list.h)
     unsorted_[unsorted_count_++] = {slab, link_of(block)};
     unsorted_bytes_ = bytes;
   }
@@ -135,7 +136,7 @@ class Outbox {
     Link* block;
   } unsorted_[kMostUnsorted] = {};
   Group groups_[kOwnedClasses];
-  uint64_t sent_[kOwnedClasses] = {};  // blocks, so far
+  uint64_t sent_[kOwnedClasses] = {};  // in blocks
 };
 
 }  // namespace acre

@@ -1,12 +1,12 @@
-// The owner's half of the protocol by which other threads reclaim what an idle thread's cache keeps (reclaim/idle.h).
+// The owner's side of the protocol by which other threads reclaim from an idle thread's cache (reclaim/idle.h).
 #pragma once
 
 #include "cache/heap.h"
 
 namespace acre {
 
-// While it exists, the calling thread changes its heap's run lists or its outbox, and no other thread reclaims from them. Not
-// nested. It costs two stores and a load, no atomic operation.
+// While the object exists, the calling thread may change its heap's run lists and outbox, and no other thread reclaims
+// from them. Not nested. It costs two stores and a load, and no atomic read-modify-write operation.
 class OwnerAtWork {
  public:
   explicit OwnerAtWork(Heap& heap) : heap_(heap) {
@@ -14,8 +14,7 @@ class OwnerAtWork {
   }
   ~OwnerAtWork() { leave(heap_); }
 
-  // The same for code that must call no function. False: a reclaim was announced or is under way. leave() has to follow in
-  // either case.
+  // For code that must call no function. False: a reclaim is announced or under way. leave() follows in either case.
   static bool enter_quickly(Heap& heap) {
     heap.inside.store(1, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -27,7 +26,7 @@ class OwnerAtWork {
   OwnerAtWork& operator=(const OwnerAtWork&) = delete;
 
  private:
-  // Withdraws a reclaim that was announced; waits for the end of one that is under way (registry.cc).
+  // Withdraws an announced reclaim, or waits for the end of one that is under way (registry.cc).
   static void refuse_reclaim(Heap& heap);
 
   Heap& heap_;

@@ -1,9 +1,9 @@
-// The slow path: where the next private list comes from.
+// The slow path of malloc: fills the private list of a class.
 //
-// In the current run: blocks that its owner freed, blocks that others freed, blocks never used. If it has
-// not enough of them, it is released and another one taken: an available one of this heap's, one from a bin,
-// the arena's own first, a new one on dirty pages, those of runs that other classes have no use for included, and only
-// then one on new memory.
+// The current run gives the blocks that its owner freed; if there are none, those that others freed; if these are too
+// few, blocks never used. A run without enough of any is released, and replaced by the first of these: an available run
+// of the heap; a run from a bin, the own arena's bin first; an adopted run in which others have freed enough; a new run
+// on dirty pages, including pages of runs that other classes do not use; a new run on new memory.
 #include "cache/current.h"
 #include "cache/owner_at_work.h"
 #include "cache/upcalls.h"
@@ -14,9 +14,9 @@ namespace {
 
 constexpr unsigned kMostArenasSearched = 8;
 constexpr uint8_t kTimesFew = 8;
-constexpr unsigned kCrowd = 16;  // threads to an arena
+constexpr unsigned kCrowd = 16;  // threads of an arena
 
-// How many blocks to cut: a page's worth, and more where much of the run is in use already.
+// How many blocks to carve: a page's worth, and more if much of the run is in use already.
 uint32_t batch_for(const Slab* slab) {
   return larger<uint32_t>(run_shape(slab->size_class).first_batch, slab->carved / 4u);
 }
@@ -41,7 +41,7 @@ bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab)
   return true;
 }
 
-// What `take` finds in a bin of the class, the own arena's first; or nothing.
+// Returns what `take` finds in a bin of the class, the own arena's bin first; or nothing.
 template <class Take>
 ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
   auto found = take(heap.arena->bin(c));
@@ -53,7 +53,6 @@ ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
   return found;
 }
 
-// Pages from other arenas' free runs.
 Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
   if (heap.bound) return nullptr;
   unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
@@ -90,13 +89,13 @@ Slab* new_run(Heap& heap, SizeClass c) {
   return slab;
 }
 
-// Where many threads share an arena, each begins with a few blocks of a class, more each time, and leaves the run to the
-// others: of thousands of threads most need no more, and a run for each class of each would be many times what lives.
+// If many threads share an arena, each takes a few blocks of a class at first, more each time, and leaves the run to
+// the others. Of thousands of threads most need no more; a run for each class of each would be many times what lives.
 bool begins_with_few(const Heap& heap, SizeClass c) {
   return relaxed_load(heap.arena->threads) > kCrowd && heap.use(c).lists.times_few < kTimesFew;
 }
 
-// Blocks of a new run that is left to the other threads.
+// Takes blocks of a new run, and leaves the run to the other threads.
 BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
   Slab* slab = new_run(heap, c);
   if (slab == nullptr) return {};
@@ -106,8 +105,8 @@ BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
   return blocks;
 }
 
-// A run, or blocks of one that is not to be the heap's, from outside of the heap. Apart, so that a refill that does not
-// need it keeps its values in registers.
+// Gets a run from outside the heap, or blocks of a run that the heap does not own. Not inlined, so that a refill
+// without it keeps its values in registers.
 ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
   auto& [lists, blocks] = heap.use(c);
   heap.outbox().flush();
@@ -128,7 +127,7 @@ ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
 
 }  // namespace
 
-// Makes a run current that has enough to give, or fills the private list from one that is not the thread's own.
+// Makes a run current, or fills the private list with blocks of a run that the thread does not own. False: refused.
 static bool change_run(Heap& heap, SizeClass c) {
   const OwnerAtWork busy(heap);
   if (ACRE_UNLIKELY(heap.slot_at[size_of_class(c)] == 0)) heap.enter_in_table(c);
@@ -149,7 +148,7 @@ static bool change_run(Heap& heap, SizeClass c) {
   slot.high = found.blocks.high;
   slot.head = found.blocks.head;
   heap.use(c).blocks.listed += found.blocks.count;
-  slot.kept = kMostKeptBlocks;  // none comes from a current run, and no more are kept
+  slot.kept = kMostKeptBlocks;  // no block is of a current run, and keep_block_if() adds none
   return found.blocks.count != 0;
 }
 
@@ -168,7 +167,7 @@ ACRE_NOINLINE static BlockList shared_from_elsewhere(Heap& heap, SizeClass c) {
   }
 }
 
-// One block at a time: what lies on private lists, nobody else can have.
+// Takes one block at a time: no other thread can have the blocks on a private list.
 ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   BlockList block = heap.arena->bin(c).take_blocks(1);
   if (!block) block = shared_from_elsewhere(heap, c);
@@ -177,7 +176,7 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
   slot.high = block.high;
   slot.head = block.head;
-  slot.kept = 0;  // but for the one that is about to be taken
+  slot.kept = 0;  // the caller takes the one block at once
   return true;
 }
 

@@ -22,21 +22,21 @@ constinit Mutex g_lock{Rank::kRegistry};
 constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
-constinit unsigned g_fallback_count ACRE_GUARDED_BY(g_lock) = 0;  // of the live ones: for threads whose own were ended
-constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // of threads that a fork left behind in the parent
-// In the child of a fork, until the lost heaps are left: the thread that forked.
+constinit unsigned g_fallback_count ACRE_GUARDED_BY(g_lock) = 0;  // live fallback heaps
+constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // heaps of threads that a fork left behind in the parent
+// In the child of a fork: the thread that forked, until leave_lost_heaps() has run.
 constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
 constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
 
-// Heaps for threads whose own were ended. As many are made as such threads ever allocated at the same time.
-constinit Heap* g_fallback_heaps ACRE_GUARDED_BY(g_lock) = nullptr;  // not in use now, through next_fallback
+// Fallback heaps not in use now, through next_fallback. As many exist as threads ever needed one at the same time.
+constinit Heap* g_fallback_heaps ACRE_GUARDED_BY(g_lock) = nullptr;
 
 pthread_key_t g_key;
 
 void end_thread_heap(void* argument);
 
-// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there may be
-// no more of them.
+// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there
+// may be no more of them.
 Arena* least_loaded(bool is_full) ACRE_REQUIRES(g_lock) {
   Arena* least = nullptr;
   for (unsigned i = 0; i < arenas::count(); ++i) {
@@ -56,10 +56,10 @@ Arena* least_loaded(bool is_full) ACRE_REQUIRES(g_lock) {
 Arena* join_arena() {
   for (;;) {
     const unsigned count = arenas::count();
-    const bool is_full = count != 0 && arenas::is_full();  // it may ask the system, which is done without the lock
+    const bool is_full = count != 0 && arenas::is_full();  // may ask the system, so the lock is not held
     {
       Lock lock(g_lock);
-      if (arenas::count() != count) continue;  // another thread was as fast
+      if (arenas::count() != count) continue;  // another thread has added an arena
       if (Arena* arena = least_loaded(is_full)) {
         arenas::count_threads(*arena, 1);
         return arena;
@@ -72,7 +72,7 @@ Arena* join_arena() {
       arenas::count_threads(*arenas::at(0), 1);
       return arenas::at(0);
     }
-    g_spare_arena = made;  // if another thread was as fast, its arena is lost: some KiB
+    g_spare_arena = made;  // an arena that another thread has put there is lost: some KiB
   }
 }
 
@@ -91,7 +91,7 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
   ++g_live_count;
 }
 
-// token: the thread's, or none for a heap that threads without their own share. bound_to: null, or its arena.
+// token: the thread's, or none for a fallback heap. bound_to: null, or the arena that the heap takes runs from.
 Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
   Heap* heap = take_spare();
   if (heap == nullptr) heap = Heap::make();
@@ -123,8 +123,8 @@ bool is_idle_fallback_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
   return false;
 }
 
-// In the child of a fork: the other threads do not exist here. Their heaps may have been in the middle of a change, so
-// what these own stays as it is: at most their current runs and what the shared bound allows.
+// In the child of a fork: moves the heaps of threads that do not exist here to g_lost. They may have been in the middle
+// of a change, so the runs that they own stay as they are: at most their current runs and what the shared bound allows.
 ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
   for (unsigned i = 0; i < arenas::count(); ++i) {
     arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
@@ -154,8 +154,8 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
   g_forked_thread = kNoThread;
 }
 
-// In the child of a fork the runs of the parent's other threads still name their owners, and a new thread may
-// get one's place in memory, and so its token. It must not take their runs for its own.
+// In the child of a fork, runs of the parent's other threads still name their owners. A new thread may get the memory
+// of such a thread, and so its token, but must not take that thread's runs for its own. True for such a token, once.
 bool is_token_of_lost_heap(ThreadToken token) {
   Lock lock(g_lock);
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
@@ -197,8 +197,8 @@ void end_thread_heap(void* argument) {
 
 }  // namespace
 
-// While blocks are filled, threads have no heap of their own (fill.h): as if it was gone already. One is borrowed
-// and put back, so that from here on there is an arena.
+// While blocks are filled, a thread goes on as if its heap was ended (fill.h). The borrowed heap makes sure of an
+// arena.
 ACRE_COLD static void go_without_heap() {
   Heap* heap = enter_fallback_heap();
   if (heap == nullptr) return;
@@ -216,7 +216,7 @@ Heap* initialize_thread() {
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;
   t_heap = heap;  // before anything that may allocate
-  if (pthread_setspecific(g_key, heap) != 0) {  // out of memory: without this, the heap would outlive its thread
+  if (pthread_setspecific(g_key, heap) != 0) {  // out of memory: the heap would outlive its thread
     end_thread_heap(heap);
     t_heap = const_cast<HotHeap*>(&kUninitializedHeap);
     return nullptr;
@@ -249,7 +249,7 @@ ACRE_COLD void take_heap_back() {
   if (Heap* heap = heap_of_thread()) t_heap = heap;
 }
 
-// Bound heaps are few, and asked for seldom: one list serves both.
+// Bound heaps are few, and seldom needed: one list serves both kinds.
 static Heap* take_fallback_heap(const Arena* bound_to) {
   Lock lock(g_lock);
   for (Heap** at = &g_fallback_heaps; Heap* heap = *at; at = &heap->next_fallback) {
@@ -262,7 +262,7 @@ static Heap* take_fallback_heap(const Arena* bound_to) {
 
 Heap* enter_fallback_heap(Arena* bound_to) {
   if (Heap* heap = take_fallback_heap(bound_to)) return heap;
-  // Its token is its address, which is no thread's, so that no thread takes its runs for its own.
+  // The heap's token is its address, which is no thread's token, so that no thread takes the heap's runs for its own.
   Heap* heap = make_heap(kNoThread, bound_to);
   if (heap != nullptr) heap->token = address_of(heap);
   return heap;
@@ -284,13 +284,13 @@ ACRE_COLD Arena* arena_at(unsigned index) {
     if (index >= arenas::count()) {
       arenas::install(made);
     } else {
-      g_spare_arena = made;  // another thread was as fast
+      g_spare_arena = made;  // another thread has made the last one that is needed
     }
   }
   return arenas::at(index);
 }
 
-// What the heap has counted so far stays with the arena that it leaves: the other one is given it as a debt.
+// The heap's counts so far stay with the arena that it leaves: they are subtracted from the other arena's.
 ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   Lock lock(g_lock);
   keep_events_of(heap);
@@ -326,13 +326,11 @@ bool has_threads() {
   return g_live_count != g_fallback_count;
 }
 
-ACRE_COLD void before_fork() { g_lock.before_fork(); }
-ACRE_COLD void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-
-// Where the forking thread was interrupted with the lock held, it may be going over the list.
-ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_forked_thread = this_thread();
-  if (g_lock.after_fork_in_child()) leave_lost_heaps();
+// If the forking thread was interrupted with the lock held, it may be walking the list: leave_lost_heaps() runs later.
+ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (stage == ForkStage::kInChild) g_forked_thread = this_thread();
+  const bool is_whole = g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild && is_whole) leave_lost_heaps();
 }
 
 }  // namespace registry
@@ -342,7 +340,7 @@ ACRE_COLD void OwnerAtWork::refuse_reclaim(Heap& heap) {
        seen = Reclaim::kAnnounced) {
     if (seen == Reclaim::kNone) return;
     registry::wait_for_reclaims();
-    if (ACRE_UNLIKELY(is_ending())) return;  // the reclaiming thread may be in fatal(), for good
+    if (ACRE_UNLIKELY(is_ending())) return;  // the reclaiming thread may be in fatal(), which does not return
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 struct Sample {
   std::atomic<uint64_t> requests{0};
-  std::atomic<uint64_t> bytes{0};  // by which their blocks were larger
+  std::atomic<uint64_t> bytes{0};  // by which the blocks were larger
 };
 constinit Sample g_samples[kSmallClasses];
 

@@ -1,19 +1,19 @@
-// How much larger small blocks are than what was asked for.
+// How much larger small blocks are than the sizes that were asked for.
 //
-// The size that a program asks for is stored nowhere. malloc knows it, and at each of its ticks, one in kEventsPerTick
-// of its visits to the slow path, it is noted: a sample of all requests, by class, that costs the others nothing.
+// The requested size is stored nowhere. malloc notes it on ticks, so for one slow-path event in kEventsPerTick: a
+// sample of all requests, by class, which costs the others nothing.
 #pragma once
 
 #include "tables/size_class.h"
 
 namespace acre::rounding {
 
-// A request for n bytes that a block of this class serves.
+// Adds a request for n bytes, served by a block of this class, to the sample.
 void note(SizeClass c, size_t n);
 
-// Bytes by which a block of this class is larger than asked for: the mean of the sample, to the nearest byte, so that
-// what follows from it adds up. Where there is no sample of the class, requests are taken to be spread evenly over the
-// sizes that it serves. From any thread.
+// Bytes by which a block of this class is larger than requested: the mean of the sample, to the nearest byte, so that
+// figures computed from it add up. If there is no sample of the class, requests are taken to be spread evenly over the
+// sizes that it serves. For any thread.
 size_t of(SizeClass c);
 
 }  // namespace acre::rounding

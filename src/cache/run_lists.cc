@@ -15,14 +15,14 @@ namespace {
 constexpr unsigned kClassesPerStep = 2;
 constexpr unsigned kAdoptedPerStep = 4;
 
-// Of a current run in which at most so many blocks are out, they are counted.
+// is_unused() counts the blocks of a current run if at most this many are used.
 constexpr uint32_t kMostLookedAt = 64;
 
-// New runs on clean pages for each search for runs in which nothing lives: a thread that uses many classes in turn is not
-// to make a run for each block, out of the last one's.
+// New runs on clean pages for each search for runs without live blocks. A search for each new run would let a thread
+// that uses many classes in turn make a run for each block, out of the last block's run.
 constexpr uint32_t kRunsPerSearch = 8;
 
-// Adopted runs that are looked at before a new one is made.
+// Adopted runs that take_adopted() looks at, before a new run is made.
 constexpr unsigned kMostAdoptedSeen = 64;
 
 void put_available(Heap& heap, Slab* slab) {
@@ -33,7 +33,7 @@ void put_available(Heap& heap, Slab* slab) {
   ++lists.available_count;
 }
 
-// All but the count of runs whose blocks are all free.
+// Does everything but count `empties`.
 ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, RunLists& lists, Slab* slab) {
   lists.available.remove(slab);
   lists.low_water = smaller(lists.low_water, --lists.available_count);
@@ -49,7 +49,7 @@ void take_off_list(Heap& heap, Slab* slab) {
   }
 }
 
-// A run that the heap gives up goes with the blocks that the thread has freed in it.
+// Counts the blocks that the thread has freed in a run that the heap gives up.
 void count_freed(Heap& heap, const Slab* slab) {
   heap.use(slab->size_class).blocks.freed += slab::deferred_count(slab);
 }
@@ -66,23 +66,23 @@ void give_up(Heap& heap, Slab* slab) {
   slab::release(slab);
 }
 
-// Pages that a heap may keep: its part of the shared bound, and more where the option gives each thread so much.
+// Pages that a heap may keep: its part of the shared bound, or what the option thread_cache_min gives each thread.
 size_t may_keep(const Heap& heap) {
   return larger(heap.allowed_pages, static_cast<size_t>(relaxed_load(options().thread_cache_min)) / kPageBytes);
 }
 
-// The run that can be spared most: an adopted one, which has little to give, before an available one.
+// Gives up the runs that can be spared best: adopted runs, which have little to give, before available ones.
 void keep_within_allowance(Heap& heap, SizeClass c) {
   while (heap.kept_pages > may_keep(heap) && !extend_allowance(heap)) {
     Slab* victim = heap.adopted.oldest();
     if (victim == nullptr) victim = heap.use(c).lists.available.oldest();
-    if (victim == nullptr) return;  // other classes' runs: collection sees to them
+    if (victim == nullptr) return;  // only other classes have runs: collection gives them up
     give_up(heap, victim);
   }
 }
 
-// All blocks of an available run have come back. A few such runs are kept, so that a program that frees and
-// allocates at the edge of a run does not make and destroy it each time.
+// Called when all blocks of an available run are free. A few such runs are kept, so that a program that frees and
+// allocates at the edge of a run does not make and destroy a run each time.
 ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
   RunLists& lists = heap.use(slab->size_class).lists;
   if (lists.empties++ <= lists.keep_more) return;
@@ -92,7 +92,7 @@ ACRE_ALWAYS_INLINE void on_empty(Heap& heap, Slab* slab) {
   lists.returned = true;
 }
 
-// The countdown of an adopted or available run has reached zero.
+// Called when the countdown of an adopted or available run has reached zero.
 ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
   if (slab->list == OwnersList::kAdopted) {
     heap.adopted.remove(slab);
@@ -107,7 +107,7 @@ void collect_class(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   if (lists.busy) {
     lists.busy = false;
-    // What was never needed since the last time is more than this thread needs.
+    // Gives up half of the runs that were never needed since the last collection.
     for (unsigned spare = (lists.low_water + 1u) / 2; spare != 0; --spare) give_up(heap, lists.available.oldest());
     lists.low_water = lists.available_count;
     return;
@@ -136,20 +136,20 @@ void keep_adopted(Heap& heap, Slab* slab) {
   BlockCounts& blocks = heap.use(slab->size_class).blocks;
   relaxed_add(blocks.adoptions, uint64_t{1});
   const uint32_t used = slab::used(slab);
-  // All but the block that the thread has freed just now were freed before it owned the run.
+  // All blocks but the one that the thread has just freed were freed before it owned the run.
   blocks.freed -= slab->carved - used - 1;
   heap.kept_pages += slab->pages;
   slab::set_list(slab, OwnersList::kAdopted);
   heap.adopted.add(slab);
-  // The event comes when `enough` blocks are free, those on the remote list included.
+  // The countdown reaches zero when `enough` blocks are free, those on the remote list included.
   int32_t floor = static_cast<int32_t>(slab->capacity - slab->enough + load_remote(slab).free);
   slab::count_down(slab, used, floor);
   if (slab->countdown <= 0) on_countdown(heap, slab);
   if (heap.kept_pages > heap.allowed_pages) keep_within_allowance(heap, slab->size_class);
 }
 
-// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this thread
-// has got (registry.cc). A reclaimer may have taken it between the free and here, and others use its header (idle.h).
+// A thread without a heap owns no run: this one is of a thread that a fork left behind, whose token this thread has got
+// (registry.cc). A reclaimer may have taken it between the free and here, and others may use its header (idle.h).
 ACRE_NOINLINE void release_event(Slab* slab) {
   Heap* heap = heap_if_any();
   if (heap == nullptr) return slab::disown(slab);
@@ -177,8 +177,8 @@ Slab* take_adopted(Heap& heap, SizeClass c) {
   return nullptr;
 }
 
-// A list with blocks of other runs than the current one, if there is one: each of these goes where it would if it were freed by a
-// thread without a heap.
+// Returns a list with blocks of other runs than the current one, if there is one. Each of them goes where a thread
+// without a heap would give it back.
 static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
   const Address high = heap.slots[c].high;
   for (LowAddress next; !is_end(head); head = next) {
@@ -188,7 +188,7 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
     next = link->next;
     --heap.use(c).blocks.listed;
     if (slab == current) {
-      --heap.use(c).blocks.freed;  // it is, already
+      --heap.use(c).blocks.freed;  // count_freed() will count it, although the thread has not freed it
       slab::defer(slab, link);
     } else {
       slab::give_back(slab, link);
@@ -199,7 +199,7 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
 void put_back(Heap& heap, Slab* current, LowAddress list) {
   const uint32_t blocks = slab::return_list(current, list);
   heap.use(current->size_class).blocks.listed -= blocks;
-  heap.use(current->size_class).blocks.freed -= blocks;  // they are deferred now, and were not freed
+  heap.use(current->size_class).blocks.freed -= blocks;  // the same, for count_freed()
 }
 
 void retire_current(Heap& heap, SizeClass c) {
@@ -210,7 +210,7 @@ void retire_current(Heap& heap, SizeClass c) {
   const LowAddress head = slot.head;
   slot.head = kEndOfList;
   lists.times_few = 0;
-  lists.unseen = kNotDrawn;  // whether the blocks given up were to be the next ones is not known any more
+  lists.unseen = kNotDrawn;  // the next sampled block may have been among the blocks given up
   lists.current = nullptr;
   const bool is_mixed = slab == nullptr || slot.kept != 0;
   slot.kept = 0;
@@ -224,7 +224,7 @@ void retire_current(Heap& heap, SizeClass c) {
   slab::release(slab);
 }
 
-// Does nothing live in this current run? Where many of its blocks are out, some live as a rule, and it is not looked at.
+// Whether no block of this current run is live. If many blocks are used, some are live as a rule: they are not counted.
 static bool is_unused(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   const Slab* slab = heap.use(c).lists.current;
@@ -235,7 +235,7 @@ static bool is_unused(Heap& heap, SizeClass c) {
   return listed + load_remote(slab).free == out;
 }
 
-// Among the live heaps. Others may come and go meanwhile.
+// Whether this is the only live heap. Other heaps may come and go meanwhile.
 static bool is_alone(const Heap& heap) { return racy_load(heap.next) == nullptr && racy_load(heap.prev) == nullptr; }
 
 bool give_up_unused(Heap& heap) {
@@ -268,9 +268,9 @@ void collect_step(Heap& heap) {
   }
   for (unsigned i = 0; i < kAdoptedPerStep && !heap.adopted.empty(); ++i) {
     Slab* slab = heap.adopted.oldest();
-    if (load_remote(slab).free >= slab->enough) {  // others have freed so much in it
+    if (load_remote(slab).free >= slab->enough) {  // others have freed much in it
       give_up(heap, slab);
-    } else {  // its turn comes again after all others
+    } else {  // it goes behind all others
       heap.adopted.remove(slab);
       heap.adopted.add(slab);
     }
@@ -292,11 +292,11 @@ void empty_heap(Heap& heap) {
 }
 
 static void unshare(Heap& heap, Slab* slab) {
-  uint64_t& freed = heap.use(slab->size_class).blocks.freed;  // read now: afterwards the run may be gone
+  uint64_t& freed = heap.use(slab->size_class).blocks.freed;  // read first: unshare() may free the run's pages
   freed += slab::unshare(slab);
 }
 
-// More or less, while the owner and others free in it.
+// Approximate while the owner and others free blocks of the run.
 static bool is_to_be_taken(const Slab* slab, Take take) {
   const auto used = static_cast<uint32_t>(acquire_load(slab->countdown) + slab->floor);
   const uint32_t free = slab->capacity - used + load_remote(slab).free;
@@ -325,7 +325,7 @@ ACRE_COLD void take_kept_runs(Heap& heap, Take take) {
     take_kept_runs_of(heap, heap.adopted, take);
     for (ClassUse& use : heap.cold().uses) {
       take_kept_runs_of(heap, use.lists.available, take);
-      if (use.lists.empties != 0) use.lists.empties = 0;  // what was all free is gone, counted (on_empty) or not yet
+      if (use.lists.empties != 0) use.lists.empties = 0;  // the empty runs are taken, counted (on_empty) or not yet
     }
     trim_allowance(heap);
   }

@@ -16,13 +16,12 @@ constexpr uint32_t kWordBits = 64;
 
 constinit Mutex g_lock{Rank::kSampled};
 
-// The runs of each class.
-constinit SampledRun* g_open[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};   // with free blocks
+constinit SampledRun* g_open[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};   // runs with free blocks
 constinit SampledRun* g_spare[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};  // headers without pages
 
 uint32_t words_for(uint32_t capacity) { return (capacity + kWordBits - 1) / kWordBits; }
 
-// --- For whoever holds the lock ----------------------------------------------------------------------
+// --- Lists and blocks ------------------------------------------------------------------------------------------
 
 void open(SampledRun* run) ACRE_REQUIRES(g_lock) {
   SampledRun*& first = g_open[run->size_class];
@@ -37,7 +36,7 @@ void close(SampledRun* run) ACRE_REQUIRES(g_lock) {
   if (run->next != nullptr) run->next->prev = run->prev;
 }
 
-// The block that begins at p; capacity if none does.
+// The index of the block that begins at p; capacity if none does.
 uint32_t block_at(const SampledRun* run, const void* p) {
   const Address base = relaxed_load(run->base);
   const size_t offset = address_of(p) - base;
@@ -46,12 +45,11 @@ uint32_t block_at(const SampledRun* run, const void* p) {
   return near % run->block_bytes == 0 ? near / run->block_bytes : run->capacity;
 }
 
-// Changed under the lock. Whoever has a live block may read its own without.
+// The bits change under the lock. A thread that has a live block may read the block's bit without the lock.
 bool is_free(const SampledRun* run, uint32_t index) {
   return (relaxed_load(run->free_bits[index / kWordBits]) >> index % kWordBits & 1) != 0;
 }
 
-// The lowest free block.
 void* take_block(SampledRun* run) ACRE_REQUIRES(g_lock) {
   uint32_t word = 0;
   while (run->free_bits[word] == 0) ++word;
@@ -100,7 +98,7 @@ Run* find_pages(Arena& arena, bool strict, size_t pages) {
   return nullptr;
 }
 
-// A run of which all blocks are free, known to nobody.
+// Makes a run whose blocks are all free and which is in no list.
 SampledRun* make(Arena& arena, bool strict, SizeClass c) {
   SampledRun* made = take_header(c);
   if (made == nullptr) return nullptr;
@@ -152,7 +150,7 @@ bool is_block_start(const SampledRun* run, const void* p) { return block_at(run,
 
 bool is_live(const SampledRun* run, const void* p) { return ticket_of(run, p) != kDead; }
 
-// A run that is empty goes back, unless it is the only one with free blocks.
+// An empty run's pages go back, unless the run is the only one of its class with free blocks.
 void free(SampledRun* run, void* block) {
   {
     Lock lock(g_lock);
@@ -168,8 +166,6 @@ void free(SampledRun* run, void* block) {
   drop_header(run);
 }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::sampled_runs

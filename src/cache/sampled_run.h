@@ -1,24 +1,25 @@
-// Runs of sampled blocks (sampler.h): cut into blocks of one size class, as slab runs are, but owned by no thread. Blocks
-// are allocated and freed one by one, under a lock.
+// Runs of sampled blocks (observe/sampler.h). They are cut into blocks of one size class, as slab runs are, but no
+// thread owns them. Blocks are allocated and freed one by one, under a lock.
 //
-// The unit table does not know these runs: the hot path of free finds there a header that is no run's, and the page map
-// leads to the true one. Which blocks are free is written beside the run, so that every double free is found.
-// Headers are never unmapped and stay with their size class.
+// The unit table does not know these runs: it names a header that the block is not of, which free rejects, and the page
+// map names the right one. Free blocks are noted beside the run, so that every double free is found. Headers are never
+// unmapped and stay with their size class.
 #pragma once
 
+#include "base/mutex.h"
 #include "pages/run.h"
 #include "slab/arena.h"
 
 namespace acre {
 
 struct SampledRun {
-  Address base = 0;             // 0: it has no pages now
+  Address base = 0;             // 0: the header has no pages now
   Run* run = nullptr;           // its pages
   SampledRun* next = nullptr;   // runs of the class with free blocks, or spare headers
   SampledRun* prev = nullptr;
   uint32_t block_bytes = 0;
   uint16_t capacity = 0;
-  uint16_t free = 0;            // blocks
+  uint16_t free = 0;            // number of free blocks
   uint8_t size_class = 0;
   uint64_t* free_bits = nullptr;
   Ticket* tickets = nullptr;    // of live blocks
@@ -26,29 +27,27 @@ struct SampledRun {
 
 namespace sampled_runs {
 
-// A live block of this class, without a ticket, on pages of this arena if new ones are needed; strict: on none but this
-// arena's. Null when memory is refused.
+// Allocates a block of this class, without a ticket. strict: the block lies on pages of this arena; otherwise new pages
+// come from this arena if it has any. Null if memory is refused.
 void* allocate(Arena& arena, bool strict, SizeClass c);
 
-// For the start of a live block.
+// block: the start of a live block.
 void set_ticket(const void* block, Ticket ticket);
 
-// For anyone: is p the start of a block, live or free?
+// For any thread: whether p is the start of a block, live or free.
 ACRE_COLD bool is_block_start(const SampledRun* run, const void* p);
 
-// For anyone: is p the start of a block that is live?
+// For any thread: whether p is the start of a live block.
 bool is_live(const SampledRun* run, const void* p);
 
-// The block's ticket. kDead: it is not live, for instance free already.
+// The block's ticket. kDead: the block is not live.
 inline constexpr Ticket kDead = UINT32_MAX;
 Ticket ticket_of(const SampledRun* run, const void* block);
 
 // Frees a live block.
 void free(SampledRun* run, void* block);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace sampled_runs
 }  // namespace acre

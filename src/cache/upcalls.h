@@ -1,7 +1,7 @@
-// What the thread cache calls in the layers above it: src/observe, src/reclaim, src/manual and src/process implement it.
-// A file of src/cache includes this header and none of those layers' own.
+// The functions of the layers above that the thread cache calls: src/observe, src/reclaim, src/manual and src/process
+// define them. Files of src/cache include this header instead of those layers' headers.
 //
-// None of these is on a hot path. A flag here is asked for on the slow paths alone.
+// None of these functions is on a hot path. Slow paths alone read the flags.
 #pragma once
 
 #include "base/atomics.h"
@@ -11,57 +11,57 @@ namespace acre {
 
 // --- src/process ----------------------------------------------------------------------------------------------
 
-// start.cc. Starts every module, if that was not done before, on the first allocation or in the library's constructor. A thread
-// that comes while another one starts them waits.
+// start.cc. Starts all modules, once: on the first allocation or in the library's constructor. Threads that come
+// meanwhile wait.
 void start_process();
 
 // --- src/reclaim ----------------------------------------------------------------------------------------------
 
-// idle.cc. The calling thread is about to make a run of clean pages: free blocks that idle threads keep would serve as well.
+// idle.cc. Called before the calling thread makes a run of clean pages: reclaims blocks that idle threads keep.
 void reclaim_while_growing(const Heap& mine);
 
-// last_resort.cc. Memory was refused: gives up all that the calling thread keeps, returns dirty pages if there is a hard
-// limit, and waits for pages that other threads are purging. A second attempt may then succeed. No lock is held. The private
-// lists of other threads do not change.
+// last_resort.cc. Called with no lock held when memory was refused; a second attempt may then succeed. Calls the
+// program if the soft limit is passed, gives up all that the calling thread keeps, returns dirty pages if there is a
+// hard limit, and waits for pages that other threads are purging. The private lists of other threads do not change.
 void reclaim_before_refusal();
-// After a second refusal, for a block of n bytes: unmaps free pages of the arenas, so that the system may map as much in one
-// piece. False: there are too few of them.
+// Called after a second refusal, for a block of n bytes: unmaps free pages of the arenas, so that the system may map as
+// much in one piece. Returns false if they are too few, or if the hard limit refuses.
 bool unmap_before_refusal(size_t n, size_t alignment);
 
-// background.cc. The last thread that had a heap has ended. May wait.
+// background.cc. Called when the last thread that had a heap has ended. May wait.
 void on_last_thread();
 
 // --- src/manual -----------------------------------------------------------------------------------------------
 
 namespace manual {
 
-// For a thread whose heap is not plain, or which has none. True: a tag is in force, or the thread is bound to a manual arena,
-// and *block comes from there: null and ENOMEM if it is refused. asked: bytes that the program has asked for.
+// For a thread without a plain heap. True: a tag is in force, or the thread is bound to a manual arena, and *block
+// comes from there; null, with ENOMEM, if it is refused. asked: the bytes that the program asked for.
 bool allocate_small(SizeClass c, size_t asked, void** block);
 bool allocate_large(size_t n, size_t alignment, bool zeroed, void** block);
 
-// realloc moves the block of `found`, p: the new one, of n bytes, comes from the same manual arena and has the same tag.
+// For a realloc that moves block p: returns a block of n bytes from the same manual arena, with the same tag.
 void* allocate_beside(const Found& found, const void* p, size_t n);
 
-// Visits the heaps of the manual arena that this run belongs to.
+// Calls visit for the heaps of the manual arena that this run belongs to.
 void for_each_heap_of(const Slab* slab, void (*visit)(Heap& heap, void* argument), void* argument);
 
 }  // namespace manual
 
 namespace tags {
 
-// The thread ends, and has heap.tags.
+// Called when a thread ends that has heap.tags.
 void end_thread(Heap& heap);
 
-// A block of a run with labels is being freed.
+// Called before a block of a run with labels is freed.
 void freeing(const Slab* slab, const void* block);
 
-// A large or huge block of the tag: so many bytes more are to live, which the tag's limit may refuse (false); so many bytes
-// that were charged were not had after all; so many bytes no longer live, after which the tag may be gone.
+// For large and huge blocks. charge: `bytes` more are to live; false if the tag's limit refuses. discharge: so many
+// charged bytes were not obtained. count_freed: so many bytes no longer live; the tag may be reused afterwards.
 bool charge(Tag& tag, size_t bytes);
 void discharge(Tag& tag, size_t bytes);
 void count_freed(Tag& tag, size_t bytes);
-// The most that ever lived, after a block was had with what was charged.
+// Updates the peak, after charged bytes were obtained.
 void note_peak(Tag& tag);
 
 }  // namespace tags
@@ -75,36 +75,37 @@ namespace sampler {
 extern bool g_on ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 
-// Whether threads to come are sampled.
+// Whether new threads are sampled.
 extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
 inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
-// While it is on, in place of refill: a sampled block, or one that passes unseen, from the private list, which is filled
-// for it. Null when memory is refused.
+// While it is on, in place of refill: returns a sampled block, or one that passes unseen, from the private list, which
+// is filled for it. Null if memory is refused.
 void* allocate(Heap& heap, SizeClass c);
 
-// While it is on: how many blocks may go on the private list before one is to be seen; that so many went there; and whether
-// one more that is freed may, which is counted then.
+// While it is on. may_pass: how many blocks may go on the private list before one has to be seen. passed: so many went
+// there. may_keep: whether one more freed block may go there; if so, it is counted.
 uint32_t may_pass(Heap& heap, SizeClass c);
 void passed(Heap& heap, SizeClass c, uint32_t blocks);
 bool may_keep(Heap& heap, SizeClass c);
 
-// The program is given this large or huge block.
+// Called for each large or huge block that the program gets.
 void allocated_run(Run* run);
 
-// Is a block of so many bytes to be seen that the calling thread is about to get, and not from a private list? If so, it
-// has to have a run of its own, and seen_run() is told.
+// sees: whether the sampler has to see a block of so many bytes, not from a private list, that the calling thread is
+// about to get. If so, the block needs a run of its own, and seen_run() has to be called.
 bool sees(size_t bytes);
 void seen_run(Run* run, size_t bytes);
 
-// A run with a ticket is about to be freed; a block of this ticket is gone; the program frees a block of this run.
+// freeing_run: before a run with a ticket is freed. freed: when a ticket's block is freed. release: frees a block of
+// this run.
 void freeing_run(Run* run);
 void freed(Ticket ticket);
 void release(SampledRun* run, void* block);
 
 }  // namespace sampler
 
-// hooks.cc: functions that the program wants to be called for each allocation and each free.
+// hooks.cc: functions of the program that are called for each allocation and each free.
 namespace hooks {
 
 extern bool g_on ACRE_HIDDEN;
@@ -113,7 +114,7 @@ ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 ACRE_COLD void call_allocated(const void* block, size_t bytes, size_t asked);
 ACRE_COLD void call_freeing(const void* block);
 
-// bytes: of the block; asked: what the program has asked for, as far as known.
+// bytes: of the block. asked: the bytes that the program asked for, as far as known.
 ACRE_ALWAYS_INLINE void allocated(const void* block, size_t bytes, size_t asked) {
   if (ACRE_UNLIKELY(is_on())) call_allocated(block, bytes, asked);
 }
@@ -123,9 +124,9 @@ ACRE_ALWAYS_INLINE void freeing(const void* block) {
 
 // While there are hooks: the calling thread goes without its heap from now on.
 void put_heap_aside(Heap& heap);
-// The calling thread goes without its heap, perhaps only for hooks that are gone. True: it has its heap again.
+// For a thread without a heap. True: the heap was put aside for hooks, all of which were removed; it is in use again.
 bool take_heap_back();
-// The end of a free that came to the slow path.
+// The end of a free on the slow path.
 inline void tick_after_free(Heap& heap) {
   tick(heap);
   if (ACRE_UNLIKELY(is_on())) put_heap_aside(heap);
@@ -139,10 +140,10 @@ namespace fill {
 extern bool g_on ACRE_HIDDEN;
 inline bool is_on() { return g_on; }
 
-// While blocks are filled: the bytes [from, to) of a block are new to the program. zeroed: they are known to be zero.
+// While blocks are filled: fills the bytes [from, to) of a block, new to the program. zeroed: they are zero already.
 void new_bytes(void* block, size_t from, size_t to, bool zeroed);
 
-// While blocks are filled: the program has freed a block.
+// While blocks are filled: fills a block that the program has freed.
 void freed_block(void* block, size_t bytes);
 
 }  // namespace fill

@@ -1,4 +1,4 @@
-// Looks through what the calling thread's heap keeps, and changes nothing but counts.
+// Checks the lists of free blocks that the calling thread can reach. Changes nothing but counts.
 #pragma once
 
 #include "cache/heap.h"
@@ -9,8 +9,8 @@ namespace acre {
 inline constexpr uint32_t kBroken = UINT32_MAX;
 uint32_t private_list_length(const Heap& heap, SizeClass c);
 
-// Whether all lists of free blocks that the calling thread can reach are whole: its private lists, and in the runs that
-// it owns the deferred and the remote list, whose lengths have to fit the runs' counts.
+// Whether all these lists are whole: the heap's private lists, and the deferred and remote lists of the runs that the
+// thread owns, whose lengths have to fit the runs' counts.
 bool lists_are_whole(Heap& heap);
 
 }  // namespace acre

@@ -9,7 +9,7 @@
 
 namespace acre::ctl {
 
-// Programs ask for the first arena before they allocate.
+// Makes the first arena, since programs ask for it before they allocate.
 PageHeap* pages_of(size_t index) {
   if (index == 0) registry::arena_at(0);
   if (index < arenas::count()) return &arenas::at(static_cast<unsigned>(index))->pages;
@@ -19,7 +19,7 @@ PageHeap* pages_of(size_t index) {
 
 namespace {
 
-// In a Walk what another thread destroys meanwhile stays to be looked at.
+// An arena that another thread destroys meanwhile stays valid during the Walk.
 template <class Action>
 int for_arenas(size_t index, Action action) {
   const arenas::Walk walk;
@@ -115,9 +115,11 @@ int set_grow_limit_of(size_t index, size_t bytes) {
 
 unsigned arena_of_block(const void* address, int* error) {
   const Found found = find_block(address);
-  const Arena* arena = found.slab != nullptr ? arena_of(found.slab) : found.run != nullptr ? arena_of(found.run) : nullptr;
+  const Arena* arena = found.slab != nullptr  ? arena_of(found.slab)
+                       : found.run != nullptr ? arena_of(found.run)
+                                              : nullptr;
   if (arena != nullptr && arena->index != arenas::kNoNumber) return arena->index;
-  *error = EINVAL;  // none of acre's, a huge block, which belongs to no arena, or of an arena without a number
+  *error = EINVAL;  // not a block of acre's; a huge block, which has no arena; or an arena without a number
   return 0;
 }
 

@@ -1,6 +1,6 @@
-// What the ctl nodes of arenas call (nodes.h). Numbers are those of automatic arenas, and after them of manual ones.
-// Functions return 0 or an error number, or set *error: EFAULT where there is no arena with this number, or it cannot do
-// that, unless they say otherwise.
+// The functions of the ctl nodes of arenas (nodes.h). Automatic arenas have the first numbers, manual arenas the
+// numbers after them. Unless stated otherwise, functions return 0 or an error number, or set *error. EFAULT: no arena
+// has this number, or the arena cannot do this.
 #pragma once
 
 #include "acre/extent_hooks.h"
@@ -9,11 +9,12 @@
 
 namespace acre::ctl {
 
-// The arena with this number, if it was made yet; the first one is made. To be looked into within an arenas::Walk.
+// Returns the arena with this number, or null if it was not made yet. Makes the first arena if needed. The caller must
+// have an arenas::Walk while it uses the arena.
 PageHeap* pages_of(size_t index);
 
-// Of one arena, or of all: before jemalloc 5 the number of arenas stood for all of them, and programs such as redis still
-// ask so. 0 as well where there is none.
+// index: one arena, kAllArenas, or the number of arenas, which meant all of them before jemalloc 5 and is still used by
+// programs such as redis. Returns 0 even if there is no such arena.
 int decay_arenas(size_t index);
 int purge_arenas(size_t index);
 
@@ -23,24 +24,24 @@ int set_decay_time(Option of, size_t index, int64_t ms);
 
 // --- Manual arenas
 
-// hooks: where its memory comes from; null: from where all memory does. EAGAIN: no memory.
+// hooks: the source of its memory; null: the source of all other memory. EAGAIN: memory is refused.
 unsigned create_arena(const void* hooks, int* error);
-// EFAULT also if another thread resets or destroys it just now.
+// EFAULT also if another thread is resetting or destroying the arena.
 int reset_arena(size_t index);
 int destroy_arena(size_t index);
 
-// Those of arenas that have none are the ones over the system's memory.
+// An arena without hooks of its own has the default hooks, which use the system's memory.
 extent_hooks_t* hooks_of(size_t index, int* error);
 int set_hooks_of(size_t index, extent_hooks_t* hooks);
 
 const char* name_of_arena(size_t index, int* error);
 int set_name_of(size_t index, const char* name);
 
-// The most that is got at a time; SIZE_MAX: no limit.
+// The most bytes of address space to get at a time. SIZE_MAX: no limit.
 size_t grow_limit_of(size_t index, int* error);
 int set_grow_limit_of(size_t index, size_t bytes);
 
-// The number of the arena that a live block is from. EINVAL: it has none.
+// Returns the number of the arena of a live block. EINVAL: it has none.
 unsigned arena_of_block(const void* address, int* error);
 
 }  // namespace acre::ctl

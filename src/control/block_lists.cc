@@ -12,10 +12,10 @@ namespace acre::block_lists {
 
 namespace {
 
-// Free page runs of up to so many pages are listed by their length, the others together.
+// Free page runs of up to 128 pages are listed by length; longer runs are one list.
 constexpr unsigned kListedBins = FreeRuns::bin_of(128) + 1;
 
-struct Visitor {
+struct Lister {
   VisitList* visit;
   void* opaque;
 
@@ -52,7 +52,6 @@ size_t free_bytes(const RunList& runs) {
   return bytes;
 }
 
-// Bytes in live blocks of a run of sampled blocks.
 size_t live_bytes(const SampledRun* sampled) {
   return (sampled->capacity - smaller(racy_load(sampled->free), sampled->capacity)) * size_t{sampled->block_bytes};
 }
@@ -70,7 +69,7 @@ double fraction_in_use(const Run* run, size_t bytes) {
   return static_cast<double>(smaller(live, bytes)) / static_cast<double>(bytes);
 }
 
-// Large and huge blocks: only their lengths tell their sizes, one by one.
+// Adds large and huge blocks one by one, since only their lengths tell their sizes.
 void add_large(BlockSizes& to) {
   g_page_map.for_each_run([&](const Run* run) {
     const RunKind kind = racy_load(run->kind);
@@ -117,16 +116,16 @@ BlockSizes block_sizes() {
 void free_lists(VisitList* visit, void* opaque) {
   Report* report = make_report();
   if (report == nullptr) return;
-  const Visitor reclaimer{visit, opaque};
+  const Lister lister{visit, opaque};
   const auto& classes = report->all.classes;
   const auto& lengths = report->all.lengths;
   using Class = const ClassStatistics&;
   using Length = const LengthStatistics&;
-  reclaimer.classes(classes, "tcmalloc.central", [](Class c) { return c.free; });
-  reclaimer.classes(classes, "tcmalloc.transfer", [](Class c) { return c.remote_list + c.outbox; });
-  reclaimer.classes(classes, "tcmalloc.thread", [](Class c) { return c.private_list + c.deferred + c.uncarved; });
-  reclaimer.runs(lengths, "tcmalloc.page", "tcmalloc.large", [](Length l) { return l.dirty + l.muzzy; });
-  reclaimer.runs(lengths, "tcmalloc.page_unmapped", "tcmalloc.large_unmapped", [](Length l) { return l.clean; });
+  lister.classes(classes, "tcmalloc.central", [](Class c) { return c.free; });
+  lister.classes(classes, "tcmalloc.transfer", [](Class c) { return c.remote_list + c.outbox; });
+  lister.classes(classes, "tcmalloc.thread", [](Class c) { return c.private_list + c.deferred + c.uncarved; });
+  lister.runs(lengths, "tcmalloc.page", "tcmalloc.large", [](Length l) { return l.dirty + l.muzzy; });
+  lister.runs(lengths, "tcmalloc.page_unmapped", "tcmalloc.large_unmapped", [](Length l) { return l.clean; });
   drop_report(report);
 }
 

@@ -47,7 +47,7 @@ void add_refused_purges(Text& text, const os::Refusals& refusals) {
   text.add("); dirty pages stay\n");
 }
 
-// All that may be the reason; the system does not say.
+// Names every possible reason, since the system does not tell which one it was.
 void add_refused_memory(Text& text, const os::Refusals& refusals) {
   if (refusals.memory == 0) return;
   text.add("  requests to the system refused: ").decimal(refusals.memory).add(" (");

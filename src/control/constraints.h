@@ -1,4 +1,4 @@
-// What holds acre back: limits, and what the system has refused. Lines of the summary, each only where it applies.
+// Lines of the summary about limits in force and refusals by the system, each only where it applies.
 #pragma once
 
 #include "base/text.h"

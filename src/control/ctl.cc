@@ -53,7 +53,7 @@ bool parse_index(Component text, size_t* index) {
   return text.size != 0;
 }
 
-// Does this node's name begin with all components of `name`? whole: and has it no more?
+// Returns true if this node's name begins with all components of `name`. *whole: it has no more components.
 bool matches(unsigned at, const char* name, bool* whole, size_t* index) {
   unsigned indices = 0;
   Components pattern(node(at).name), given(name);
@@ -80,7 +80,7 @@ Place find_name(const char* name, bool whole_name) {
   return {};
 }
 
-// The first node whose name begins with the same `count` components as this one's.
+// Returns the first node whose name begins with the same `count` components as this node's name.
 unsigned first_with(unsigned at, unsigned count) {
   const char* name = node(at).name;
   Components components(name);
@@ -94,7 +94,6 @@ unsigned first_with(unsigned at, unsigned count) {
   }
 }
 
-// Writes the node's MIB; returns its length.
 unsigned make_mib(const Place& place, size_t* mib) {
   Components components(node(place.node).name);
   Component component;
@@ -106,7 +105,7 @@ unsigned make_mib(const Place& place, size_t* mib) {
   return count;
 }
 
-// The last component of a name is its own: it says which node is meant, if the others agree.
+// The last number of a MIB is the place of the node itself. The other numbers must agree with its name.
 Place find_mib(const size_t* mib, size_t length) {
   if (length == 0 || length > kMostComponents || mib[length - 1] >= node_count()) return {};
   Place place{static_cast<unsigned>(mib[length - 1]), {}};
@@ -123,7 +122,7 @@ Place find_mib(const size_t* mib, size_t length) {
   return place;
 }
 
-// False: the program gave no buffer for it.
+// Returns false if the program gave no buffer for the text.
 bool copy_text(const char* text, const void* oldp, size_t size) {
   char* buffer = nullptr;
   if (size == sizeof buffer) memcpy(&buffer, oldp, sizeof buffer);
@@ -151,7 +150,7 @@ int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   return fits ? 0 : EINVAL;
 }
 
-// newp: null if an order is told nothing.
+// newp: null if an order or action gets no value.
 int write_in(const Place& place, const void* newp) {
   Call call = call_of(place);
   call.is_told = newp != nullptr;
@@ -162,7 +161,7 @@ int write_in(const Place& place, const void* newp) {
   return use(place.node, call);
 }
 
-// What is made or looked up is given in full or not at all.
+// A maker and a lookup give their result in full or not at all.
 int give(const Place& place, void* oldp, size_t* oldlenp, const void* address) {
   const size_t size = size_of(node(place.node).type);
   if (oldp == nullptr || oldlenp == nullptr || *oldlenp != size) {
@@ -200,7 +199,7 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
   if (what.kind == Kind::kSink && newp == nullptr) return EINVAL;
   if (newp != nullptr && newlen != size_of(what.type)) return EINVAL;
   if (what.kind == Kind::kOrder) return write_in(place, newp);
-  const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: what is read is the new one
+  const bool write_first = what.type == Type::kU64 && what.writable;  // epoch: the new value is read
   if (newp != nullptr && write_first) {
     if (const int error = write_in(place, newp)) return error;
   }

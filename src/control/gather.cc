@@ -19,11 +19,11 @@ namespace {
 
 constexpr uint64_t kNsPerMs = 1000000;
 
-// What a walk over the page map and the heaps adds up. `live` is at first all that is not known to be free.
+// Sums of a walk over the page map and the heaps. At first `live` counts all blocks that are not known to be free.
 struct Gathering {
   Report& report;
-  unsigned automatic;  // arenas that there were at its start
-  bool locks;          // theirs are wanted
+  unsigned automatic;  // number of automatic arenas at the start
+  bool locks;          // figures of locks are wanted
   uint64_t purged = 0;
   uint64_t huge_rounding = 0;
 
@@ -34,7 +34,7 @@ struct Gathering {
   }
 };
 
-// The arena that a run belongs to; null: none that counts, as those of tests.
+// Returns the arena that a run belongs to. Null: the arena does not count, like those of tests.
 const Arena* find_arena(const PageHeap* home, unsigned automatic) {
   if (home == nullptr) return nullptr;
   const auto* arena = arena_with(home);
@@ -138,7 +138,7 @@ void add_runs(Gathering& to) {
 
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
-// As find_block (cache/lookup.h), for what others are changing. Null: p is no block.
+// Works like find_block (cache/lookup.h) while other threads change the data. Null: p is no block.
 const Slab* find_slab(const void* p) {
   const Slab* slab = unit_table::at(p);
   if (is_block_start(slab, p)) return slab;
@@ -148,15 +148,15 @@ const Slab* find_slab(const void* p) {
   return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
 }
 
-// Blocks of a private list may be of several runs, most of one, and their owner allocates them meanwhile: each step is
-// checked before the next is taken.
+// The blocks of a private list may lie in several runs, though most lie in one. The owner changes the list meanwhile,
+// so each step is checked before the next one.
 void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   const Slot& slot = heap.slots[c];
   const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
   LowAddress low = racy_load(slot.head);
   const Address high = racy_load(slot.high);
   const Slab* last = nullptr;
-  ClassStatistics* figures = nullptr;  // of the arena that `last` is of
+  ClassStatistics* figures = nullptr;  // of the arena of `last`
   for (uint32_t i = 0; i < most && !is_end(low); ++i) {
     Link* link = reinterpret_cast<Link*>(high | low);
     const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
@@ -195,7 +195,7 @@ void add_heap(Heap& heap, void* argument) {
   ArenaReport& own = to.of(*heap.arena);
   const ManualArena* manual = binding::seen_of(heap);
   ArenaReport& bound_to = manual != nullptr ? to.of(manual->arena) : own;
-  bound_to.arena.threads += !heap.arena->is_manual;  // heaps of manual arenas are no thread's
+  bound_to.arena.threads += !heap.arena->is_manual;  // the heaps of manual arenas belong to no thread
   own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
@@ -204,7 +204,7 @@ void add_heap(Heap& heap, void* argument) {
   }
 }
 
-// Under the same lock, so that what a thread has done is neither missed nor seen twice.
+// Runs under the same lock as add_heap(), so that a thread's counts are neither missed nor added twice.
 void add_ended(void* argument) {
   const auto& to = *static_cast<Gathering*>(argument);
   for (unsigned i = 0; i < to.automatic; ++i) {
@@ -233,7 +233,7 @@ void add_arena(Gathering& to, Arena& arena, uint64_t now_ms) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) add_lock(report.bin_locks[c], arena.bin(c).lock_counts());
 }
 
-// Those that are gone have had no number.
+// Retired arenas have no number: they count only among all arenas.
 void add_retired(Gathering& to) {
   const arenas::Retired& retired = arenas::retired();
   ArenaReport& all = to.report.all;
@@ -257,13 +257,13 @@ void gather(Report& report, const KernelFigures* kernel) {
   report.all = {};
   report.for_each([](unsigned, ArenaReport& arena) { arena = {}; });
   const uint64_t now_ms = os::now_ms();
-  const arenas::Walk walk;  // no arena goes before its figures are added, nor between two of them
+  const arenas::Walk walk;  // no arena goes away while figures are added
   arenas::for_each([&](Arena& arena) { add_arena(to, arena, now_ms); });
   add_retired(to);
   add_runs(to);
   registry::for_each(add_heap, &to, add_ended);
   arenas::for_each_heap(add_heap, &to);
-  finish_arena(report.all);  // of those without a place
+  finish_arena(report.all);  // of arenas without a place
   report.for_each([&](unsigned, ArenaReport& arena) {
     finish_arena(arena);
     add_report(report.all, arena);

@@ -61,7 +61,7 @@ int change_option(unsigned option, int64_t value) {
     case Option::hard_limit:
     case Option::soft_limit: pressure::set_limits(); return 0;
     case Option::background_thread: return set_background_thread(value != 0);
-    default: return 0;  // whoever needs it looks at it each time
+    default: return 0;  // the other options are read at each use
   }
 }
 

@@ -1,4 +1,4 @@
-// What rows of ctl nodes (own_nodes.h) are made of, and the functions that they call.
+// The parts of rows of ctl nodes (own_nodes.h), and the functions that rows call.
 #pragma once
 
 #include <errno.h>
@@ -46,7 +46,7 @@ constexpr auto member() {
   else return &Value::of_string;
 }
 
-// A function of a row is a lambda without captures: its type alone says what to call.
+// A row's function is a lambda without captures: its type alone identifies it.
 template <Type kType, class Get>
 int get(Call& call) {
   auto& value = call.value.*member<kType>();
@@ -93,8 +93,8 @@ constexpr Row lookup(const char* name, Get) {
 
 // --- Functions (node_calls.cc) --------------------------------------------------------------------------------
 
-// Large sizes are whole pages. Those up to where each block is a mapping of its own are listed one by one; beyond that
-// powers of two, and as the last one the largest size that a block may have.
+// Large sizes are whole pages. Sizes up to kLargestRun are listed page by page. Larger blocks are mappings of their
+// own: powers of two are listed, and at last the largest size that a block may have.
 inline constexpr size_t kLargestRun = size_t{64} << 20;
 inline constexpr unsigned kStepsOfAPage = (kLargestRun - kSmallMax) / kPageBytes;
 inline constexpr unsigned kDoublings = floor_log2(size_t{PTRDIFF_MAX}) - floor_log2(kLargestRun);
@@ -105,21 +105,21 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 size_t size_of_large(size_t index);
 const char* version();
 int renew();
-// The place holds the name as long as there is the tag. ENOENT: it has gone since the node was looked up.
+// The result stays valid as long as the tag exists. ENOENT: the tag was removed after the node was looked up.
 const char* name_of_tag(size_t index, int* error);
-// For arenas that are made from now on.
+// Applies to arenas that are made from now on.
 int set_default_decay_time(Option of, int64_t ms);
-// Where memory comes from the data segment (sbrk), and where else. That is settled at the start.
+// Whether memory comes from the data segment (sbrk), and how. It is fixed at the start: set_dss() accepts no change.
 const char* dss();
 int set_dss(const char* to);
 int set_background_thread(bool on);
 int set_most_background_threads(size_t most);
 int change_option(unsigned option, int64_t value);
-// Sampling can begin at any time, whether or not the option prof was set at the start.
+// Sampling can begin at any time, even if the option prof was not set at the start.
 int set_profiling(bool on);
-// As jemalloc has it: -1 for none.
+// Returns -1 for no interval, like jemalloc.
 ssize_t lg_interval();
-// The file's name says what it is to be. Without one it gets one.
+// The end of the path tells the kind of profile. Without a path, acre chooses a name.
 int dump_profile(const char* const* path);
 int dump_leaks(const char* const* path);
 int reset_profile(const size_t* lg_sample);

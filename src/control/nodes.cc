@@ -57,7 +57,7 @@ struct Table {
 };
 constexpr Table kTable;
 
-// By comparisons: a table of pointers would have to be relocated in every process.
+// Finds the row by comparisons: a table of pointers would have to be relocated in every process.
 template <size_t... kRow>
 int use_row(unsigned node, Call& call, std::index_sequence<kRow...>) {
   int error = EPERM;
@@ -71,7 +71,7 @@ constexpr bool same_names(const Node& a, const Node& b) {
   }
   return true;
 }
-// The figures' names are left to a unit test: compilers count the steps that they are willing to take here.
+// A unit test checks the names of figures: compilers limit the steps of a constant expression.
 constexpr bool names_differ() {
   for (unsigned i = 0; i < kNodes; ++i) {
     if (i == kOwnNodes) i = kFirstOption;
@@ -98,7 +98,7 @@ int use_option(unsigned option, Call& call) {
   return 0;
 }
 
-// number: of the figure, counted over all groups.
+// number: the figure's, counted over all groups.
 int use_figure(unsigned number, Call& call) {
   if (call.is_told) return EPERM;
   const StatGroup* group = kStatGroups;

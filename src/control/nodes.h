@@ -10,7 +10,8 @@
 
 namespace acre::ctl {
 
-// kText: a kString that is copied, with its end, to where a char * that the program gives leads, unless that is null.
+// kText: a kString that is copied, with its terminator, to the program's buffer. oldp holds the buffer's address, a
+// char *; if that is null, oldp gets the string itself.
 enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kText, kHooks, kCounter };
 
 union Value {
@@ -25,28 +26,28 @@ union Value {
   const uint64_t* of_counter;
 };
 
-// What one does with a node.
+// How a node is used.
 enum class Kind : uint8_t {
-  kValue,   // it is read, and perhaps written
-  kAction,  // it does something
-  kOrder,   // the same, and it may be told something
-  kSink,    // it is written only
-  kMaker,   // reading it makes something, and says which
-  kLookup,  // it is given an address, or none, and gives an answer
+  kValue,   // read, and written if it is writable
+  kAction,  // does something
+  kOrder,   // does something, and may be given a value for it
+  kSink,    // written only
+  kMaker,   // makes something when it is read, and returns its name
+  kLookup,  // gets an address, which may be null, and answers
 };
 
 // One use of a node.
 struct Call {
-  size_t index = 0;               // the number in its name, and the second one
+  size_t index = 0;               // the first number in the name, and the second one
   size_t second = 0;
-  const void* address = nullptr;  // for a kLookup
-  bool is_told = false;           // it is given a value: `to`
+  const void* address = nullptr;  // for kLookup
+  bool is_told = false;           // the call has a value: `to`
   Value to{};
-  Value value{};                  // what it gives
+  Value value{};                  // the result
   int error = 0;
 };
 
-// Without pointers, which would have to be relocated in every process.
+// Has no pointers, since they would have to be relocated in every process.
 struct Node {
   char name[64] = {};
   Type type = Type::kVoid;
@@ -59,24 +60,24 @@ struct Node {
     size_t at = 0;
     for (; *before != '\0'; ++before) name[at++] = *before;
     for (; *after != '\0'; ++after) name[at++] = *after;
-    name[at] = '\0';  // beyond the end: the name is too long
+    name[at] = '\0';  // does not compile if the name is too long
   }
 };
-// First the nodes of own_nodes.h, then those of all figures (stat_nodes.h), then opt.NAME of all options.
+// Order: the nodes of own_nodes.h, those of all figures (stat_nodes.h), and opt.NAME of all options.
 unsigned node_count();
 const Node& node(unsigned index);
 
-// The node that a name means, numbers in the places of its `#`; null: there is none (ctl.cc).
+// Returns the node of a name with numbers in the places of `#`, or null if there is none. Defined in ctl.cc.
 const Node* node_named(const char* name);
 
 size_t size_of(Type type);
 const char* name_of(Type type);  // as C writes it
 
-// Whether a number may stand in this node's name. at: 0 for its first, 1 for its second.
+// Returns whether a number may stand in this node's name. at: 0 for the first number, 1 for the second one.
 bool is_valid_index(unsigned node, unsigned at, size_t index);
 inline constexpr unsigned kMostIndices = 2;
 
-// Does what the call says, and returns an error number, 0 for none. The caller sees to it that the node's kind allows it.
+// Does what the call says, and returns 0 or an error number. The caller makes sure that the node's kind allows it.
 int use(unsigned node, Call& call);
 
 }  // namespace acre::ctl

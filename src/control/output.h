@@ -1,4 +1,4 @@
-// Text of any length, given to a function in parts.
+// Text of any length, passed to a function in parts.
 #pragma once
 
 #include "base/text.h"
@@ -15,7 +15,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // To append up to kMost bytes to.
+  // Up to kMost bytes may be appended to the result.
   static constexpr size_t kMost = 600;
   Text& text() {
     if (part_.size() + kMost >= kPart) flush();
@@ -35,7 +35,7 @@ class Output {
   Line<kPart> part_;
 };
 
-// What happens in figures that are all zero need not be told.
+// Figures that are all zero are left out of the output.
 template <class Statistics>
 bool all_zero(const Statistics& statistics) {
   for (size_t i = 0; i < sizeof statistics / sizeof(uint64_t); ++i) {

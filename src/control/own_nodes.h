@@ -1,13 +1,8 @@
-// The ctl nodes that are neither a figure nor an option: a row for each. nodes.cc includes this file, and nobody else does.
+// A row for each ctl node that is neither a figure nor an option. Only nodes.cc includes this file.
 //
-//   value    is read, and written if it has a second function
-//   action   does something
-//   order    the same, and may be told something; it is not read
-//   sink     is only written
-//   maker    makes something when it is read, and says which
-//   lookup   is given an address, which may be null, and answers
-// In a name, # stands for a number: call.index is the first one, call.second the one after it. A function that changes
-// something returns an error number, 0 for none; one that is read may set call.error.
+// The functions are named after the kinds in nodes.h. A value with a second function can be written. In a name, #
+// stands for a number: call.index is the first one, call.second the second one. A function that changes something
+// returns an error number, or 0. A function that is read may set call.error.
 #pragma once
 
 #include "control/node_calls.h"

@@ -15,7 +15,6 @@ constexpr unsigned kColumnWidth = 8;
 
 void write_to_fd(void* opaque, const char* text) { write_all(*static_cast<int*>(opaque), text, strlen(text)); }
 
-// A figure as people read it.
 void add_figure(Text& text, const StatInfo& info, uint64_t figure) {
   switch (info.unit) {
     case StatUnit::kBytes: text.bytes(figure); return;
@@ -29,7 +28,6 @@ void pad(Text& text, size_t from, size_t width) {
   while (text.size() - from < width) text.add(' ');
 }
 
-// A line a figure: name, figure, help.
 void add_list(Output& out, StatScope scope, const uint64_t* figures) {
   const StatTable table = stat_table(scope);
   for (unsigned row = 0; row < table.count; ++row) {
@@ -43,7 +41,7 @@ void add_list(Output& out, StatScope scope, const uint64_t* figures) {
   }
 }
 
-// Columns first to end of a table.
+// The columns of a table from `first` to before `end`.
 struct Columns {
   StatScope scope;
   unsigned first = 0;
@@ -51,7 +49,9 @@ struct Columns {
   explicit Columns(StatScope of) : scope(of), end(stat_table(of).count) {}
 };
 
-unsigned width_of(const StatInfo& info) { return larger<unsigned>(kColumnWidth, static_cast<unsigned>(strlen(info.name))); }
+unsigned width_of(const StatInfo& info) {
+  return larger<unsigned>(kColumnWidth, static_cast<unsigned>(strlen(info.name)));
+}
 
 void add_head(Output& out, const Columns& columns, const char* first) {
   Text& text = out.text();
@@ -66,7 +66,7 @@ void add_head(Output& out, const Columns& columns, const char* first) {
   text.add('\n');
 }
 
-// name may be followed by a number.
+// number: is appended to the name, unless it is null.
 void add_row(Output& out, const Columns& columns, const char* name, const uint64_t* number, const uint64_t* figures) {
   Text& text = out.text();
   const size_t start = text.size();
@@ -107,7 +107,6 @@ void add_locks(Output& out, const ArenaReport& report) {
   }
 }
 
-// Large blocks are the first two columns, free runs the others.
 void add_lengths(Output& out, const ArenaReport& report, const Omitted& omitted) {
   Columns columns(StatScope::kLength);
   if (omitted.large) columns.first = kLengthRowsOfLarge;
@@ -126,14 +125,14 @@ void add_arena(Output& out, const ArenaReport& report, const Omitted& omitted) {
   if (!omitted.locks) add_locks(out, report);
 }
 
-// A text that may be longer than what a part has room for.
+// Adds a text that may not fit into one part.
 void add_long(Output& out, const char* text) {
   for (; *text != '\0'; ++text) out.text().add(*text);
 }
 
 constexpr unsigned kTagsShown = 10;
 
-// Those with the most live bytes, the largest first.
+// The tags with the most live bytes, largest first.
 struct LargestTags {
   TagInfo info[kTagsShown];
   unsigned shown = 0;

@@ -83,7 +83,7 @@ void add_general(Output& out) {
 
 }  // namespace
 
-// Bytes of the UTF-8 letter there; 0: it is none.
+// Returns the number of bytes of the UTF-8 letter at this place, or 0 if it is not UTF-8.
 static unsigned letter_bytes(const char* at) {
   const auto byte = [at](unsigned i) { return static_cast<unsigned char>(at[i]); };
   const auto follows = [byte](unsigned i) { return (byte(i) & 0xc0) == 0x80; };

@@ -40,7 +40,7 @@ struct Family {
     add_name(out.text().add("# HELP ")).add(' ').add(stat_help(scope, row)).add('\n');
   }
 
-  // The sample's labels follow, then its value.
+  // The caller adds the sample's labels, then its value.
   Text& sample() const {
     return add_name(out.text()).add(info().kind == StatKind::kCounter ? "_total" : "");
   }
@@ -82,7 +82,7 @@ void add_lock_samples(const Family& family, const Report& report) {
   }
 }
 
-// As the format has it, with the quotes.
+// Adds a label's value as the format requires, with its quotes.
 void add_label(Text& text, const char* name) {
   text.add('"');
   while (*name != '\0') {

@@ -14,7 +14,7 @@ namespace acre {
 namespace {
 
 void add_metadata(ProcessStatistics& to, uint64_t chunks) {
-  // What is used is read first: it only grows, as what is mapped does, and never beyond that.
+  // The bytes in use are read before the mapped bytes. Both only grow, so no difference is below zero.
   const size_t table = unit_table::used_bytes();
   const size_t allocated = metadata::allocated_bytes();
   const size_t committed = unit_table::committed_bytes();
@@ -35,7 +35,7 @@ void add_classes(ProcessStatistics& to, const ArenaReport& all) {
   }
 }
 
-// Of what lies in pages: from what the arenas have together, huge blocks not yet among it.
+// Computes the figures of pages from the sums of all arenas, still without huge blocks.
 void finish_pages(ProcessStatistics& to, const ArenaStatistics& arena) {
   const huge::Counts huge = huge::counts();
   to.huge_blocks = huge.blocks;
@@ -86,7 +86,6 @@ void add_system(ProcessStatistics& to, const KernelFigures& kernel) {
   to.process_resident = kernel.resident;
 }
 
-// From what the arenas have together, huge blocks not yet among it.
 void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned automatic, uint64_t huge_rounding) {
   const ArenaStatistics& arena = all.arena;
 #define ACRE_COPY(name) to.name = arena.name;
@@ -103,7 +102,6 @@ void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned auto
   to.zero_reallocs = zero_reallocs();
 }
 
-// Huge blocks belong to no arena.
 void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
   all.rounding = process.rounding;
   all.large_blocks += process.huge_blocks;

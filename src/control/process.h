@@ -1,20 +1,20 @@
-// The figures of the process: what follows from those of its arenas, and what it has besides (gather.cc).
+// The figures of the process: those that follow from its arenas' figures, and its own (gather.cc).
 #pragma once
 
 #include "control/statistics.h"
 
 namespace acre {
 
-// Adds what an arena has purged, and its pages.
+// Add what an arena has purged. add_pages() also adds its pages.
 void add_purges(ArenaStatistics& to, const PageCounts& counts);
 void add_pages(ArenaStatistics& to, const PageCounts& counts);
 
-// all: what the arenas have together, huge blocks not yet among it. huge_rounding: of huge blocks.
+// all: the sums of all arenas, still without huge blocks. huge_rounding: the rounding of huge blocks.
 void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned automatic, uint64_t huge_rounding);
 
 void add_system(ProcessStatistics& to, const KernelFigures& kernel);
 
-// Huge blocks belong to no arena, and count for all together.
+// Adds huge blocks, which belong to no arena, to the sums of all arenas.
 void add_huge(ArenaStatistics& all, const ProcessStatistics& process);
 
 void add_locks(LockStatistics (&to)[kProcessLocks]);

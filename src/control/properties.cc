@@ -12,7 +12,7 @@ namespace acre::properties {
 
 namespace {
 
-// Figures, gathered if a property asks for them.
+// Figures that are gathered when a property first asks for them.
 class Lazily {
  public:
   using Gather = ProcessStatistics();
@@ -29,8 +29,8 @@ class Lazily {
   ProcessStatistics figures_;
 };
 
-// Free blocks in TCMalloc's three places: with threads, on their way from one to another, and with nobody. The ends of
-// runs and pages in transit count as nobody's, so that all that is not allocated is somewhere.
+// Free blocks in TCMalloc's three places: in threads, on their way between threads, and with no thread. The ends of
+// runs and pages in transit count as no thread's, so that all bytes that are not allocated are counted somewhere.
 size_t at_threads(const ProcessStatistics& s) { return s.private_lists + s.deferred + s.uncarved; }
 size_t on_their_way(const ProcessStatistics& s) { return s.remote_lists + s.outboxes; }
 size_t with_nobody(const ProcessStatistics& s) { return s.run_free + s.run_rest + s.transit; }
@@ -51,7 +51,7 @@ bool set_aggressive(size_t on) {
   return is_aggressive() ? set_decay_ms(release_speed::kDefaultMs) : true;
 }
 
-// The bound in force, where the option leaves it to acre.
+// The bound in force. If the option sets none, acre does.
 size_t thread_cache_max() {
   const int64_t chosen = relaxed_load(options().thread_cache_max);
   return chosen >= 0 ? static_cast<size_t>(chosen) : shared_allowance();
@@ -72,8 +72,8 @@ bool set_heap_limit_mb(size_t mb) {
 
 }  // namespace
 
-// R(name, value): s() are all figures, p() those of pages, which take less. W(name, value, change): change is given the new value as `to`, and is false if
-// that is out of range.
+// R(name, value): a property that is only read. s() are all figures; p() are those of pages, which take less time.
+// W(name, value, change): `change` sets the property to `to`, and is false if `to` is out of range.
 #define ACRE_PROPERTIES(R, W)                                                             \
   R("generic.current_allocated_bytes", s().allocated)                                     \
   R("generic.heap_size", committed_bytes(p()) + p().clean)                                \

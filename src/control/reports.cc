@@ -1,4 +1,4 @@
-// Reports, and where they lie.
+// Reports, and the memory for them.
 #include <new>
 
 #include "cache/registry.h"
@@ -8,7 +8,7 @@
 
 namespace acre {
 
-// Threads that ask may have small stacks.
+// All callers share one report, since a calling thread may have a small stack.
 static ProcessStatistics gather_in_scratch(const KernelFigures* kernel) {
   static constinit std::atomic<Report*> scratch{nullptr};  // used under the lock
   if (scratch.load(std::memory_order_acquire) == nullptr) {
@@ -30,7 +30,7 @@ ProcessStatistics gather_process() {
 
 ProcessStatistics gather_blocks() { return gather_in_scratch(nullptr); }
 
-// With a place for each arena that there may be: what is not touched costs nothing.
+// Has a place for each arena that there may be. Pages that are not touched cost nothing.
 constexpr size_t kBytesOfReport = sizeof(Report) + arenas::kMostNumbers * sizeof(ArenaReport);
 static size_t bytes_of_report() { return align_up(kBytesOfReport, os::page_bytes()); }
 

@@ -26,7 +26,7 @@ void take(const KernelFigures& kernel) ACRE_REQUIRES(registry::control_lock) {
 
 constexpr unsigned kLacksNothing = ~0u, kLacksReport = kLacksNothing - 1;
 
-// One of these, or the number of an arena that has no place in the report.
+// Returns one of these values, or the number of an arena that has no place in the report.
 unsigned lack() {
   Lock lock(registry::control_lock);
   if (g_report == nullptr) return kLacksReport;
@@ -36,8 +36,8 @@ unsigned lack() {
   return kLacksNothing;
 }
 
-// PurgeForGrowth for the figures; false when memory is refused. Made without the lock, which is held over no system call: if two
-// threads do so at the same time, what one of them made is lost.
+// Makes memory for the figures; false when memory is refused. No lock is held over the system call, so the memory that one of
+// two threads makes at the same time is lost.
 bool have_room() {
   for (unsigned what; (what = lack()) != kLacksNothing;) {
     const bool whole = what == kLacksReport;
@@ -53,7 +53,7 @@ bool have_room() {
   return true;
 }
 
-// Null: none were taken of it yet.
+// Returns null if the figures include none of this arena.
 const uint64_t* figures_at(const Figure& figure) ACRE_REQUIRES(registry::control_lock) {
   if (figure.scope == StatScope::kProcess) return figures_of(g_report->process);
   if (figure.scope == StatScope::kLock && figure.lock < kProcessLocks) return figures_of(g_report->locks[figure.lock]);
@@ -73,7 +73,7 @@ const uint64_t* figures_at(const Figure& figure) ACRE_REQUIRES(registry::control
 
 bool refresh() {
   if (!have_room()) return false;
-  const uint64_t begin = os::thread_ns();  // asks the system, which is done without the lock
+  const uint64_t begin = os::thread_ns();  // a system call, so it is made without the lock
   const KernelFigures kernel = ask_kernel();
   {
     Lock lock(registry::control_lock);

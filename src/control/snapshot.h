@@ -1,5 +1,5 @@
-// The figures of one moment, more or less, for ctl to report from: taken at the first question and when `epoch` is
-// written, so that the answers in between fit each other.
+// The figures that ctl reports. They are taken at the first question and when `epoch` is written, so that the answers
+// in between fit each other.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace acre::ctl {
 
-// Takes new figures. False when memory for them is refused.
+// Takes new figures. Returns false if memory is refused.
 bool refresh();
 
-// The same, unless it has cost too much of late. What writing `epoch` does: programs such as redis do so ten times a
-// second, whatever it costs.
+// The same, but keeps the old figures if gathering them took too much time lately. It serves writes of `epoch`, which
+// programs such as redis do ten times a second.
 bool refresh_if_due();
 
-// The processor time that figures took to gather is a debt, which a fiftieth of a processor pays off. They may be
-// gathered anew while it is below kMostDebtNs.
+// The processor time that gathering took is a debt, which is paid off at the rate of a fiftieth of a processor. Figures
+// may be gathered anew while the debt is below kMostDebtNs.
 struct Debt {
   uint64_t ns = 0;
   uint64_t since_ms = 0;
@@ -28,14 +28,14 @@ struct Debt {
 };
 inline constexpr uint64_t kMostDebtNs = 100000000;
 
-// The same as refresh() if none were taken yet. Before any of the others.
+// Calls refresh() if no figures were taken yet. Must come before the functions below.
 bool refresh_once();
 
-// How often they were taken.
+// How often figures were taken.
 uint64_t epoch();
 
-// What a figure is of: the scope's own indices, the others are not looked at. arena may be kAllArenas; an arena that
-// was made since has only zeroes. lock: a ProcessLock, kPagesLock for the arena's, kBinLock for the class's.
+// Names a figure. Only the indices of its scope are used. arena may be kAllArenas; an arena that was made after the
+// figures were taken has only zeroes. lock: a ProcessLock, kPagesLock for the arena's lock, kBinLock for the class's.
 inline constexpr unsigned kPagesLock = kProcessLocks;
 inline constexpr unsigned kBinLock = kProcessLocks + 1;
 struct Figure {

@@ -1,4 +1,4 @@
-// The ctl nodes of the figures: a group for each thing that has figures, with a node a row of its table.
+// The ctl nodes of figures: a group for each kind of thing that has figures, with a node for each row of its table.
 #pragma once
 
 #include "control/snapshot.h"
@@ -8,7 +8,7 @@ namespace acre::ctl {
 struct StatGroup {
   char prefix[44];
   StatScope scope;
-  unsigned lock = 0;  // snapshot.h; of kLock
+  unsigned lock = 0;  // for kLock: as in snapshot.h
 
   constexpr StatTable table() const { return stat_table(scope); }
 };

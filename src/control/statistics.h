@@ -1,8 +1,8 @@
-// What acre holds: the figures of tables/statistics.h, gathered.
+// Gathers the figures of tables/statistics.h.
 //
-// Nobody is stopped for it. The figures of a program whose threads go on are each right at some time while they are
-// gathered, not all at the same; but none is below zero, no page counts twice, allocated <= active <= resident <=
-// mapped, and mapped is the sum of its parts. While all threads rest, all of them are exact.
+// No thread is stopped for it. While threads run, each figure is right at some time during the gathering, but not all
+// at the same time. Even then no figure is below zero, no page counts twice, allocated <= active <= resident <= mapped,
+// and mapped is the sum of its parts. While all threads rest, all figures are exact.
 #pragma once
 
 #include "manual/manual_arena.h"
@@ -22,9 +22,9 @@ struct ArenaReport {
   LengthStatistics lengths[FreeRuns::kBins];  // by length
 };
 
-// each: places for arenas' own figures, by their numbers (manual/manual_arena.h); null where there is none. Those below `numbers`
-// were looked at the last time.
-// all: all arenas together, those without a place of their own as well; huge blocks count there as large ones.
+// each: the figures of single arenas, by number (manual/manual_arena.h); null: no place for that arena. gather() has
+// filled in the entries below `numbers`.
+// all: the sums of all arenas, including those without a place. Huge blocks count there as large ones.
 struct Report {
   ProcessStatistics process;
   LockStatistics locks[kProcessLocks];
@@ -32,10 +32,10 @@ struct Report {
   unsigned numbers = 0;
   ArenaReport* each[arenas::kMostNumbers] = {};
 
-  // Null: there are no figures of it.
+  // Null: there are no figures of this arena.
   const ArenaReport* of(size_t number) const { return number < numbers ? each[number] : nullptr; }
 
-  // action(number, figures), for each arena that has figures of its own.
+  // Calls action(number, figures) for each arena that has figures of its own.
   template <class Action>
   void for_each(Action action) const {
     for (unsigned i = 0; i < numbers; ++i) {
@@ -44,8 +44,9 @@ struct Report {
   }
 };
 
-// Fills it in: all but the pointers. Where arenas have no place, only what concerns them alone is missing.
-// Makes no system calls: the kernel is asked before. kernel: null, its figures are not wanted, nor those of locks.
+// gather() fills in the report, all but the pointers. An arena without a place is counted in the sums only. gather()
+// makes no system call: ask_kernel() comes before. kernel null: neither the kernel's figures nor those of locks are
+// wanted.
 struct KernelFigures {
   os::Faults faults;
   size_t resident;
@@ -53,25 +54,25 @@ struct KernelFigures {
 KernelFigures ask_kernel();
 void gather(Report& report, const KernelFigures* kernel);
 
-// The process's part. All zeroes if the little memory is refused that the first call needs.
+// The process's figures. All are zero if the memory that the first call needs is refused.
 ProcessStatistics gather_process();
 
-// The same without what the kernel says, and so without a system call, once the first call has its memory.
+// The same without the kernel's figures. Makes no system call once the first call has its memory.
 ProcessStatistics gather_blocks();
 
-// Of these, what pages and huge blocks tell: active, dirty, muzzy, purging, clean, metadata, metadata_unused, reserved,
-// resident, mapped, live_huge, huge_blocks, purges, purged, threads. Looks at no run and at no list of blocks.
+// Only the figures that pages and huge blocks tell: active, dirty, muzzy, purging, clean, metadata, metadata_unused,
+// reserved, resident, mapped, live_huge, huge_blocks, purges, purged, threads. Looks at no run and at no list of
+// blocks.
 ProcessStatistics gather_pages();
 
-// A tag's figures, under the table's names.
 inline TagStatistics statistics_of(const TagInfo& tag) {
   return {tag.live, tag.allocated, tag.peak, tag.limit, tag.refused};
 }
 
-// Live large blocks of so many bytes; arena: an arena's number, or that of all, where huge blocks count, too.
+// Counts the live large blocks of this size. arena: an arena's number, or kAllArenas, which includes huge blocks.
 size_t count_large(size_t arena, size_t bytes);
 
-// A report of this moment in memory of its own. Null when memory is refused.
+// Gathers a report in memory of its own. Returns null if memory is refused.
 Report* make_report();
 void drop_report(Report* report);
 

@@ -1,4 +1,4 @@
-// A summary for people, of a few lines.
+// A summary of a few lines for people.
 #pragma once
 
 #include "base/text.h"

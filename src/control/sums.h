@@ -1,4 +1,4 @@
-// What follows from figures that were counted (gather.cc).
+// Computes figures that follow from counted ones (gather.cc).
 #pragma once
 
 #include "base/mutex.h"
@@ -6,11 +6,10 @@
 
 namespace acre {
 
-// When all of an arena is counted: takes private lists and outboxes off what seemed to be live, and works out the
-// arena's sums.
+// Called when all of an arena is counted. Takes private lists and outboxes off `live`, and computes the arena's sums.
 void finish_arena(ArenaReport& report);
 
-// Adds an arena that is finished.
+// Adds a finished arena.
 void add_report(ArenaReport& to, const ArenaReport& from);
 
 void add_lock(LockStatistics& to, const LockCounts& counts);

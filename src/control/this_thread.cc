@@ -50,14 +50,14 @@ const ThreadBytes* bytes_of_thread() {
 const ThreadBytes* watched_bytes_of_thread() {
   Heap* heap = looked_at();
   if (heap == nullptr) return &kNoBytes;
-  heap->bytes.watched = true;
+  heap->bytes.is_tracked = true;
   return &heap->bytes;
 }
 
 int reset_peak_of_thread() {
   Heap* heap = looked_at();
   if (heap == nullptr) return 0;
-  heap->bytes.watched = true;
+  heap->bytes.is_tracked = true;
   thread_bytes::reset_peak(heap->bytes);
   return 0;
 }

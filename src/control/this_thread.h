@@ -1,30 +1,30 @@
-// What ctl says about the calling thread, and does for it: the nodes thread.*.
+// The ctl nodes thread.*, which read and change the state of the calling thread.
 #pragma once
 
 #include "cache/heap.h"
 
 namespace acre::ctl {
 
-// A thread that has not allocated yet is given its arena now. 0 for one that has none.
+// A thread that has not allocated yet gets its arena now. Returns 0 for a thread without a heap of its own.
 unsigned arena_of_thread(int* error);
 
-// index: of an automatic arena, which is made if there is none yet, or of a manual one (manual/binding.h).
-// 0, EFAULT: there can be no such arena, EAGAIN: memory was refused, or the thread has no heap.
+// index: the number of an automatic arena, which is made if needed, or of a manual arena (manual/binding.h). Returns 0;
+// EFAULT if there can be no such arena; EAGAIN if memory is refused or the thread has no heap.
 int set_arena_of_thread(unsigned index);
 
-// Brought up to date. Zeroes that never change for a thread without a heap.
+// Returns the thread's byte counts, brought up to date. A thread without a heap gets zeroes that never change.
 const ThreadBytes* bytes_of_thread();
 
-// The same, to be kept up to date from now on, on ticks.
+// The same. From now on each tick brings them up to date.
 const ThreadBytes* watched_bytes_of_thread();
 
 int reset_peak_of_thread();
 
-// Gives up all that the thread keeps; idle: and lets its arena's pages decay.
+// Gives up all that the thread keeps. idle_thread() also lets the pages of its arena decay.
 int flush_thread();
 int idle_thread();
 
-// Whether malloc and free of the thread go through a heap of its own.
+// Whether this thread's malloc and free use a heap of its own.
 bool thread_has_cache();
 int set_thread_has_cache(bool on);
 

@@ -52,7 +52,7 @@ ACRE_EXPORT int acre_size_class_info(unsigned index, struct acre_size_class* out
 ACRE_EXPORT int acre_option_info(unsigned index, struct acre_option* out) {
   static constexpr char kTypes[][8] = {"bool", "number", "bytes", "choice", "path"};
   if (index >= kOptionCount) return -1;
-  start_process();  // the options are read then, if nothing was allocated before
+  start_process();  // reads the options if nothing was allocated before
   const OptionInfo& info = kOptionTable[index];
   out->name = info.name;
   out->type = kTypes[static_cast<unsigned>(info.type)];

@@ -5,15 +5,17 @@
 
 namespace acre::api {
 
+// pages_for() for any number of bytes.
+static size_t whole_pages(size_t bytes) { return bytes / kPageBytes + (bytes % kPageBytes != 0); }
+
 int malloc_trim(size_t pad) {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
-  return arenas::purge_all(pages_for(pad)) != 0;
+  return arenas::purge_all(whole_pages(pad)) != 0;
 }
 
 ACRE_COLD size_t release_memory(size_t bytes) {
   const size_t pages = arenas::dirty_pages();
-  const size_t wanted = bytes / kPageBytes + (bytes % kPageBytes != 0);
-  return arenas::purge_all(pages - smaller(pages, wanted)) * kPageBytes;
+  return arenas::purge_all(pages - smaller(pages, whole_pages(bytes))) * kPageBytes;
 }
 
 ACRE_COLD int owns(const void* block) {

@@ -1,5 +1,5 @@
-// What the faces share: the C library's functions as the standards want them, over the heap's. The plain
-// names (libc.cc), the acre_ names (acre_names.cc) and the C++ operators are one-liners over these.
+// The C library's functions as the standards define them, over the thread cache. The plain names (libc.cc) and the
+// acre_ names (acre_names.cc) are one-liners over these.
 #pragma once
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 namespace acre::api {
 
-// More than the address space has.
+// For a size that overflows.
 inline void* out_of_memory() { return acre::out_of_memory(SIZE_MAX); }
 
 ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
@@ -21,7 +21,7 @@ ACRE_ALWAYS_INLINE void* calloc(size_t count, size_t size) {
   return allocate_zeroed(bytes);
 }
 
-// As glibc: of size 0 it frees and returns null.
+// As glibc: with size 0 it frees the block and returns null.
 inline void* realloc(void* block, size_t size) {
   if (block == nullptr) return allocate(size);
   if (size == 0) {
@@ -38,7 +38,7 @@ inline void* reallocarray(void* block, size_t count, size_t size) {
   return realloc(block, bytes);
 }
 
-// aligned_alloc and memalign. As glibc's memalign, an alignment that is no power of two is rounded up to one.
+// As glibc's memalign: an alignment that is no power of two is rounded up to one.
 inline void* memalign(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;
@@ -48,7 +48,7 @@ inline void* memalign(size_t alignment, size_t size) {
   return allocate_aligned(size, alignment);
 }
 
-// C17: the alignment must be one that the implementation supports, a power of two.
+// C17: the alignment must be one that the implementation supports. acre supports powers of two.
 inline void* aligned_alloc(size_t alignment, size_t size) {
   if (!is_power_of_two(alignment)) {
     errno = EINVAL;
@@ -79,7 +79,7 @@ inline size_t malloc_usable_size(const void* block) {
 
 int malloc_trim(size_t pad);
 
-// Returns at least so many bytes of free pages to the OS, or all; returns how many.
+// Gives at least so many bytes of free pages back to the OS, or all. Returns the bytes given back.
 size_t release_memory(size_t bytes);
 
 void malloc_stats();

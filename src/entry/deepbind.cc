@@ -1,9 +1,9 @@
-// dlopen, without RTLD_DEEPBIND.
+// dlopen without RTLD_DEEPBIND.
 //
-// A library opened with RTLD_DEEPBIND finds malloc and free in the C library, its own dependency, before
-// acre's, while the C library's functions that it calls (strdup, getline …) go on to use acre's: blocks of one
-// allocator are then freed by the other. So the flag is taken away. The call goes on by a jump, which leaves
-// the return address: by it dlopen knows the caller, whose search path and namespace count.
+// A library opened with this flag finds malloc and free in the C library before acre's. The C library's functions that
+// it calls (strdup, getline …) still use acre's. So one allocator would free blocks of the other. This dlopen drops the
+// flag and goes on by a jump, which keeps the return address: the C library's dlopen uses the search path and namespace
+// of its caller.
 #include "base/compiler.h"
 
 #if !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING

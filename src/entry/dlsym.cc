@@ -1,12 +1,11 @@
-// dlsym, for RTLD_NEXT and the functions of malloc.
+// dlsym for RTLD_NEXT and the functions of malloc.
 //
-// A library that has a malloc of its own may hand what that has not allocated to the next free: dlsym(RTLD_NEXT,
-// "free"). Of a library that was opened by dlopen, "next" means its own dependencies: that finds the C library's free
-// and leaves out acre's, although what the C library allocates (realpath, getline …) comes from acre. So libraries
-// get acre's functions from here. Libraries before acre, such as others that were preloaded, find acre's anyway, or
-// those of a library between.
+// A library with a malloc of its own may pass blocks of other allocators to the free that dlsym(RTLD_NEXT, "free")
+// finds. If dlopen opened the library, "next" means its own dependencies: that is the C library's free and not acre's,
+// although the C library's blocks (realpath, getline …) come from acre. So such a library gets acre's functions here.
+// Libraries before acre, such as preloaded ones, find acre's anyway, or those of a library between.
 //
-// All other calls go on by a jump, which leaves the return address: by it dlsym knows the caller.
+// All other calls go on by a jump, which keeps the return address: the C library's dlsym knows its caller by it.
 #include "base/compiler.h"
 
 #if !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
@@ -47,7 +46,7 @@ void* find_own(const char* name) {
   return nullptr;
 }
 
-// The glibc that the program runs on has one of these versions.
+// The program's glibc has one of these versions.
 Dlsym find_next() {
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
     if (void* found = dlvsym(RTLD_NEXT, "dlsym", version)) return reinterpret_cast<Dlsym>(found);

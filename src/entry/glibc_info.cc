@@ -1,5 +1,5 @@
-// glibc's own ways to ask: mallinfo, mallinfo2, malloc_info, mallopt, under both names. Figures that have no
-// meaning here are 0.
+// glibc's functions for information, mallinfo, mallinfo2, malloc_info and mallopt, under plain and acre_ names. Figures
+// without a meaning in acre are 0.
 #include <errno.h>
 #include <limits.h>
 
@@ -50,7 +50,7 @@ ACRE_EXPORT struct mallinfo acre_mallinfo() {
   return info;
 }
 
-// glibc's tunables have no counterpart.
+// acre has nothing like glibc's tunables.
 ACRE_EXPORT int acre_mallopt(int, int) { return 1; }
 
 ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {

@@ -1,4 +1,4 @@
-// The functions of include/acre/jemalloc.h, and their twins.
+// The functions of include/acre/jemalloc.h, under acre_ and plain names.
 #include "acre/jemalloc.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 using namespace acre;
 
 #if !ACRE_PREFIX_ONLY
-// A program may have its own of them, in the place of these; settings.cc reads malloc_conf.
+// Weak, since a program may define its own. settings.cc reads malloc_conf.
 extern "C" {
 ACRE_EXPORT __attribute__((weak)) void (*malloc_message)(void* opaque, const char* text) = nullptr;
 ACRE_EXPORT __attribute__((weak)) const char* malloc_conf = nullptr;

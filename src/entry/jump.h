@@ -1,4 +1,4 @@
-// A call in place of a return, by a jump: the function called finds the caller's return address, as if called by it.
+// A call by a jump, in place of a return: the function finds its caller's caller as its return address.
 #pragma once
 
 #if defined(__clang__)
@@ -6,5 +6,5 @@
 #define ACRE_JUMPING
 #else
 #define ACRE_JUMP return
-#define ACRE_JUMPING __attribute__((optimize("O2")))  // in debug builds too
+#define ACRE_JUMPING __attribute__((optimize("O2")))  // for debug builds
 #endif

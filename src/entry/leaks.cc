@@ -11,7 +11,7 @@ using namespace acre;
 
 namespace {
 
-// The calling thread's heap, made if need be; null when memory is refused.
+// The calling thread's heap, made if there is none. Null when memory is refused.
 Heap* own_heap() {
   if (heap_if_any() == nullptr) release(allocate(1));
   return heap_if_any();

@@ -1,4 +1,4 @@
-// Start-up, the program's end, and the summary that may be printed then.
+// Start-up, and the program's end with the summary that may be printed.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,17 +22,16 @@ namespace acre {
 
 namespace {
 
-// Many programs close stderr in an exit handler of theirs, before the libraries' turn comes. So the summary
-// goes to a duplicate, made at start-up, far from the numbers that programs count on; it is used only if it
-// is still the same file.
+// Many programs close stderr in an exit handler, before libraries end. So the summary goes to a duplicate of stderr
+// that is made at start-up. Its number is far from those that programs use, and it must still be the same file.
 constexpr int kLeastDescriptor = 100;
 constinit int g_summary_fd = -1;
 constinit struct stat g_summary_file = {};
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// As early as the loader lets us: fork handlers run in reverse order of registration before the fork, so that
-// the first to register is the last to lock. Most programs have allocated before this.
+// As early as the loader permits. Before a fork, the handlers that registered first run last, so acre takes its locks
+// after the other handlers. Most programs have allocated before this function runs.
 __attribute__((constructor(101))) void on_load() {
   start_process();
   large::g_reporter = report::large_block;
@@ -45,7 +44,7 @@ __attribute__((constructor(101))) void on_load() {
   g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
 }
 
-// The option may have been changed since: to what stderr is now, if it was off at start-up.
+// stats_print may have been turned on after start-up. Then the summary goes to stderr as it is now.
 __attribute__((destructor(101))) void on_unload() {
   if (options().control) live::end();
   if (options().leaks != LeakMode::kNone) leaks::end();
@@ -60,7 +59,7 @@ __attribute__((destructor(101))) void on_unload() {
 
 }  // namespace
 
-// Here, so that a program that is linked with the archive gets the rest of this file along with malloc's.
+// It is in this file so that a program linked with the archive gets the file together with malloc.
 void api::malloc_stats() { print_statistics(StatsFormat::kSummary, STDERR_FILENO); }
 
 }  // namespace acre

@@ -1,4 +1,4 @@
-// jemalloc's mallocx and its kin, the older experimental allocm and its kin, and their twins.
+// jemalloc's mallocx family and its older, experimental allocm family, under acre_ and plain names.
 #include "acre/jemalloc.h"
 
 #include "entry/api.h"
@@ -9,8 +9,7 @@ using request::Request;
 
 namespace {
 
-// Bits 0-5: log2 of the alignment; 6: zeroed; 8-19: a cache's identifier + 2, which changes nothing here;
-// 20-31: an arena's index + 1.
+// Bits 0-5: log2 of the alignment. 6: zeroed. 8-19: a thread cache's number, ignored. 20-31: an arena's index + 1.
 Request request_of(int flags) {
   Request request;
   request.alignment = size_t{1} << (flags & 63);
@@ -20,7 +19,7 @@ Request request_of(int flags) {
   return request;
 }
 
-// Bits 0-5: log2 of the alignment; 6: zeroed; 7: not moved; 8-31: an arena's index + 1.
+// Bits 0-5: log2 of the alignment. 6: zeroed. 7: must not move. 8-31: an arena's index + 1.
 Request old_request_of(int flags) {
   Request request = request_of(flags & (63 | ALLOCM_ZERO));
   const unsigned arena = static_cast<unsigned>(flags) >> 8;
@@ -34,7 +33,7 @@ void tell(size_t* rsize, size_t bytes) {
   if (rsize != nullptr) *rsize = bytes;
 }
 
-// In place, and neither longer nor shorter than was asked for.
+// Resizes in place, to no fewer and no more bytes than the request allows.
 int reallocate_unmoved(void* block, size_t* rsize, size_t size, size_t extra, const Request& request) {
   const size_t most = sum_or_most(size, extra);
   const size_t bytes = request::resize_in_place(block, size, most, request, "rallocm");

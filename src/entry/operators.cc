@@ -1,5 +1,5 @@
-// The replaceable C++ operators: their fast paths, which go on by jumps. (So they are compiled without exceptions,
-// which would take a frame; those of operators_slow.cc pass through.)
+// The replaceable C++ operators: their fast paths, which go on by jumps. They are compiled without exceptions, which
+// would need a frame; exceptions of operators_slow.cc pass through.
 #include "entry/operators.h"
 
 #include "cache/direct.h"
@@ -9,7 +9,7 @@
 
 using namespace acre;
 using namespace acre::operators;
-// In the static archive they are weak, so that a program may have its own in place of any of them.
+// Weak in the static archive, so that a program may define its own operators.
 #if ACRE_STATIC_ARCHIVE
 #define ACRE_OPERATOR ACRE_EXPORT __attribute__((weak))
 #else
@@ -21,7 +21,7 @@ using std::nothrow_t;
 
 namespace {
 
-// A form that is built on none, and one that is built on another.
+// For a form that is built on no other, and for one that is.
 ACRE_ALWAYS_INLINE void release_base(void* p, Form form) {
   release_at(unit_table::at(p), p, [=](void* block) { delete_slow(block, form, {}); });
 }
@@ -29,7 +29,7 @@ ACRE_ALWAYS_INLINE void release_other(void* p, Form form, align_val_t a = {}) {
   direct::release(p, [=](void* block) { delete_slow(block, form, a); });
 }
 
-// What is called less shares the code of its fast path.
+// Forms that are called less share this code.
 ACRE_NOINLINE void release_shared(void* p, Form form, align_val_t a) { release_other(p, form, a); }
 
 template <auto refused>
@@ -84,7 +84,7 @@ ACRE_OPERATOR void operator delete[](void* p, align_val_t a, const nothrow_t&) n
   release_shared(p, kOtherAlignedArray, a);
 }
 
-// Second names, which lead to acre's own in any case (os/linux_operators.cc).
+// Second names, which always name acre's operators (os/linux_operators.cc).
 #define ACRE_OWN_NAME(own, name) asm(".globl " #own "\n.hidden " #own "\n.set " #own ", " name)
 ACRE_OWN_NAME(acre_own_new, "_Znwm");
 ACRE_OWN_NAME(acre_own_new_array, "_Znam");

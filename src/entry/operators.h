@@ -1,5 +1,5 @@
-// What the operators new and delete do beyond their fast paths. Each knows the operator that it is built on
-// ([new.delete]), and calls that one unless the heap may be asked directly (cache/direct.h).
+// The slow paths of operators new and delete. Each knows the operator that it is built on ([new.delete]), and calls it
+// unless the heap may be asked directly (cache/direct.h).
 #pragma once
 
 #include <stddef.h>
@@ -10,29 +10,28 @@ namespace acre::operators {
 
 void* new_slow(size_t n);
 void* new_array_slow(size_t n);                   // built on operator new(n)
-void* new_nothrow_slow(size_t n) noexcept;        // on operator new(n)
-void* new_array_nothrow_slow(size_t n) noexcept;  // on operator new[](n)
+void* new_nothrow_slow(size_t n) noexcept;        // built on operator new(n)
+void* new_array_nothrow_slow(size_t n) noexcept;  // built on operator new[](n)
 
-// The same when the heap has refused, or was not to be asked.
+// The same after the heap has refused, or because the heap must not be asked.
 void* new_aligned_refused(size_t n, std::align_val_t a);
 void* new_array_aligned_refused(size_t n, std::align_val_t a);
 void* new_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
 void* new_array_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
 
-// Of operator delete.
+// The forms of operator delete.
 enum Form : unsigned {
   kObject,              // (p)
-  kOtherObject,         // with a size, or nothrow: built on operator delete(p)
-  kArray,               // the same for arrays: operator delete[](p), built on operator delete(p),
-  kOtherArray,          // and those that are built on operator delete[](p)
-  kAlignedObject,       // and all of these with an alignment
+  kOtherObject,         // with a size, or nothrow; built on operator delete(p)
+  kArray,               // an array: operator delete[](p), built on operator delete(p)
+  kOtherArray,          // an array, with a size or nothrow; built on operator delete[](p)
+  kAlignedObject,       // the same forms with an alignment
   kOtherAlignedObject,
   kAlignedArray,
   kOtherAlignedArray,
 };
 
-// a: for those with an alignment. To be reached by jumps from the operator on, so that the return address is the
-// program's.
+// a: for the forms with an alignment. The operator jumps here, so the return address is the program's.
 void delete_slow(void* p, Form form, std::align_val_t a) noexcept;
 
 }  // namespace acre::operators

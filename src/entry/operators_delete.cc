@@ -1,4 +1,4 @@
-// What the operators delete do with a block that the fast path does not take.
+// The slow path of operator delete.
 #include "cache/direct.h"
 #include "cache/misuse.h"
 #include "entry/operators.h"
@@ -21,7 +21,7 @@ namespace {
 template <class... Alignment>
 using Delete = void (*)(void*, Alignment...);
 
-// Calls the operator delete of this name that the module has; false: it has none but acre's.
+// Calls the module's own operator delete of this name. Returns false if the module has none but acre's.
 template <class... Alignment>
 bool call_of_module(const os::Module& module, const char* name, Delete<Alignment...> acres, void* p, Alignment... a) {
   auto* own = reinterpret_cast<Delete<Alignment...>>(os::find_exported(module, name));
@@ -46,9 +46,9 @@ bool call_of_module(const os::Module& module, Form form, void* p, align_val_t a)
   return false;
 }
 
-// A library that has operators delete of its own, for blocks of a malloc of its own, may have got this block without
-// calling acre's operator new: where some of its operators new are hidden, or inlined, they were not acre's to
-// replace. So what would have been called without acre is called: the library's own.
+// A library may have operators delete and a malloc of its own. It may have got this block without acre's operator new,
+// which could not replace operators new that are hidden or inlined in the library. So this function calls the library's
+// own operator, as it would be without acre.
 ACRE_COLD void foreign(void* p, unsigned form, size_t alignment, const void* caller) {
   os::Module module;
   if (os::find_module(address_of(caller), &module) &&
@@ -58,7 +58,7 @@ ACRE_COLD void foreign(void* p, unsigned form, size_t alignment, const void* cal
   misuse::not_a_block("free", p, caller);
 }
 
-// As the standard has it.
+// Calls the operator that the standard says the form is built on.
 ACRE_COLD void call_base(void* p, Form form, align_val_t a) {
   switch (form) {
     case kOtherObject:

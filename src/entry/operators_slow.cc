@@ -1,9 +1,8 @@
-// What the operators do beyond their fast paths: calls of new_handler, bad_alloc, calls of the operators that they
-// are built on.
+// The slow paths of the operators: calls of new_handler, bad_alloc, calls of the operators that they are built on.
 //
-// The shared library serves C programs too and must not need libstdc++: there, what is needed of it is looked for by
-// weak symbols. In the static archive this object is linked into C++ programs only, and refers to it plainly, so that
-// the linker brings it in.
+// The shared library also serves C programs, and must not need libstdc++: it finds what it needs there by weak symbols.
+// In the static archive this object is linked into C++ programs only. Its references are plain, so that the linker
+// brings in libstdc++.
 #include "entry/operators.h"
 
 #include "cache/direct.h"
@@ -21,13 +20,13 @@ extern "C" std::new_handler acre_get_new_handler() __asm__("_ZSt15get_new_handle
 static auto find_thrower() { return &std::__throw_bad_alloc; }
 static std::new_handler current_handler() { return acre_get_new_handler(); }
 #else
-// What a catch clause refers to, too.
+// Includes what a catch clause refers to.
 asm(".weak _ZSt17__throw_bad_allocv, _ZSt15get_new_handlerv");
 asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Resume, _ZSt9terminatev");
 
 #include <dlfcn.h>
 
-// A program in C that has loaded a library in C++ later on: the weak symbols were bound before that.
+// For a C program that loaded a C++ library after the weak symbols were bound.
 static void* find_in_cxx_library(const char* symbol) {
   for (const char* name : {"libstdc++.so.6", "libc++.so.1"}) {
     void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
@@ -55,7 +54,7 @@ using std::nothrow_t;
 
 namespace {
 
-// Where malloc asks before it gives up (cache/new_handler.h), all was done already.
+// If malloc asks a handler before it gives up (cache/new_handler.h), nothing is left to ask.
 template <class Allocate>
 ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
   for (;;) {
@@ -77,13 +76,13 @@ ACRE_COLD void* retry(size_t size, align_val_t a, bool may_throw) {
   return allocate_or_throw([=] { return allocate_aligned(size, static_cast<size_t>(a)); }, may_throw);
 }
 
-// base(arguments…) is the operator that has to be called, if it has to be.
+// base(arguments…) is the operator to call if the heap must not be asked directly.
 template <class... Arguments>
 ACRE_COLD void* retry_or_call(void* (*base)(Arguments...), Arguments... arguments) {
   return direct::is_on() ? retry(arguments..., true) : base(arguments...);
 }
 
-// The nothrow forms return null where a new_handler or a replaced operator throws.
+// Returns null where a new_handler or a replaced operator throws.
 template <class... Arguments>
 ACRE_COLD void* retry_or_call_nothrow(void* (*base)(Arguments...), Arguments... arguments) noexcept {
   try {

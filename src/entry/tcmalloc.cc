@@ -86,7 +86,7 @@ ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_
 
 ACRE_EXPORT void acre_set_refused_handler(int (*handler)(void)) { new_handler::set_handler(handler); }
 
-// Under the lock that a fork takes first, for what it then locks depends on whether there is such a source.
+// Holds the lock that a fork takes first, since the locks that the fork takes next depend on this source.
 ACRE_EXPORT int acre_set_system_allocator(void* (*allocate)(void* opaque, size_t bytes, size_t* actual,
                                                              size_t alignment), void* opaque) {
   start_process();

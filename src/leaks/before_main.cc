@@ -6,9 +6,9 @@ namespace acre::leaks {
 
 namespace {
 
-// From the outermost on: _start, __libc_start_main, the function that calls main.
+// Counted from the outermost frame: _start, __libc_start_main, and the function that calls main.
 constexpr unsigned kMainsFrames = 3;
-constexpr Address kFunction = 256;  // no longer is that one: a call in it lies so near any other
+constexpr Address kFunction = 256;  // that function is no longer than this, so its calls lie so near each other
 
 struct Outermost {
   Address frame[kMainsFrames] = {};
@@ -43,9 +43,9 @@ bool is_from_before_main(const profile::Stack* stack) {
   if (profile::is_truncated(stack) || !take_outermost(frames, count, &own)) return false;
   if (g_constructors.known && own.frame[0] == g_constructors.frame[0] &&
       (!g_main.known || own.frame[0] != g_main.frame[0])) {
-    return true;  // the loader's
+    return true;  // called by the loader
   }
-  if (!g_main.known || own.frame[0] != g_main.frame[0]) return false;  // another thread's, or nobody knows
+  if (!g_main.known || own.frame[0] != g_main.frame[0]) return false;  // from another thread, or not known
   return !is_near(own.frame[2], g_main.frame[2]);
 }
 

@@ -1,14 +1,15 @@
-// Which blocks are from before main: what constructors of the program and its libraries allocated.
+// Recognizes blocks from before main: those that constructors of the program and its libraries allocated.
 //
-// Nobody says when main begins, but stacks do. In the first thread all stacks of main and what it calls have the
-// function of the C library in common that calls main; those of constructors have not.
+// Nothing reports when main begins, but stacks show it. In the first thread, every stack of main and of what main calls
+// contains the C library's function that calls main. The stacks of constructors do not contain it.
 #pragma once
 
 #include "sample/profile.h"
 
 namespace acre::leaks {
 
-// From a constructor, which the loader calls; and from a handler at the program's end in the first thread.
+// The first function must be called from a constructor, which the loader calls. The second one must be called in the
+// first thread, from main or from a handler at the program's end.
 void learn_constructors_stack();
 void learn_mains_stack();
 

@@ -63,7 +63,7 @@ bool Blocks::fill(Room& room) {
   return true;
 }
 
-// They are in the order of addresses.
+// Spans are in the order of addresses.
 const Blocks::Span* Blocks::span_of(Address a) const {
   if (spans_ == 0 || a < span_[0].base || a >= span_[spans_ - 1].end) return nullptr;
   size_t low = 0;

@@ -1,9 +1,8 @@
-// All blocks that the program has, and what a check has found out about each: a byte a block, out of line.
+// All blocks of the program, and a state for each: a byte a block, stored outside the blocks.
 //
-// Filled while no other thread runs, from the page map. A thread may have stopped in the midst of anything, so nothing
-// is taken for granted but the headers: a run whose header does not fit is passed over, and a small block is free if
-// it carries its run's mark (slab/free_list.h) or lies beyond what was cut. A block that the program overwrote after it
-// freed it counts as live.
+// Filled from the page map while no other thread runs. A thread may have stopped in the middle of any operation, so
+// only headers are trusted: a run whose header does not fit is passed over, and a small block is free if it carries its
+// run's mark (slab/free_list.h) or was never cut. A freed block that the program overwrote counts as live.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +14,18 @@ namespace acre::leaks {
 
 enum class State : uint8_t {
   kFree,
-  kLive,       // not reached
-  kReached,    // from a root, or ignored_leaks
+  kLive,       // live, and not reached
+  kReached,    // from a root, or ignored
   kHeld,       // leaked, and another leaked block points at it
-  kCandidate,  // leaked, and perhaps what holds others
-  kRoot,       // leaked: nothing points at it, or only what it holds itself
+  kCandidate,  // leaked, and may become a root
+  kRoot,       // leaked: no leaked block points at it, or only blocks that it holds
   kGrouped,    // leaked, and held by a root
 };
 
 struct Block {
   Address start;
   size_t bytes;
-  size_t number;   // its place among the states
+  size_t number;   // its index among the states
   Ticket ticket;
 };
 
@@ -34,22 +33,22 @@ class Blocks {
  public:
   static constexpr size_t kNone = SIZE_MAX;
 
-  // False when memory is refused.
+  // Returns false if memory is refused.
   bool fill(Room& room);
 
-  // The number of the live block that has this address, its start or within; kNone: there is none.
+  // Returns the number of the live block in which this address lies, or kNone.
   size_t find(Address a) const;
   Block at(size_t number) const;
 
   State state(size_t number) const { return states_[number]; }
   void set(size_t number, State state) { states_[number] = state; }
 
-  // Numbers begin with 0. Those of free blocks are among them.
+  // Numbers start at 0. Free blocks have numbers, too.
   size_t numbers() const { return numbers_; }
   size_t live_blocks() const { return live_blocks_; }
   size_t live_bytes() const { return live_bytes_; }
 
-  // Visits all runs, free ones included: where no roots are.
+  // Visits all runs, including free ones. No roots lie in them.
   template <class Visit>
   void for_each_part(Visit&& visit) const {
     for (size_t i = 0; i < spans_; ++i) visit(span_[i].base, span_[i].end - span_[i].base);
@@ -61,7 +60,7 @@ class Blocks {
     Address end;
     size_t first;       // the number of its first block
     size_t block_bytes;
-    uint32_t blocks;    // that there are, free ones included
+    uint32_t blocks;    // free ones included
     const Run* run;
   };
 

@@ -14,7 +14,7 @@ namespace acre::leaks {
 
 namespace {
 
-// Held over a fork, so that these lists are whole in the child.
+// This lock is held over a fork, so that the lists are whole in the child.
 using registry::control_lock;
 
 constexpr size_t kMostIgnored = 4096;
@@ -24,7 +24,7 @@ constinit size_t g_ignored_count ACRE_GUARDED_BY(control_lock) = 0;
 constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(control_lock) = {};
 constinit size_t g_left_out_count ACRE_GUARDED_BY(control_lock) = 0;
 
-constinit std::atomic<long> g_under_way{0};  // the process that checks: a child of fork may inherit another's number
+constinit std::atomic<long> g_under_way{0};  // the process that checks; a child of fork may inherit its parent's number
 
 struct Work {
   const Request& request;
@@ -33,7 +33,7 @@ struct Work {
   int error = 0;
 };
 
-// Where all blocks are sampled, those that are not were there before: the loader's and the C library's.
+// If every block is sampled, one that is not is from before the sampler: the loader's or the C library's.
 bool is_ignored(const Request& request, const profile::Origin& origin) {
   if (origin.stack == nullptr) {
     const bool all_sampled = profile::is_prepared() && profile::mean() == 0;
@@ -43,7 +43,7 @@ bool is_ignored(const Request& request, const profile::Origin& origin) {
   return request.mode == LeakMode::kMinimal && is_from_before_main(origin.stack);
 }
 
-// The stack pointer itself, too: a stack may lie in a block.
+// The stack pointer itself is a pointer, too: a stack may lie in a block.
 void reach_from_threads(Graph& graph, const os::Threads& threads) {
   for (unsigned i = 0; i < threads.count; ++i) {
     const os::ThreadState& thread = threads.thread[i];
@@ -127,7 +127,7 @@ bool heed_block(Address a) {
   for (size_t i = 0; i < g_ignored_count; ++i) {
     if (g_ignored[i] != a) continue;
     g_ignored[i] = g_ignored[--g_ignored_count];
-    g_ignored[g_ignored_count] = 0;  // where acre is part of the program, this is memory of the program's
+    g_ignored[g_ignored_count] = 0;  // if acre is part of the program, this memory is searched for pointers
     return true;
   }
   return false;

@@ -1,4 +1,4 @@
-// The check for leaks: blocks that the program has, and cannot reach any more.
+// The check for leaks: finds blocks that the program has and cannot reach any more.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace acre::leaks {
 
 struct Request {
-  LeakMode mode = LeakMode::kNormal;  // kMinimal: but from before main. kDraconian: all that lives
-  uint32_t since = 0;                 // profile::next_epoch(): only blocks allocated since; 0: all
+  LeakMode mode = LeakMode::kNormal;  // kMinimal: without blocks from before main. kDraconian: all that live
+  uint32_t since = 0;                 // only blocks since this epoch (profile::next_epoch()); 0: all
 };
 
-// What a check has found. Its leaks live in the room.
+// What a check has found. The leaks lie in the room.
 struct Finding {
   Room room;
   LeakMode mode = LeakMode::kNormal;
@@ -24,24 +24,25 @@ struct Finding {
   uint64_t live_bytes = 0;
   uint64_t leaked_blocks = 0;
   uint64_t leaked_bytes = 0;
-  unsigned threads = 0;        // that were stopped, the caller included
-  unsigned running = 0;        // that could not be stopped
-  unsigned refusal = 0;        // error number: why
-  uint64_t stopped_us = 0;     // for how long
+  unsigned threads = 0;        // those that were stopped, and the caller
+  unsigned running = 0;        // those that could not be stopped
+  unsigned refusal = 0;        // the error number of that
+  uint64_t stopped_us = 0;     // how long the threads were stopped
 };
 
-// Stops the other threads, looks, and lets them go on. Returns 0 or an error number: EAGAIN, memory was refused; EBUSY,
-// another check is under way; EFAULT, the look failed. Any thread, no lock held; not for signal handlers.
+// Stops the other threads, looks for leaks, and lets the threads go on. Returns 0, or an error number: EAGAIN if memory
+// is refused, EBUSY if another check is under way, EFAULT if the check failed. Any thread that holds no lock may call
+// it, but no signal handler.
 int check(const Request& request, Finding* finding);
 
-// --- What is no leak because the program says so. Any thread. -------------------------------------------------------
+// --- What the program excludes from checks. Any thread may call these functions. ------------------------------------
 
-// A block, and what it leads to. False: there are too many.
+// Ignores a block, and what it leads to. Returns false if too many blocks are ignored.
 bool ignore_block(Address a);
-// False: it was not ignored.
+// Returns false if the block was not ignored.
 bool heed_block(Address a);
 
-// Memory in which no pointers are looked for. False: there are too many.
+// Leaves out memory: no pointers are looked for in it. Returns false if too many ranges are left out.
 bool leave_out(Address start, size_t bytes);
 bool take_in(Address start);
 

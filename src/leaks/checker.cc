@@ -22,8 +22,8 @@ namespace acre::leaks {
 
 namespace {
 
-constinit long g_process = 0;                  // the one that start() was called in
-constinit std::atomic<bool> g_done{false};     // the check at the end, or it was cancelled
+constinit long g_process = 0;                  // the process in which start() was called
+constinit std::atomic<bool> g_done{false};     // the check at the end was done or cancelled
 
 void say_failed(int error) {
   Line<160> line;
@@ -31,7 +31,7 @@ void say_failed(int error) {
   write_all(2, line.c_str(), line.size());
 }
 
-// What is too large for some threads' stacks.
+// Data that is too large for some threads' stacks.
 struct Space {
   Finding finding;
   char path[kMostBytesOfPath];
@@ -68,7 +68,7 @@ LeakMode mode_for_all() {
   return mode == LeakMode::kNone || mode == LeakMode::kLocal ? LeakMode::kNormal : mode;
 }
 
-// Minimal mode tells what was there before main by its stack.
+// Minimal mode recognizes blocks from before main by their stacks.
 void learn_if_in_main() {
   if (options().leaks == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
 }
@@ -80,10 +80,10 @@ Request request_for_all() {
   return request;
 }
 
-// Somebody reads all reports, and says what is to be said.
+// Without an exit code, another program reads all reports and prints what there is to say.
 bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 
-// A check, and its report if there are leaks or `always`. 0 or an error number.
+// Checks, and writes a report if there are leaks or if `always`. Returns 0 or an error number.
 int check_and_report(Spaced& spaced, const Request& request, Moment moment, const char* name, const char* path,
                      bool always) {
   if (spaced.space == nullptr) return EAGAIN;
@@ -99,7 +99,7 @@ int check_and_report(Spaced& spaced, const Request& request, Moment moment, cons
 
 // --- The program's end -----------------------------------------------------------------------------------------
 
-// Called after everything else but the C library's own last steps, which go on from here.
+// Ends the process with another exit code. The handlers that are left run inside this call.
 void exit_with_code(void*) { exit(static_cast<int>(options().leaks_exit_code)); }
 
 void check_at_end() {
@@ -113,8 +113,8 @@ void check_at_end() {
   __cxa_atexit(exit_with_code, nullptr, nullptr);
 }
 
-// The C library calls the destructors of the first thread's variables when the program exits, before all handlers; this
-// one, which was there before any other, as the last of them.
+// At exit the C library destroys the first thread's variables before it calls any handler. This destructor was
+// registered before all others, so it is the last one.
 void before_handlers(void*) {
   if (options().leaks == LeakMode::kMinimal) learn_mains_stack();
   if (options().leaks == LeakMode::kMinimal || options().leaks == LeakMode::kNormal) check_at_end();
@@ -161,7 +161,7 @@ bool is_on() {
 bool is_whole_program_checked() { return is_on() && options().leaks != LeakMode::kLocal; }
 void cancel() { g_done.store(true); }
 
-// Every block is sampled unless the settings say otherwise: what is not has no stack.
+// Samples every block unless the settings say otherwise, since a block that is not sampled has no stack.
 void start() {
   g_process = getpid();
   if (!is_on()) return;

@@ -1,4 +1,4 @@
-// The leak checker in a process: when it looks, and what follows.
+// The leak checker of a process: when it checks, and what follows.
 #pragma once
 
 #include "leaks/check.h"
@@ -6,26 +6,26 @@
 
 namespace acre::leaks {
 
-// As the options say, of which leaks is set; in the library's constructor, before the profiler starts.
+// Starts as the options say; leaks is set. Called by the library's constructor, before the profiler starts.
 void start();
 
-// Called when the library is ended, after the program's handlers and destructors.
+// Called at the end of the library, after the program's handlers and destructors.
 void end();
 
-// A check now, and its report in a file: path, or one in leaks_folder. Returns 0 or an error number.
+// Checks now, and writes a report to a file: path, or one in leaks_folder. Returns 0 or an error number.
 int dump(const char* path);
 
-// The same to whoever takes the report, who is called when the check is done and the threads run again.
+// The same, to a sink. The sink is called when the check is done and the threads run again.
 int dump(report::Sink sink);
 
-// A check of what was allocated since an epoch began, for a section of the program; since 0, for all of it, by the mode of
-// the option. With leaks, a report and a line on stderr. Returns 0 or an error number.
+// Checks the blocks that were allocated since an epoch began, for a section of the program. since 0: checks all blocks,
+// by the mode of the option. If there are leaks, writes a report and a line on stderr. Returns 0 or an error number.
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes);
 
-// Whether the option leaks is set, and holds for this process.
+// Whether the option leaks is set and holds for this process.
 bool is_on();
 
-// Whether the mode is one that checks the whole program, at its end; and that it shall not.
+// is_whole_program_checked(): whether the mode checks the whole program at its end. cancel(): omits this check.
 bool is_whole_program_checked();
 void cancel();
 

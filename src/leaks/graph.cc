@@ -48,7 +48,7 @@ void Graph::reach_range(Address start, Address end) {
   for (Address a = align_up(start, kWord); a + kWord <= end; a += kWord) reach_word(word_at(a));
 }
 
-// What is reached from a root, and in one of two states, comes to be in the third.
+// Gives the state `to` to all blocks in one of two states that are reached from the root through such blocks.
 void Graph::spread(size_t root, State from_one, State from_other, State to) {
   push(root);
   while (pending_count_ != 0) {
@@ -61,8 +61,9 @@ void Graph::spread(size_t root, State from_one, State from_other, State to) {
   }
 }
 
-// After the first pass kLive are those at which no leaked block points. What they do not hold are rings, with what
-// hangs on them: in each, the first block that no later candidate reaches stays a candidate, and becomes a root.
+// After the first pass, no leaked block points at the blocks that are still kLive. The blocks that those do not hold
+// are rings, with what hangs on them. Each of these becomes a candidate unless an earlier candidate reaches it, and
+// remains one unless a later candidate reaches it. The candidates that remain become roots.
 void Graph::find_roots() {
   const size_t numbers = blocks_.numbers();
   for (size_t i = 0; i < numbers; ++i) {
@@ -105,7 +106,7 @@ void Graph::add(const profile::Stack* root, const profile::Stack* stack, bool di
   }
 }
 
-// A block that several roots hold is counted for the first.
+// A block that several roots hold counts for the first of them.
 bool Graph::sum_up(Room& room) {
   size_t leaked = 0;
   const size_t numbers = blocks_.numbers();

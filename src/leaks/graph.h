@@ -1,6 +1,6 @@
-// What leads where: from roots to blocks, from blocks to blocks.
+// The pointers from roots to blocks and from blocks to blocks.
 //
-// A word at a multiple of 8 bytes that is an address of a live block, or within one, is a pointer.
+// A word at a multiple of 8 bytes is a pointer if it is an address in a live block.
 #pragma once
 
 #include "leaks/blocks.h"
@@ -9,12 +9,12 @@
 
 namespace acre::leaks {
 
-// Leaked blocks of one stack, held by roots of one stack. Of roots themselves: both the same.
+// Leaked blocks of one stack that are held by roots of one stack. For the roots themselves both stacks are the same.
 struct Leak {
   const profile::Stack* root;
   const profile::Stack* stack;  // null: not known
   bool direct;
-  uint64_t blocks;              // 0: no leak
+  uint64_t blocks;              // 0: the place is empty
   uint64_t bytes;
 };
 
@@ -23,18 +23,18 @@ class Graph {
   Graph(Blocks& blocks, const Memory& memory) : blocks_(blocks), memory_(memory) {}
   bool prepare(Room& room);
 
-  // Whatever is reached from there is no leak.
+  // The blocks that are reached from here are not leaked.
   void reach_range(Address start, Address end);
   void reach_word(Address word);
 
-  // What is live and was not reached is leaked. Finds the blocks that hold the others: those at which no leaked block
-  // points, and one of each ring.
+  // The live blocks that were not reached are leaked. Finds the roots, which hold the others: the blocks at which no
+  // leaked block points, and one block of each ring.
   void find_roots();
 
-  // Without find_roots: each leaked block is a root.
+  // Instead of find_roots(): makes each leaked block a root.
   void take_all_as_roots();
 
-  // The leaks by stack, in no order; `count` places, of which some are empty. False when memory is refused.
+  // Sums up the leaks by stack, in no order. Some of the places() places are empty. Returns false if memory is refused.
   bool sum_up(Room& room);
   const Leak* leaks() const { return leaks_; }
   size_t places() const { return places_; }
@@ -49,7 +49,7 @@ class Graph {
 
   Blocks& blocks_;
   const Memory& memory_;
-  size_t* pending_ = nullptr;  // blocks whose words are still to be looked at: none is in it twice
+  size_t* pending_ = nullptr;  // blocks whose words are still to be looked at, each at most once
   size_t pending_count_ = 0;
   Leak* leaks_ = nullptr;
   size_t places_ = 0;

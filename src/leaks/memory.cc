@@ -12,9 +12,9 @@ namespace acre::leaks {
 
 namespace {
 
-// What functions of the system use below the stack pointer without moving it.
+// Functions may use so many bytes below the stack pointer without moving it.
 constexpr size_t kRedZone = 128;
-constexpr size_t kMoreMappings = 256;  // that this check makes itself, and then some
+constexpr size_t kMoreMappings = 256;  // the check itself makes some mappings
 
 struct Looking {
   const os::Threads& threads;
@@ -30,8 +30,8 @@ bool is_device(const char* path) {
   return strncmp(path, kShared, sizeof kShared - 1) != 0 && strncmp(path, kZero, sizeof kZero - 1) != 0;
 }
 
-// Where the part in use of a mapping begins: of a stack, at the stack pointer. A stack is what has one thread's stack
-// pointer, and that thread's control block behind it, or what the kernel calls one.
+// Returns where the used part of a mapping begins: in a stack, at the stack pointer. A mapping is a stack if it holds
+// just one stack pointer, and that thread's control block above the stack pointer, or if the kernel calls it one.
 Address used_from(const report::Mapping& mapping, const os::Threads& threads) {
   const bool is_first = strcmp(mapping.path, "[stack]") == 0;
   Address from = mapping.start;
@@ -57,7 +57,7 @@ void add_roots(Looking& looking, Address from, Address end) {
   looking.memory.roots.add(from, end);
 }
 
-// Of a file's variables, those that could be written until the loader was done (RELRO) lie before the others.
+// The variables of a file that could be written until the loader was done (RELRO) lie before its other variables.
 bool are_early_variables(const report::Mapping& mapping, const report::Mapping& variables) {
   return mapping.readable && !mapping.writable && !mapping.executable && mapping.end == variables.start &&
          variables.path[0] != '\0' && strcmp(mapping.path, variables.path) == 0;
@@ -105,7 +105,7 @@ size_t count_parts(const Blocks& blocks) {
 
 }  // namespace
 
-// Heap sort: without memory, and never slow.
+// Heap sort: it needs no memory and is never slow.
 void Ranges::sort() {
   const auto sink = [this](size_t at, size_t count) {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {

@@ -1,8 +1,8 @@
-// What is mapped, and where a check looks for pointers: the roots.
+// The memory that is mapped, and the roots: where a check looks for pointers.
 //
-// Roots are all memory that the program can write to and that is no heap: variables of the program and its libraries,
-// stacks from the stack pointer up with the thread-local storage that lies behind them, registers, and mappings of the
-// program's own. Not acre's own memory, nor stacks below the stack pointer, nor devices, nor what the program asked to
+// Roots are all memory that the program can write to and that is not heap: variables of the program and its libraries;
+// stacks from the stack pointer up, with the thread-local storage behind them; registers; and the program's own
+// mappings. No roots are acre's own memory, stacks below the stack pointer, devices, and what the program asked to
 // leave out.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Range {
   Address end;
 };
 
-// Ranges, in memory of a fixed size; what does not fit makes the list not whole.
+// A list of ranges, in memory of a fixed size. It is not whole if a range did not fit.
 class Ranges {
  public:
   bool prepare(Room& room, size_t most) {
@@ -25,7 +25,7 @@ class Ranges {
     range_ = room.take<Range>(most);
     return range_ != nullptr;
   }
-  // Joined with the one before if it goes on where that ends.
+  // Joins the range with the last one if it begins where that one ends.
   void add(Address start, Address end) {
     if (start >= end) return;
     if (count_ != 0 && range_[count_ - 1].end == start) {
@@ -50,12 +50,12 @@ class Ranges {
 
 struct Memory {
   Ranges readable;
-  Ranges roots;  // of which each can be read
+  Ranges roots;  // all of it can be read
 
-  // While no other thread runs. False when memory is refused.
+  // Called while no other thread runs. Returns false if memory is refused or the mappings cannot be read.
   bool look(Room& room, const Blocks& blocks, const os::Threads& threads, const Range* left_out, size_t left_out_count);
 
-  // Calls visit(start, end) for what can be read of a range.
+  // Calls visit(start, end) for each part of a range that can be read.
   template <class Visit>
   void clip(Address start, Address end, Visit&& visit) const {
     size_t low = 0;

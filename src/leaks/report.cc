@@ -64,7 +64,7 @@ void Writer::number(const char* key, uint64_t value) {
   to_.add(digits.c_str());
 }
 
-// Bytes that are no ASCII go out as they are: paths are UTF-8, or whoever reads them has to know.
+// Writes bytes that are not ASCII unchanged: paths are UTF-8, or the reader has to know their encoding.
 void Writer::text(const char* key, const char* value) {
   begin(key);
   to_.add("\"");
@@ -183,6 +183,8 @@ int write_report(const char* path, const Finding& finding, Moment moment, const 
   return write_to<const char*>(used, finding, moment, name);
 }
 
-int write_report(report::Sink sink, const Finding& finding, Moment moment) { return write_to(sink, finding, moment, nullptr); }
+int write_report(report::Sink sink, const Finding& finding, Moment moment) {
+  return write_to(sink, finding, moment, nullptr);
+}
 
 }  // namespace acre::leaks

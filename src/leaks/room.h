@@ -1,4 +1,4 @@
-// Memory for a check, mapped piece by piece and given back as a whole. The check does not look for pointers in it.
+// Memory for a check, mapped piece by piece and given back as a whole. The check looks for no pointers in it.
 #pragma once
 
 #include "base/units.h"
@@ -15,7 +15,7 @@ class Room {
     for (unsigned i = 0; i < count_; ++i) os::unmap(pointer_to(piece_[i].start), piece_[i].bytes);
   }
 
-  // Zeroes for `count` of these; null when memory is refused.
+  // Returns zeroed memory for `count` elements, or null if memory is refused.
   template <class T>
   T* take(size_t count) {
     const size_t bytes = align_up(count * sizeof(T) + 1, os::page_bytes());

@@ -1,4 +1,4 @@
-// The verb ctl: a node of the ctl tree as text.
+// The verb ctl: shows a node of the ctl tree as text.
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ constexpr size_t kMostMessage = 400;
 
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
 
-// Nodes that mean the calling thread, hand over addresses, or free what the program uses.
+// Nodes that concern the calling thread, hand over addresses, or free what the program uses.
 bool is_for_program_alone(const Node& node) {
   if (begins_with(node.name, "thread.") || begins_with(node.name, "tcache.")) return true;
   if (node.type == Type::kHooks || node.type == Type::kCounter) return true;
@@ -30,8 +30,8 @@ bool is_for_program_alone(const Node& node) {
   return strcmp(node.name, "arena.#.reset") == 0 || strcmp(node.name, "arena.#.destroy") == 0;
 }
 
-// A text that is told and never read is a path. Who may ask is settled before the file is written: so a client must not say
-// where.
+// A text that is written and never read is a path. The client's right to ask is checked before the file is written, and
+// may be lost meanwhile. A client must therefore not choose a path.
 bool writes_file(const Node& node) {
   return node.type == Type::kString && (node.kind == Kind::kOrder || node.kind == Kind::kSink);
 }
@@ -46,7 +46,7 @@ const OptionInfo* option_of(const Node& node) {
   return nullptr;
 }
 
-// What an error number of ctl::by_name means here.
+// Turns an error number of ctl::by_name into a message.
 void explain(const Node& node, const Request& request, int error, Reply& reply) {
   Line<kMostMessage> message;
   const OptionInfo* option = option_of(node);
@@ -71,7 +71,7 @@ void refuse_value(const Node& node, const Request& request, const char* expected
   reply.refuse(message.add(": expected is ").add(expected).c_str());
 }
 
-// The figures are those of now, as whoever asks from outside expects.
+// Takes new figures, since a client expects those of now.
 void take_figures(const Node& node) {
   uint64_t any = 1;
   if (begins_with(node.name, "stats.")) ctl::by_name("epoch", nullptr, nullptr, &any, sizeof any);
@@ -146,7 +146,8 @@ void answer_ctl(const Request& request, Reply& reply) {
     return reply.refuse(message.add(request.name).add(" can only be used by the program itself").c_str());
   }
   if (writes_file(*node)) {
-    message.add(request.name).add(" says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`");
+    message.add(request.name)
+        .add(" says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`");
     return reply.refuse(message.c_str());
   }
   const bool given = *request.value != '\0';

@@ -1,23 +1,23 @@
 // Who may ask at the socket.
 //
-// A client is answered only where it could take the process over by ptrace anyway: it is root, or the user that the
-// process was started by, and the process is now that user alone, with no right that the user lacks.
+// A client is answered only if it could take over the process by ptrace anyway. It must be root or the user that
+// started the process, and the process must run as that user alone, with no right that the user lacks.
 #pragma once
 
 #include <cstdint>
 
 namespace acre::live {
 
-// The real user becomes the owner of the process's socket, for the process's life and its children's. Once, at the start.
+// Makes the real user the owner of the socket, for the life of the process and its children. Called once, at the start.
 void settle_owner();
 uint32_t owner();
 
-// Why the process answers nobody now: it has other ids than its owner's, or is not dumpable. Null: it answers. To be asked
-// by the thread that acts, since ids are a thread's.
+// Returns why the process answers nobody now: its ids are not only its owner's, or it is not dumpable. Returns null if
+// it answers. Must be called by the thread that acts, since each thread has its own ids.
 const char* why_nobody_may_ask();
 
-// Why the client at the other end of this connection may not ask now. Null: it may. Who the client is was settled when it
-// connected; what the process is may change at any time.
+// Returns why the client of this connection may not ask now, or null if it may. The client's user was fixed when it
+// connected; the ids of the process may change at any time.
 const char* why_not(int client);
 
 }  // namespace acre::live

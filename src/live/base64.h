@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648), in parts of any size.
+// Bytes as text (RFC 4648). The bytes may come in parts of any size.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ class Base64 {
   static constexpr size_t most_text(size_t bytes) { return bytes / 3 * 4 + 4; }
   static constexpr size_t kMostRest = 4;
 
-  // Writes what is whole of the text so far, at most most_text(bytes), without a 0 at its end. Its size.
+  // Writes the complete digits so far, at most most_text(bytes), without a terminating 0. Returns their number.
   size_t add(const char* data, size_t bytes, char* text) {
     size_t size = 0;
     for (; bytes != 0; --bytes) {
@@ -21,7 +21,7 @@ class Base64 {
     return size;
   }
 
-  // The last of it, at most kMostRest.
+  // Writes the remaining digits, at most kMostRest. Returns their number.
   size_t finish(char* text) {
     size_t size = 0;
     if (count_ != 0) text[size++] = digit(bits_ << (6 - count_));
@@ -35,7 +35,7 @@ class Base64 {
   }
 
   uint32_t bits_ = 0;
-  unsigned count_ = 0;  // of the bits that are not written
+  unsigned count_ = 0;  // of the bits that are not written yet
   size_t written_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The answer to a request: a line `ok`, a body, a byte of 0; or a line `error: …`, a byte of 0. A connection that ends
-// without that byte was cut off.
+// The answer to a request: the line `ok`, a body and a byte of 0; or a line `error: …` and a byte of 0. A connection
+// that ends without this byte was cut off.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,31 @@ namespace acre::live {
 
 class Reply {
  public:
-  // socket: one that never blocks. A client that takes nothing for kPatienceMs, or has not taken all by end_ms
-  // (os::now_ms), which is kMostMs after its request was there, has lost: the rest is dropped.
+  // socket: must never block. A client that takes nothing for kPatienceMs, or has not taken everything by end_ms
+  // (os::now_ms), is lost: the rest is dropped. end_ms is kMostMs after the deadline for the request.
   static constexpr uint64_t kPatienceMs = 2000;
   static constexpr uint64_t kMostMs = 10000;
   Reply(int socket, uint64_t end_ms) : socket_(socket), end_ms_(end_ms) {}
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
-  // A part of the body, as WriteText (control/output.h).
+  // Adds a part of the body. write() is a WriteText (control/output.h).
   static void write(void* reply, const char* text);
-  void add(const char* data, size_t bytes);  // no byte of 0 among them
+  void add(const char* data, size_t bytes);  // without a byte of 0
 
-  // Instead of a body. Afterwards the reply is done.
+  // Sends an error in place of a body, and finishes the reply. Does nothing once the body has begun.
   void refuse(const char* message);
 
   void finish();
 
-  // What was asked for took long before there was anything to say: the client has kMostMs from now on.
+  // Gives the client kMostMs from now on. For a request that took long before there was anything to send.
   void extend() { end_ms_ = os::now_ms() + kMostMs; }
 
-  // Whether a part of the body was written; and what went wrong after that, where the client sees the end cut off.
+  // has_begun(): part of the body was sent. cut_off(): something failed after that, and the client sees the body cut.
   bool has_begun() const { return begun_; }
   void cut_off() { lost_ = true; }
 
-  // Nobody reads it any more.
+  // Returns true if the client does not read the reply any more.
   bool lost() const { return lost_; }
 
  private:

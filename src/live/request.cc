@@ -25,7 +25,7 @@ RequestLine::State RequestLine::add(const char* data, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
     if (data[i] == '\n') return State::kWhole;
     if (size_ + 1 == sizeof text_) return State::kTooLong;
-    // A byte of 0 would hide what follows it: it becomes one that no request may have either.
+    // A byte of 0 would hide what follows. It is replaced by a byte that no request may have either.
     text_[size_++] = data[i] == '\0' ? '\x7f' : data[i];
   }
   return State::kMore;
@@ -35,7 +35,8 @@ const char* parse(char* line, Request* request) {
   char* end = line;
   for (; *end != '\0'; ++end) {
     const unsigned char c = static_cast<unsigned char>(*end);
-    if ((c < ' ' && c != '\t' && !(c == '\r' && end[1] == '\0')) || c == 0x7f) return "a request has no control characters";
+    if ((c < ' ' && c != '\t' && !(c == '\r' && end[1] == '\0')) || c == 0x7f)
+      return "a request has no control characters";
   }
   while (end != line && (is_blank(end[-1]) || end[-1] == '\r')) *--end = '\0';
   char* at = after_blanks(line);

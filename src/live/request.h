@@ -1,11 +1,11 @@
-// What a client at the socket may say: one line, VERB, then for some verbs a NAME, then the rest of the line.
+// A client's request: one line with a VERB, for some verbs a NAME, and the rest of the line.
 #pragma once
 
 #include <cstddef>
 
 namespace acre::live {
 
-// With the end of line. A path as a value has room (tables/options.h: kMostPath).
+// With the end of line. A path fits in as a value (tables/options.h: kMostPath).
 inline constexpr size_t kMostRequest = 2048;
 
 struct Request {
@@ -14,15 +14,15 @@ struct Request {
   const char* value = "";  // the rest of the line, without blanks at its ends
 };
 
-// Collects a line from the parts in which it comes.
+// Collects a line from the parts in which it arrives.
 class RequestLine {
  public:
   enum class State { kMore, kWhole, kTooLong };
 
-  // What comes after the end of line is dropped. To be called until it says something else than kMore.
+  // Drops what comes after the end of line. Call it until it returns another state than kMore.
   State add(const char* data, size_t bytes);
 
-  // The line, without its end. It may be changed.
+  // The line without its end. The caller may change it.
   char* text() { return text_; }
 
  private:
@@ -30,7 +30,7 @@ class RequestLine {
   char text_[kMostRequest] = {};
 };
 
-// Cuts a line into the request's parts, which lie in it. Null, or what is wrong with it.
+// Cuts a line into the parts of a request, which point into the line. Returns null, or what is wrong with the line.
 const char* parse(char* line, Request* request);
 
 }  // namespace acre::live

@@ -17,10 +17,10 @@ namespace acre::live {
 
 namespace {
 
-constexpr uint64_t kRequestMs = 1000;    // for a client to say what it wants
-constexpr uint64_t kLookMs = 10000;      // between two looks whether the socket still has its name
+constexpr uint64_t kRequestMs = 1000;    // for a client to send its request
+constexpr uint64_t kLookMs = 10000;      // between two checks that the socket still has its name
 constexpr uint64_t kRetryMs = 10000;     // after the system refused a thread
-constexpr unsigned kMostFailures = 30;   // looks without a socket
+constexpr unsigned kMostFailures = 30;   // checks without a socket, after which the thread ends
 
 enum class State : uint32_t {
   kNone,
@@ -29,30 +29,30 @@ enum class State : uint32_t {
   kRefused,  // the system gave no thread
 };
 constinit std::atomic<State> g_state{State::kNone};
-constinit std::atomic<uint32_t> g_ends{0};  // the thread is to end
+constinit std::atomic<uint32_t> g_ends{0};  // 1: the thread must end
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
 constinit unsigned long g_thread = 0;
 
-// Where folders for sockets may be: the environment's, if it says so, and the one that there always is.
+// XDG_RUNTIME_DIR of the environment, or empty. /tmp is used if no socket can be made there.
 constexpr size_t kMostFolder = 80;
 constinit char g_runtime_folder[kMostFolder] = "";
 
-// Written by the thread before g_named says so.
+// The thread writes it before it sets g_named.
 constinit char g_path[os::kMostSocketPath] = "";
-constinit std::atomic<int> g_named{0};  // the process that the path is of
+constinit std::atomic<int> g_named{0};  // the process whose path it is
 
 bool wants_end() { return g_ends.load(std::memory_order_relaxed) != 0; }
 
 // --- The socket ---------------------------------------------------------------------------------------------------
 
-class Door {
+class Listener {
  public:
-  ~Door() {
+  ~Listener() {
     if (socket_ >= 0) os::close_file(static_cast<int>(socket_));
   }
 
-  // Sees to it that there is a socket under its name. False: there is none. While the process is not its owner alone,
-  // nothing is made: in which folder would be up to whoever the process acts for.
+  // Makes sure that there is a socket under its name. Returns false if there is none. While the ids of the process are
+  // not only its owner's, no socket is made: the user for whom the process acts would determine the folder.
   bool keep_open() {
     if (why_nobody_may_ask() != nullptr) return socket_ >= 0;
     if (socket_ >= 0 && os::identify_path(g_path) == file_) return true;
@@ -95,7 +95,7 @@ class Door {
 
 // --- Clients ------------------------------------------------------------------------------------------------------
 
-// False: no whole line came in time.
+// Returns false if no whole line came in time.
 bool read_request(int client, RequestLine& line, Reply& reply) {
   const uint64_t end_ms = os::now_ms() + kRequestMs;
   for (uint64_t now; (now = os::now_ms()) < end_ms && !wants_end();) {
@@ -115,8 +115,8 @@ bool read_request(int client, RequestLine& line, Reply& reply) {
 }
 static_assert(kMostRequest == 2048);
 
-// Whether the client may ask is settled before anything of it is read, and again when its request is there: what the
-// process is may have changed meanwhile.
+// Whether the client may ask is checked before anything is read from it, and again when its request is complete: the
+// ids of the process may have changed meanwhile.
 void serve(int client) {
   Reply reply(client, os::now_ms() + kRequestMs + Reply::kMostMs);
   RequestLine line;
@@ -130,18 +130,18 @@ void serve(int client) {
 }
 
 void* attend(void*) {
-  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // what the C library allocates here is from heaps that threads share
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // the C library's allocations here come from fallback heaps
   os::name_this_thread("acre-control");
-  Door door;
+  Listener listener;
   for (unsigned failures = os::leave_descriptors() ? 0 : kMostFailures; failures < kMostFailures && !wants_end();) {
-    if (!door.keep_open()) {
+    if (!listener.keep_open()) {
       ++failures;
       os::wait_while(g_ends, 0, kLookMs);
       continue;
     }
     failures = 0;
-    if (!os::wait_for(door.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
-    const long client = os::accept_client(door.socket());
+    if (!os::wait_for(listener.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
+    const long client = os::accept_client(listener.socket());
     if (client >= 0) serve(static_cast<int>(client));
   }
   if (g_named.exchange(0) == getpid()) os::remove_file(g_path);
@@ -152,15 +152,15 @@ void* attend(void*) {
 
 void start_thread();
 
-// In the child of a fork, and where a thread was refused.
+// Runs on a tick in the child of a fork, and after the system refused a thread.
 void on_tick(Heap& heap) {
   if (Mutex::this_thread_forks() || os::now_ms() < g_retry_at_ms.load(std::memory_order_relaxed)) return;
   start_thread();
-  if (&heap == heap_if_any()) empty_heap(heap);  // the C library has allocated in it
+  if (&heap == heap_if_any()) empty_heap(heap);  // the C library has allocated from it
 }
 
-// Nobody but this thread has a heap. It lives on until that one is gone: so that the C library's work at exit, if this
-// is the end, is done in the thread that has the program's descriptors.
+// The calling thread is the last one with a heap. It waits until the internal thread has ended: if the process ends
+// now, the C library's work at exit must run in the thread that has the program's descriptors.
 void on_last_thread() {
   State state = State::kRunning;
   if (!g_state.compare_exchange_strong(state, State::kEnding)) return;
@@ -176,7 +176,7 @@ void on_last_thread() {
 void start_thread() {
   State state = g_state.load();
   if (state == State::kRunning || state == State::kEnding) return;
-  if (!g_state.compare_exchange_strong(state, State::kEnding)) return;  // until the thread's number is known
+  if (!g_state.compare_exchange_strong(state, State::kEnding)) return;  // kEnding until the thread's number is known
   internal_thread::g_on_tick.store(nullptr);
   if (os::start_thread(attend, &g_thread)) return g_state.store(State::kRunning);
   g_retry_at_ms.store(os::now_ms() + kRetryMs, std::memory_order_relaxed);
@@ -184,7 +184,7 @@ void start_thread() {
   g_state.store(State::kRefused);
 }
 
-// The child's next event at the slow path is a tick, so that it can be asked soon.
+// Makes the child's next event at the slow path a tick, so that the child soon has its thread.
 void after_fork_in_child() {
   g_state.store(State::kNone);
   g_ends.store(0);
@@ -194,7 +194,7 @@ void after_fork_in_child() {
   if (Heap* heap = heap_if_any()) tick_soon(*heap);
 }
 
-// Of the environment as it is at the start. That of a program with more rights than its user is not trusted.
+// Looks in the environment of the start. The environment of a program with more rights than its user is not trusted.
 void find_runtime_folder() {
   for (char** at = environ; at != nullptr && *at != nullptr && getauxval(AT_SECURE) == 0; ++at) {
     constexpr char kName[] = "XDG_RUNTIME_DIR=/";
@@ -216,7 +216,7 @@ void start() {
 }
 
 void end() {
-  g_ends.store(1);  // it shall not be made anew
+  g_ends.store(1);  // the thread must not make the socket anew
   if (g_named.exchange(0) == getpid()) os::remove_file(g_path);
 }
 

@@ -9,7 +9,7 @@ namespace acre::live {
 
 namespace {
 
-// The power of 1024 that a number may end in.
+// Returns the power of 1024 that the suffix of a number stands for, or 0 if it is no suffix.
 unsigned suffix_power(const char* text) {
   constexpr char kLetters[] = "KMGTkmgt";
   const char* found = *text == '\0' || text[1] != '\0' ? nullptr : strchr(kLetters, *text);
@@ -22,7 +22,8 @@ bool read_number(const char* text, bool* negative, uint64_t* value) {
   if (*text < '0' || *text > '9') return false;
   uint64_t n = 0;
   for (; *text >= '0' && *text <= '9'; ++text) {
-    if (__builtin_mul_overflow(n, 10u, &n) || __builtin_add_overflow(n, static_cast<uint64_t>(*text - '0'), &n)) return false;
+    if (__builtin_mul_overflow(n, 10u, &n) || __builtin_add_overflow(n, static_cast<uint64_t>(*text - '0'), &n))
+      return false;
   }
   const unsigned power = suffix_power(text);
   if (*text != '\0' && power == 0) return false;

@@ -26,7 +26,7 @@ bool takes_no_more(const char* rest, Reply& reply) {
   return *rest == '\0';
 }
 
-// 0 … 3; -1: there is no such form.
+// Returns the form's number, from 0 to 3, or -1 if there is no such form.
 int form_of(const char* name) {
   if (*name == '\0') return static_cast<int>(StatsFormat::kSummary);
   for (int i = 0;; ++i) {
@@ -36,7 +36,7 @@ int form_of(const char* name) {
   }
 }
 
-// Runs that lie side by side are one region.
+// Joins runs that lie side by side to one region.
 struct Regions {
   Output& out;
   const char* before = "";
@@ -59,12 +59,12 @@ void add_run(void* opaque, uintptr_t start, size_t bytes, block_lists::Kind, dou
   regions.end = start + bytes;
 }
 
-// What becomes of a report that is written to the answer. start: what comes before its first byte.
+// Writes a report to the answer. start: is written before the report's first byte.
 struct Body {
   Reply& reply;
   const char* start;
 
-  // A client that is gone needs no more of it.
+  // EPIPE, for a lost client, ends the report.
   int add(const char* data, size_t bytes) {
     if (!reply.has_begun()) {
       reply.extend();
@@ -126,7 +126,8 @@ void answer_purge(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
   const uint64_t returned = arenas::purge_all(0) * kPageBytes;
   Output out(Reply::write, &reply);
-  out.text().add("{\"returned\":").decimal(returned).add(",\"dirty\":").decimal(arenas::dirty_pages() * kPageBytes).add("}\n");
+  out.text().add("{\"returned\":").decimal(returned)
+      .add(",\"dirty\":").decimal(arenas::dirty_pages() * kPageBytes).add("}\n");
 }
 
 void answer_heap(const Request& request, Reply& reply) {
@@ -137,8 +138,9 @@ void answer_heap(const Request& request, Reply& reply) {
   while (which < 4 && *request.name != '\0' && strcmp(request.name, kNames[which]) != 0) ++which;
   if (which == 4) return reply.refuse("a heap profile is live, peak, growth or text");
   if (!profile::is_prepared()) {
-    return reply.refuse("the heap profiler is off: start the program with `acre run --profile`, or let it begin now with "
-                        "`acre ctl PID prof.active true`");
+    return reply.refuse(
+        "the heap profiler is off: start the program with `acre run --profile`, or let it begin now with "
+        "`acre ctl PID prof.active true`");
   }
   EncodedBody to{{reply, "{\"profile\":\""}, {}};
   const int error = report::write_profile({EncodedBody::take, &to}, kKinds[which]);
@@ -151,7 +153,9 @@ void answer_heap(const Request& request, Reply& reply) {
 void answer_leaks(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
   Body to{reply, ""};
-  const auto take = [](void* body, const char* data, size_t bytes) { return static_cast<Body*>(body)->add(data, bytes); };
+  const auto take = [](void* body, const char* data, size_t bytes) {
+    return static_cast<Body*>(body)->add(data, bytes);
+  };
   to.finish(leaks::dump({take, &to}), "report", "");
 }
 

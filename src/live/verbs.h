@@ -1,4 +1,4 @@
-// What can be asked at the socket: a table of verbs.
+// The table of the verbs that the socket answers.
 #pragma once
 
 #include "live/reply.h"
@@ -8,9 +8,9 @@ namespace acre::live {
 
 inline constexpr unsigned kProtocol = 2;
 
-// X(name, what follows it, help): a verb is a line here and a function answer_NAME(const Request&, Reply&) that writes
-// a body or refuses. It allocates nothing, holds no lock while it writes, and may take as long as the client. No verb takes
-// a path or writes a file: a client says nothing about where a process writes, and what it asks for is in the answer.
+// X(name, form, help): a verb is a line here, and a function answer_NAME(const Request&, Reply&) that writes a body or
+// refuses. The function allocates nothing, holds no lock while it writes, and may take as long as the client does. No
+// verb takes a path or writes a file: the client gets everything in the answer.
 // clang-format off
 #define ACRE_VERBS(X) \
   X(info, "", "the process, and what can be asked") \
@@ -26,7 +26,7 @@ inline constexpr unsigned kProtocol = 2;
 ACRE_VERBS(ACRE_X)
 #undef ACRE_X
 
-// Answers a line that a client has sent. line: changed.
+// Answers a line that a client has sent. Changes the line.
 void answer(char* line, Reply& reply);
 
 }  // namespace acre::live

@@ -1,4 +1,4 @@
-// What malloc, free and realloc ask of this folder on their slow paths (cache/upcalls.h).
+// What malloc, free and realloc call in this folder on their slow paths (cache/upcalls.h).
 #include "cache/malloc.h"
 #include "cache/upcalls.h"
 #include "manual/binding.h"

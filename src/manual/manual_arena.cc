@@ -17,8 +17,8 @@ namespace {
 
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
-// Its token is its address, which is no thread's, so that no thread takes its runs for its own. It is not plain: its table
-// by sizes, which nobody reads, is not filled in.
+// The heap's token is its address, which is no thread's token, so that no thread takes the heap's runs for its own. The
+// heap is not plain, so slot_at, which no thread reads, is not filled in.
 Heap* make_heap(ManualArena& arena) {
   const bool has_first = arena.has_first_heap.exchange(true);
   void* memory = has_first ? metadata::allocate_pages(Heap::kBytes) : memory_of_first_heap(arena);
@@ -56,7 +56,7 @@ void leave(ManualArena& arena, Heap* heap) {
   arena.idle = heap;
 }
 
-// A heap for one allocation: the one that the thread keeps, if any and no other allocation, further up the stack, has it.
+// A heap for one allocation: the one that the thread keeps, if any, and if no allocation further up the stack uses it.
 class Borrowed {
  public:
   Borrowed(ManualArena& arena, Heap** kept) : arena_(arena), kept_(kept) {
@@ -85,7 +85,7 @@ class Borrowed {
   Heap* heap_;
 };
 
-// Memory is refused: gives up what idle heaps and the thread's own have, and waits for pages that are being purged.
+// Called when memory is refused: gives up what idle heaps and the thread's own keep, and waits for purges to end.
 void gather(ManualArena& arena, Heap** kept = nullptr) {
   if (kept != nullptr && *kept != nullptr) {
     leave(arena, *kept);
@@ -112,7 +112,7 @@ void* take_small(ManualArena& arena, SizeClass c, Heap** kept) {
   return borrowed.heap() == nullptr ? nullptr : take_block(*borrowed.heap(), c);
 }
 
-// A small block that a sampler sees has a run of its own, which keeps the ticket.
+// A small block that a sampler sees has a run of its own, which holds the ticket.
 ACRE_COLD void* allocate_seen(ManualArena& arena, SizeClass c, size_t n, size_t alignment, bool zeroed) {
   Run* run = arena.arena.pages.allocate(pages_for(size_of_class(c)), larger<size_t>(1, alignment / kPageBytes));
   if (run == nullptr) return nullptr;
@@ -147,7 +147,7 @@ void* allocate_large(ManualArena& arena, size_t n, size_t alignment, bool zeroed
   Run* run = large::find_run_in(arena.arena, n, alignment);
   if (run == nullptr) {
     gather(arena);
-    if (limit::refuses(n + kHugePageBytes)) reclaim_before_refusal();  // it may have been the process's limit
+    if (limit::refuses(n + kHugePageBytes)) reclaim_before_refusal();  // the process's limit may have refused
     run = large::find_run_in(arena.arena, n, alignment);
   }
   if (run == nullptr) return out_of_memory(n);
@@ -198,7 +198,7 @@ size_t bytes_in_use(const ManualArena& arena) {
 
 namespace {
 
-// In a Walk, or at a fork.
+// For a Walk, or a fork.
 ManualArena* from(Arena* arena) { return arena == nullptr ? nullptr : manual_from(arena); }
 ManualArena* first() { return from(first_manual()); }
 ManualArena* after(ManualArena* arena) { return from(arena->arena.next_manual); }
@@ -215,30 +215,20 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
-void manual_before_fork() {
-  manual_lock.before_fork();
-  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) arena->arena.heaps_lock.before_fork();
-}
-void manual_sources_before_fork() {
+// While the list's lock is held, no arena comes or goes.
+void manual_at_fork(ForkStage stage) {
+  if (stage == ForkStage::kBefore) manual_lock.at_fork(stage);
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.before_fork();
+    arena->arena.heaps_lock.at_fork(stage);
+    std::atomic<bool>& calling = arena->soft_limit.calling;  // in a thread that the child does not have
+    if (stage == ForkStage::kInChild && calling.load(std::memory_order_relaxed)) calling.store(false);
   }
+  if (stage != ForkStage::kBefore) manual_lock.at_fork(stage);
 }
-void manual_after_fork_in_parent() {
+void manual_sources_at_fork(ForkStage stage) {
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.after_fork_in_parent();
-    arena->arena.heaps_lock.after_fork_in_parent();
+    if (arena->has_source) arena->source.at_fork(stage);
   }
-  manual_lock.after_fork_in_parent();
-}
-void manual_after_fork_in_child() {
-  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
-    if (arena->has_source) arena->source.after_fork_in_child();
-    arena->arena.heaps_lock.after_fork_in_child();
-    std::atomic<bool>& calling = arena->soft_limit.calling;
-    if (calling.load(std::memory_order_relaxed)) calling.store(false, std::memory_order_relaxed);
-  }
-  manual_lock.after_fork_in_child();
 }
 
 }  // namespace acre::arenas

@@ -1,4 +1,4 @@
-// How manual arenas come and go.
+// Makes, resets, destroys and retires manual arenas.
 #include <new>
 
 #include "base/text.h"
@@ -15,8 +15,8 @@ constinit std::atomic<bool> g_has_surplus{false};
 
 namespace {
 
-// An arena has one piece of memory, for its first heap, some headers of runs and itself. It is laid out by pages of 4 KiB,
-// so that one in which little lives has two of the seven, and a fork writes to one of them:
+// An arena has one piece of memory, for its first heap, some headers of runs and itself. The layout by pages of 4 KiB
+// lets an arena in which little lives use two of the seven pages, and a fork write to one of them:
 //
 //   0        1        2        3        4        5        6
 //   |        |        | small  |        | headers| free   |        |
@@ -37,20 +37,20 @@ struct Piece {
 
 static_assert(Piece::kHeapAt % kCacheLine == 0);
 
-// Spares that are kept: so many, and one for so many arenas that live.
+// Spares that are kept: kFewSpares, and one for each kAliveForASpare live arenas.
 constexpr size_t kFewSpares = 16;
 constexpr size_t kAliveForASpare = 4;
 
 constinit ManualArena* g_spare ACRE_GUARDED_BY(manual_lock) = nullptr;
 constinit size_t g_spares ACRE_GUARDED_BY(manual_lock) = 0;
-constinit size_t g_alive ACRE_GUARDED_BY(manual_lock) = 0;  // those that are just being made, too
+constinit size_t g_alive ACRE_GUARDED_BY(manual_lock) = 0;  // with arenas that are being made
 constinit Retired g_retired ACRE_GUARDED_BY(manual_lock);
 
 // --- Arenas ---------------------------------------------------------------------------------------------------
 
 ManualArena* make_arena() {
   start_process();
-  if (count() == 0) registry::initialize_thread();  // ticks rely on it that there is one
+  if (count() == 0) registry::initialize_thread();  // ticks rely on an automatic arena
   char* memory = count() == 0 ? nullptr : static_cast<char*>(metadata::allocate_pages(Piece::kBytes));
   if (memory == nullptr) return nullptr;
   auto* made = new (memory + Piece::kArenaAt) ManualArena;
@@ -86,7 +86,7 @@ void add_spare(ManualArena& arena) ACRE_REQUIRES(manual_lock) {
   look_at_surplus();
 }
 
-// One that can be spared, in the caller's hands alone. Null: there is none, or it is no time for it.
+// Takes a spare to retire. Null: there is none too many, or another thread walks over the arenas.
 ManualArena* take_surplus() {
   Lock lock(manual_lock);
   if (!has_surplus() || are_walked()) return nullptr;
@@ -97,7 +97,7 @@ ManualArena* take_surplus() {
   return arena;
 }
 
-// Its counters count on: those of all retired arenas together.
+// Adds the arena's counts to those of all retired arenas.
 void count_retired(ManualArena& arena) ACRE_REQUIRES(manual_lock) {
   const PageCounts counts = arena.arena.pages.counts();
   g_retired.pages.add_purges(counts);
@@ -125,7 +125,7 @@ void give_back_heaps(ManualArena& arena) {
   }
 }
 
-// False: others walk over the arenas, and it stays a spare.
+// Returns false if another thread walks over the arenas: the arena stays a spare.
 bool retire(ManualArena& arena) {
   PageHeap& pages = arena.arena.pages;
   pages.purge_to(0);
@@ -153,13 +153,13 @@ void forget_lists(Heap& heap) {
   }
 }
 
-// To set one forgets when pages became dirty.
+// To set a decay time resets the age of pages, so an unchanged time is not set.
 void set_decay_times(PageHeap& pages, int64_t dirty_ms, int64_t muzzy_ms) {
   if (pages.dirty_decay_ms() != dirty_ms) pages.set_dirty_decay_ms(dirty_ms);
   if (pages.muzzy_decay_ms() != muzzy_ms) pages.set_muzzy_decay_ms(muzzy_ms);
 }
 
-// All heaps are idle then, those too that a fork left in use by threads that are not in the child.
+// Afterwards all heaps are idle, with those that a fork left in use by threads that the child does not have.
 void forget_all_lists(ManualArena& arena) {
   arena.at_hand.store(nullptr, std::memory_order_relaxed);
   Lock lock(arena.arena.heaps_lock);
@@ -189,7 +189,7 @@ void set_has_source(ManualArena& arena, bool has_one) {
   arena.has_source = has_one;
 }
 
-// What an arena that is used again has from before is anonymous memory, which has to go first.
+// The chunks of an arena that is used again are anonymous memory, which has to be released first.
 bool set_source(ManualArena& arena, const ArenaSettings& settings) {
   if (settings.hooks == nullptr && settings.file == nullptr) return true;
   PageHeap& pages = arena.arena.pages;
@@ -218,7 +218,7 @@ void must_begin_change(ManualArena& arena) {
                                              : "an arena is reset or destroyed while another thread does that");
 }
 
-// Null: there is none with this number, or another thread is at it.
+// Null: there is no such arena, or another thread resets or destroys it.
 ManualArena* begin_change(size_t number) {
   Lock lock(manual_lock);
   ManualArena* arena = manual_at(number);
@@ -287,7 +287,7 @@ ManualArena* create(const ArenaSettings& settings) {
 
 void set_hooks(ManualArena& arena, extent_hooks_t* hooks) {
   if (hooks == default_hooks()) hooks = nullptr;
-  if (bytes_in_use(arena) == 0) arena.arena.pages.release_chunks();  // so that all that is to come is the new hooks'
+  if (bytes_in_use(arena) == 0) arena.arena.pages.release_chunks();  // the new hooks provide all memory from now on
   set_has_source(arena, true);
   arena.source.use_hooks(hooks);
   arena.arena.pages.set_source(hooks == nullptr ? nullptr : &arena.source);

@@ -7,7 +7,7 @@ namespace {
 
 // By number less manual_numbers_begin(). Written under manual_lock.
 constinit std::atomic<ManualArena*> g_numbered[kMostNumbered];
-constinit std::atomic<unsigned> g_numbers{0};  // of which so many were ever given
+constinit std::atomic<unsigned> g_numbers{0};  // how many of them were ever given
 
 }  // namespace
 

@@ -16,7 +16,6 @@ namespace {
 
 bool is_small(size_t n, size_t alignment) { return class_for_aligned(n, alignment) != kSmallClasses; }
 
-// The one place where blocks are had from an arena by its index.
 void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
   if (ManualArena* arena = arenas::manual_at(index)) return arenas::allocate_in(*arena, n, alignment, zeroed);
   Arena* arena = registry::arena_at(index);
@@ -25,14 +24,14 @@ void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
   return large::allocate_in(arena, n, alignment, zeroed);
 }
 
-// Huge blocks grow by pages that the system has zeroed.
+// Zeroes the bytes that a block has gained. Huge blocks grow by pages that the system has zeroed.
 void zero_added(const Found& found, void* block, size_t old_bytes) {
   const size_t bytes = acre::block_bytes(found);
   if (bytes <= old_bytes || (found.run != nullptr && found.run->kind == RunKind::kHuge)) return;
   memset(static_cast<char*>(block) + old_bytes, 0, bytes - old_bytes);
 }
 
-// Whether a large block would be large with n bytes, too, and its address will do.
+// Whether a large block would still be large with n bytes, and its address is aligned.
 bool may_stay_large(const Found& found, const void* p, size_t n, size_t alignment) {
   return found.slab == nullptr && !is_sampled(found) && address_of(p) % alignment == 0 && !is_small(n, alignment);
 }
@@ -71,7 +70,7 @@ void* allocate(size_t n, const Request& request) {
   return block;
 }
 
-// It stays in its arena and keeps its tag, unless the request is for an arena.
+// A block that moves stays in its arena and keeps its tag, unless the request names an arena.
 static void* allocate_beside(const Found& found, const void* p, size_t n, size_t bytes, const Request& request) {
   if (request.arena != kAnyArena) return allocate(n, request);
   if (Tag* tag = tags::of(found, p)) return tags::allocate(*tag, bytes, request.alignment, request.zeroed);

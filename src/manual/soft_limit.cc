@@ -1,4 +1,4 @@
-// The soft limit of a manual arena: looked at after each allocation in it, outside of all locks.
+// The soft limit of a manual arena. It is checked after each allocation in the arena, with no lock held.
 #include <errno.h>
 
 #include "base/mutex.h"
@@ -9,8 +9,8 @@ namespace acre::arenas {
 
 namespace {
 
-constexpr size_t kSlack = 64;        // so much of the limit is returned beyond the excess, so that it lasts
-constexpr size_t kStepOfCalls = 16;  // 1/16 of the limit more is in use when the program is called again
+constexpr size_t kSlack = 64;        // 1/64 of the limit is returned beyond the excess, so that it lasts
+constexpr size_t kStepOfCalls = 16;  // the program is called again when 1/16 of the limit more is in use
 constexpr uint64_t kRetryMs = 1000;  // after purges were refused
 
 void return_excess(ManualArena& arena, size_t most) {

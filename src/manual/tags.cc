@@ -18,8 +18,8 @@ struct ThreadTags {
   static constexpr uint32_t kMostNested = 64;
 
   Tag* current = nullptr;
-  Heap* kept = nullptr;     // of the tags' arena, while there is anything on the stack
-  uint32_t depth = 0;       // may be more than kMostNested: what is pushed there has no effect
+  Heap* kept = nullptr;     // a heap of the tags' arena, while the stack is not empty
+  uint32_t depth = 0;       // may exceed kMostNested: tags pushed there have no effect
   bool in_callback = false;
   ThreadTags* next = nullptr;
   Tag* stack[kMostNested] = {};
@@ -31,9 +31,9 @@ namespace {
 
 constinit Mutex g_lock{Rank::kTags};
 constinit ThreadTags* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
-constinit std::atomic<ManualArena*> g_arena{nullptr};  // that all tags share
+constinit std::atomic<ManualArena*> g_arena{nullptr};  // all tags share it
 
-// --- What is in force -----------------------------------------------------------------------------------------
+// --- The tag in force -----------------------------------------------------------------------------------------
 
 bool make_arena() {
   if (g_arena.load(std::memory_order_acquire) != nullptr) return true;
@@ -78,7 +78,7 @@ void give_heap_back(ThreadTags& mine) {
   mine.kept = nullptr;
 }
 
-// As enter(); the tag is counted as in force already.
+// As enter(), with the tag counted as in force already.
 int enter_counted(Tag* tag, int error) {
   Heap* heap = registry::heap_of_caller();
   ThreadTags* mine = heap == nullptr ? nullptr : tags_of(*heap);
@@ -153,7 +153,7 @@ Tag* of_label(const Slab* slab, const void* p) { return at(labels::of(slab, p));
 
 namespace {
 
-// The program gives something up, or raises the limit. False: it does not.
+// Calls the program's function, if any. Returns true if it has freed memory or raised the limit.
 bool ask(Tag& tag, size_t bytes) {
   ThreadTags* mine = tags_of_caller();
   if (mine == nullptr || mine->in_callback || Mutex::this_thread_forks()) return false;
@@ -169,7 +169,7 @@ bool ask(Tag& tag, size_t bytes) {
 
 }  // namespace
 
-// `freed` only grows, so what was within the limit when it was read still is when `allocated` changes.
+// `freed` only grows, so a sum within the limit when it was read is still within it when `allocated` changes.
 bool charge(Tag& tag, size_t bytes) {
   const uint64_t limit = tag.limit.load(std::memory_order_relaxed);
   uint64_t allocated = tag.allocated.load(std::memory_order_acquire);
@@ -219,7 +219,7 @@ void* allocate(Tag& tag, SizeClass c) {
   const Found found = find_block(block);
   if (ACRE_LIKELY(found.slab != nullptr)) {
     labels::of(found.slab, block) = tag.number;
-  } else {  // one that a sampler sees, in whole pages
+  } else {  // a sampled block, in whole pages
     tag.allocated.fetch_add(found.run->bytes() - size_of_class(c), std::memory_order_relaxed);
     found.run->tag = &tag;
   }
@@ -227,7 +227,7 @@ void* allocate(Tag& tag, SizeClass c) {
   return block;
 }
 
-// The source may give whole blocks of its own granularity.
+// A memory source may return more bytes, by its own granularity.
 static void* allocate_large(Tag& tag, size_t n, size_t alignment, bool zeroed) {
   const size_t bytes = large::block_bytes(n, alignment);
   if (bytes == 0 || !charge_asking(tag, bytes)) return out_of_memory(n);
@@ -256,24 +256,16 @@ void freeing(const Slab* slab, const void* block) {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
-void before_fork() {
-  g_lock.before_fork();
-  table_before_fork();
-}
-
-void after_fork_in_parent() {
-  table_after_fork_in_parent();
-  g_lock.after_fork_in_parent();
-}
-
-// Only what the calling thread has in force is so here.
-void after_fork_in_child(const Heap* mine) {
-  table_after_fork_in_child();
+// In the child only those tags are in force that the calling thread has.
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  table_at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
+  const Heap* mine = registry::heap_of_thread();
   const ThreadTags* kept = mine == nullptr ? nullptr : mine->tags;
   for (uint32_t i = 0; kept != nullptr && i < smaller(kept->depth, ThreadTags::kMostNested); ++i) {
     if (Tag* tag = kept->stack[i]) tag->in_force.fetch_add(1, std::memory_order_relaxed);
   }
-  g_lock.after_fork_in_child();
 }
 
 }  // namespace tags

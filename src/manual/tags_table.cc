@@ -1,4 +1,4 @@
-// Which tags there are (tags.h): by number and by name.
+// The table of tags (tags.h), by number and by name.
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ constexpr uint32_t kBuckets = 4096;
 constexpr unsigned kDroppedLookedAt = 8;  // before a tag is made
 
 constinit Mutex g_lock{Rank::kTags};
-constinit std::atomic<Tag*> g_chunks[kMostChunks];    // by number; they never go
+constinit std::atomic<Tag*> g_chunks[kMostChunks];    // by number; never given back
 constinit std::atomic<uint32_t> g_count{0};           // numbers given so far
 constinit Tag* g_buckets[kBuckets] ACRE_GUARDED_BY(g_lock) = {};
 constinit Tag* g_oldest_dropped ACRE_GUARDED_BY(g_lock) = nullptr;
@@ -28,7 +28,7 @@ uint64_t live_bytes(const Tag& tag) {
   return tag.allocated.load(std::memory_order_relaxed) - freed;
 }
 
-// Nobody can come to it any more but by a handle.
+// Whether the tag may be reused: nothing but handles leads to it.
 bool is_gone(const Tag& tag) ACRE_REQUIRES(g_lock) {
   if (!tag.in_use) return true;
   return tag.dropped && tag.in_force.load(std::memory_order_acquire) == 0 && live_bytes(tag) == 0;
@@ -60,7 +60,7 @@ void add_dropped(Tag* tag) ACRE_REQUIRES(g_lock) {
   g_newest_dropped = tag;
 }
 
-// One that is gone. Those in which something lives go to the end of the list.
+// Takes a dropped tag that is gone. Tags with live blocks go to the end of the list.
 Tag* reuse() ACRE_REQUIRES(g_lock) {
   for (unsigned i = 0; i < kDroppedLookedAt && g_oldest_dropped != nullptr; ++i) {
     Tag* tag = g_oldest_dropped;
@@ -71,7 +71,7 @@ Tag* reuse() ACRE_REQUIRES(g_lock) {
   return nullptr;
 }
 
-// A tag without a name; null: a new chunk is wanted first.
+// Takes a tag without a name. Null: a new chunk has to be added first.
 Tag* take() ACRE_REQUIRES(g_lock) {
   Tag* tag = reuse();
   const uint32_t number = tag != nullptr ? tag->number : g_count.load(std::memory_order_relaxed);
@@ -102,7 +102,7 @@ bool add_chunk() {
   const uint32_t chunk = g_count.load(std::memory_order_acquire) / kPerChunk;
   if (chunk == kMostChunks) return false;
   void* memory = metadata::allocate(kPerChunk * sizeof(Tag));
-  Tag* none = nullptr;  // if another thread was faster, this one is lost
+  Tag* none = nullptr;  // if another thread was faster, this chunk is lost
   return memory != nullptr &&
          (g_chunks[chunk].compare_exchange_strong(none, static_cast<Tag*>(memory)) || none != nullptr);
 }
@@ -188,12 +188,11 @@ Asked callback_of(const Tag& tag) {
   return {tag.callback, tag.argument};
 }
 
-void table_before_fork() { g_lock.before_fork(); }
-void table_after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void table_after_fork_in_child() {
+void table_at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
   const uint32_t count = g_count.load(std::memory_order_relaxed);
   for (uint32_t number = 0; number < count; ++number) at(number)->in_force.store(0, std::memory_order_relaxed);
-  g_lock.after_fork_in_child();
 }
 
 }  // namespace acre::tags

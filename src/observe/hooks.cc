@@ -43,7 +43,7 @@ class Set {
 constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
 constinit std::atomic<bool> g_traced{false};
-constinit Mutex g_lock{Rank::kTags};  // for g_on to be what these say
+constinit Mutex g_lock{Rank::kTags};  // keeps g_on in step with these
 
 void note_on() {
   Lock lock(g_lock);
@@ -102,17 +102,9 @@ void set_traced(bool on) {
   if (!is_on()) take_heap_back();
 }
 
-void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_lock.before_fork();
-  trace::before_fork();
-}
-void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  trace::after_fork_in_parent();
-  g_lock.after_fork_in_parent();
-}
-void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  trace::after_fork_in_child();
-  g_lock.after_fork_in_child();
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  trace::at_fork(stage);
 }
 
 void put_heap_aside(Heap& heap) {

@@ -17,20 +17,20 @@ constinit Sampler g_sampler = {};
 
 namespace {
 
-// g_on is either.
+// g_on is true if one of these is.
 constinit std::atomic<bool> g_sampling{false};
 constinit std::atomic<bool> g_hooked{false};
 void set_on() { release_store(g_on, g_sampling.load() || g_hooked.load()); }
 
-constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older one do not count
-// RunLists::unseen is kNotDrawn until a number of blocks is drawn. Then it has this bit, and the other one if they are the first
-// part of a longer gap, whose rest, by the sampler's leave, is drawn anew (an exponential gap has no memory).
+constinit std::atomic<uint32_t> g_epoch{0};  // gaps of an older epoch do not count
+// RunLists::unseen is kNotDrawn until a number of blocks is drawn, which then has the bit kDrawn. With kThenDrawAgain
+// it is the first part of a longer gap, whose rest is drawn anew: an exponential gap has no memory.
 constexpr uint32_t kDrawn = uint32_t{1} << 31;
 constexpr uint32_t kThenDrawAgain = uint32_t{1} << 30;
 constexpr uint32_t kMostDrawn = kThenDrawAgain - 1;
 constexpr uint32_t blocks_in(uint32_t unseen) { return unseen & kMostDrawn; }
 
-// If nothing is drawn, or what was drawn does not count any more.
+// Draws a gap if none is drawn, or if the drawn one does not count any more.
 ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
   if (heap.sampler_epoch != epoch) {
@@ -46,7 +46,7 @@ ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   }
 }
 
-// How many blocks pass, beyond the private list's, before one is to be seen.
+// How many blocks pass, beyond those on the private list, before one is seen.
 ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
   const uint32_t& unseen = heap.use(c).lists.unseen;
   const bool may_be_due = (unseen & (kDrawn | kThenDrawAgain)) != kDrawn;
@@ -56,7 +56,7 @@ ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
 
 bool is_sampled(const Heap& heap) { return !heap.unsampled && g_sampling.load(std::memory_order_acquire); }
 
-// Where the next block of the class would most likely come from.
+// The run that the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
   const Slab* current = heap.use(c).lists.current;
   return current != nullptr ? current->base : heap.arena->bin(c).lowest();
@@ -71,7 +71,7 @@ void* allocate_sampled(Heap& heap, SizeClass c) {
   return block;
 }
 
-// The list was just filled from one run: its current one, or one that is shared.
+// The list was just filled from one run: the current one, or one that is shared.
 void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
   if (Slab* current = heap.use(c).lists.current) return put_back(heap, current, rest);
   Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
@@ -80,7 +80,7 @@ void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
   slab::give_back(shared, rest, end.last, end.count);
 }
 
-// Cuts the private list after `most` blocks, at least 1; how many it has then.
+// Cuts the private list after `most` blocks, at least 1. Returns how many it has then.
 uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
   const Slot& slot = heap.slots[c];
   const CutOff cut = cut_off(slot.high, slot.head, most);
@@ -129,7 +129,7 @@ void* allocate(Heap& heap, SizeClass c) {
   const uint64_t before = counts.put_on_list();
   if (!refill(heap, c)) return nullptr;
   uint32_t listed = static_cast<uint32_t>(counts.put_on_list() - before);
-  const uint32_t left = unseen(heap, c);  // what refill gave up may have been this
+  const uint32_t left = unseen(heap, c);  // refill may have given up the gap
   if (listed > left) listed = shorten_list(heap, c, left);
   passed(heap, c, listed);
   current::open_again(heap, c, unseen(heap, c));
@@ -145,7 +145,7 @@ void passed(Heap& heap, SizeClass c, uint32_t blocks) {
   unseen -= smaller(blocks_in(unseen), blocks);
 }
 
-// What may be freed onto the list is one less from now on.
+// The list is closed meanwhile, since one block fewer may be freed onto it afterwards.
 bool may_keep(Heap& heap, SizeClass c) {
   current::close(heap, c);
   const bool may = may_pass(heap, c) != 0;

@@ -1,57 +1,52 @@
-// Watchers: who wants to see some of the allocations, as the heap profiler (sample/) does. The hot paths know nothing
-// of them.
+// The sampler sees some of the allocations, for the heap profiler (sample/). The hot paths do not know about it.
 //
-// A sampler draws for each size class of each heap how many blocks pass unseen. The slow path keeps private lists so
-// short that the block to be seen is asked for there. It is a *sampled block*: it comes from a run that no thread
-// owns (sampled_run.h), so that its free comes to the slow path by itself, and brings back the *ticket* that the
-// sampler gave for it. Large and huge blocks come by in any case; their run has the ticket.
+// A sampler draws, for each size class of each heap, how many blocks pass unseen. The slow path keeps private lists so
+// short that the next block to be seen is asked for there. That block is a *sampled block*: it comes from a run that no
+// thread owns (cache/sampled_run.h), so that its free takes the slow path by itself, and brings back the *ticket* that
+// the sampler gave for it. Large and huge blocks take the slow path in any case; their run has the ticket.
 //
-// What counts is the block's size, not what was asked for. A change of a block's size is an allocation and a free, as
-// far as blocks change at all: realloc within a size class, or within a large block's pages, is nothing.
+// What counts is the block's size, not the size asked for. A change of a block's size is an allocation and a free, if
+// the block changes at all: realloc within a size class, or within a large block's pages, is neither.
 #pragma once
 
 #include "cache/upcalls.h"
 
 namespace acre::sampler {
 
-enum class ForkStage { kBefore, kInParent, kInChild };
-
 struct Sampler {
-  // How many blocks of this many bytes are to pass unseen before the next one that is seen. Draws must be without
-  // memory: the rest of a gap may be drawn anew at any time. For one block, 0 with the probability that it is to be
-  // seen.
+  // How many blocks of this many bytes pass unseen before the next one that is seen. Draws must have no memory: the
+  // rest of a gap may be drawn anew at any time. For a single block: 0 with the probability that it is seen.
   uint64_t (*gap)(size_t block_bytes);
 
-  // The program is given this block, which is to be seen; called by its thread with no lock held. May allocate: the
-  // sampler has to expect being called again within. kNoTicket: it need not know of the free. beside: the start of the
-  // run that blocks of its class come from for this thread just now, and that this one would most likely have come from
-  // had nobody watched; 0: not known, or the block is a run of its own.
+  // Called by the thread that gets this block, which is seen, with no lock held. May allocate, and may be called again
+  // within. Returns a ticket, or kNoTicket if the sampler need not know of the free. beside: the start of the run that
+  // the block would most likely have come from without the sampler; 0: not known, or the block is a run of its own.
   Ticket (*allocated)(const void* block, size_t bytes, Address beside);
 
-  // The block of this ticket is being freed, with no lock held. Comes even when watching has stopped.
+  // Called with no lock held when the block of this ticket is freed, even after stop().
   void (*freed)(Ticket ticket);
 
-  // Takes and leaves its locks around a fork, if it has any; else null.
+  // Takes and leaves the sampler's locks around a fork; null if it has none.
   void (*fork)(ForkStage stage);
 };
 
-// There is one sampler in a process; another may follow when there is neither a block of its any more nor a thread that
-// it watches. Exact for the calling thread at once: what its
-// private lists hold is given up. Others go on with theirs until they are empty. Called again, all gaps are drawn anew.
+// There is one sampler in a process. Another may follow when no block of the first one lives and no thread is sampled
+// any more. Exact at once for the calling thread, which gives up its private lists; others use theirs up first. Another
+// call draws all gaps anew.
 void start(const Sampler& sampler);
 
-// Frees of sampled blocks are still told.
+// The sampler is still told of frees of sampled blocks.
 void stop();
 
-// Whether the calling thread's blocks are seen; it has a heap.
+// Whether the blocks of the calling thread, which has this heap, are seen.
 void set_thread(Heap& heap, bool on);
-// What threads to come begin with.
+// Whether the blocks of new threads are seen.
 void set_new_threads(bool on);
-// Whether there are hooks (hooks.h): then sampler::is_on() is true as well, since the slow paths ask that one question.
+// Whether there are hooks (hooks.h): sampler::is_on() is then true, too, since slow paths check that alone.
 void set_hooked(bool on);
 
-// Tells a sampler that was ever started.
-extern Sampler g_sampler ACRE_HIDDEN;  // written only while no other thread can watch
+// For a sampler that was ever started.
+extern Sampler g_sampler ACRE_HIDDEN;  // written only while no other thread can be sampled
 inline void at_fork(ForkStage stage) {
   if (ACRE_UNLIKELY(g_sampler.fork != nullptr)) g_sampler.fork(stage);
 }

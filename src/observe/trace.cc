@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kMostLine = 128;
-constexpr unsigned kMostPrograms = 1000;  // of one process number, one after the other
-constexpr uint64_t kMostWaitNs = 1000000000;  // a line lies in the buffer while the next one comes within that time
+constexpr unsigned kMostPrograms = 1000;  // that one process runs one after the other
+constexpr uint64_t kMostWaitNs = 1000000000;  // the first line after that has the buffer written
 
 enum class State : uint8_t { kOff, kToOpen, kOpen, kEnding };
 constinit std::atomic<State> g_state{State::kOff};
@@ -27,18 +27,18 @@ constinit std::atomic<State> g_state{State::kOff};
 constinit Mutex g_lock{Rank::kTrace};
 constinit char* g_buffers = nullptr;  // two
 constinit unsigned g_current ACRE_GUARDED_BY(g_lock) = 0;
-constinit size_t g_size ACRE_GUARDED_BY(g_lock) = 0;          // of the current one
+constinit size_t g_size ACRE_GUARDED_BY(g_lock) = 0;          // of the current buffer
 constinit uint64_t g_written_at ACRE_GUARDED_BY(g_lock) = 0;
-constinit std::atomic<uint32_t> g_writing{0};                 // 1: somebody writes the other one
-constinit os::OpenFile g_file;                                // of whoever writes
-constinit unsigned g_again = 0;                               // likewise
-constinit bool g_failed = false;                              // likewise: it has been said
+constinit std::atomic<uint32_t> g_writing{0};                 // 1: a thread writes the other buffer
+constinit os::OpenFile g_file;                                // for the thread that writes
+constinit unsigned g_again = 0;                               // the same
+constinit bool g_failed = false;                              // the same: a failure was reported
 
 using Path = Line<kMostPath + 30>;
 
 bool has_number() { return strstr(path_of(options().utrace), "%p") != nullptr; }
 
-// again: not 0 for a further program of the same process, after exec.
+// again: not 0 for a later program of the same process, after exec.
 void make_path(Path* path, unsigned again) {
   path->clear();
   for (const char* at = path_of(options().utrace); *at != '\0'; ++at) {
@@ -58,7 +58,7 @@ void say(const char* before, const char* path, const char* after) {
   write_all(STDERR_FILENO, line.c_str(), line.size());
 }
 
-// Threads go back to their heaps when they next come to the slow path.
+// Threads take their heaps back when they next come to the slow path.
 void stop() {
   g_state.store(State::kOff);
   hooks::set_traced(false);
@@ -75,7 +75,7 @@ bool open() {
   }
   if (g_file.descriptor >= 0) {
     State expected = State::kToOpen;
-    g_state.compare_exchange_strong(expected, State::kOpen);  // or it is ending
+    g_state.compare_exchange_strong(expected, State::kOpen);  // unless it is ending
     return true;
   }
   say("no trace: ", path.c_str(), g_file.error == EEXIST ? " is there already" : " cannot be made");
@@ -103,7 +103,7 @@ bool write(const char* data, size_t bytes) {
   return !g_failed;
 }
 
-// One thread at a time writes, in the order in which buffers were filled.
+// One thread at a time writes, so buffers are written in the order in which they were filled.
 bool begin_writing() {
   uint32_t idle = 0;
   return g_writing.compare_exchange_strong(idle, 1, std::memory_order_acquire);
@@ -113,7 +113,7 @@ void end_writing() {
   os::wake(g_writing);
 }
 
-// The current buffer becomes the other one, to be written by the caller.
+// Makes the current buffer the other one, which the caller writes.
 struct Filled {
   const char* data;
   size_t bytes;
@@ -128,7 +128,7 @@ Filled take_current(uint64_t now) ACRE_REQUIRES(g_lock) {
 
 enum class Added : uint8_t { kYes, kAndWrite, kNo };
 
-// kAndWrite: the caller is to write what was filled. kNo: both buffers are full.
+// kAndWrite: the caller has to write `filled`. kNo: both buffers are full.
 Added try_to_add(const char* line, size_t size, uint64_t now, Filled* filled) {
   Lock lock(g_lock);
   const bool is_full = kBufferBytes - g_size < size;
@@ -211,11 +211,9 @@ void freeing(const void* block) {
   end_line(line, now);
 }
 
-void before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_lock.before_fork(); }
-void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS { g_lock.after_fork_in_parent(); }
-
-void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  g_lock.after_fork_in_child();
+void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  g_lock.at_fork(stage);
+  if (stage != ForkStage::kInChild) return;
   g_writing.store(0);
   g_size = 0;  // the parent's lines
   if (g_state.load() == State::kOff) return;

@@ -1,22 +1,23 @@
-// The option utrace: a line of text in a file for each allocation and each free of the process. realloc makes a line for the
-// block that it returns, and one for the block that it was given, if these are two, or one whose length in pages changes.
+// The option utrace: a line of text in a file for each allocation and each free of the process. realloc makes a line
+// for the block that it returns, and one for its argument if that is another block, or its length in pages changes.
 //
-// It enters where hooks do (hooks.h), so the hot paths know nothing of it. Lines go into one of two buffers under a
-// lock; whoever fills one writes it, with no lock held, while others fill the other. The file is the process's own: it
-// must not have been there before, its descriptor is a high one, and each time it is written the descriptor is asked
-// whether it still is that file. What a process still has in its buffer when it ends otherwise than by exit is lost.
+// The trace is called where hooks are (hooks.h), so the hot paths do not know about it. Lines go into one of two
+// buffers under a lock. The thread that fills a buffer writes it with no lock held, while others fill the other. The
+// file is the process's own: it must not exist before, and its descriptor is a high one, which is checked before each
+// write still to be that file. Lines in the buffer are lost if the process ends otherwise than by exit.
 #pragma once
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "cache/heap.h"
 
 namespace acre::trace {
 
-// As the option says, which is set; while nobody has allocated yet.
+// Starts the trace, for which the option is set, while no thread has allocated yet.
 void start();
 
-// Writes what is left. No line follows.
+// Writes the lines that are left. No line follows.
 void end();
 
 // --- For hooks.cc ---------------------------------------------------------------------------------------------
@@ -27,9 +28,7 @@ bool is_on();
 void allocated(const void* block, size_t bytes);
 void freeing(const void* block);
 
-void before_fork();
-void after_fork_in_parent();
 // The child writes a file of its own if the path has a %p, and nothing otherwise.
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::trace

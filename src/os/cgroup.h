@@ -1,10 +1,10 @@
-// What the system lets this process have: its cgroup's memory limits and processor quota, and how short of memory
-// the machine is. Part of the contract in os.h.
+// What the system grants this process: its cgroup's memory limits and processor quota, and how short of memory the
+// machine is. Part of the contract in os.h.
 //
-// Each call opens the files that it needs, reads and closes them: no descriptor stays open. What cannot be read is
-// unlimited. Cgroups are looked for where they are by custom, below /sys/fs/cgroup, version 1 (`memory`, `cpu`)
-// before version 2; the group is the one that /proc/self/cgroup names, or, where a container sees nothing but its own,
-// the topmost. Limits of the groups above count as well, as far up as can be seen.
+// Each call opens, reads and closes its files; no descriptor stays open. What cannot be read counts as unlimited.
+// Cgroups are expected below /sys/fs/cgroup, version 1 (`memory`, `cpu`) before version 2. The group is the one that
+// /proc/self/cgroup names, or the topmost if that is not there, as in a container that sees only its own. The limits of
+// the groups above count, too, as far as they can be seen.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 namespace acre::os {
 
 struct CgroupMemory {
-  size_t most = SIZE_MAX;  // beyond it processes are killed: memory.max, memory.limit_in_bytes; the least on the way up
-  size_t high = SIZE_MAX;  // beyond it they are held up: memory.high
-  size_t used = 0;         // by the group that `most` or `high` is of, without files that can be dropped; 0: no limit
+  size_t most = SIZE_MAX;  // above it processes are killed: memory.max, memory.limit_in_bytes; the least of all groups
+  size_t high = SIZE_MAX;  // above it processes are slowed down: memory.high
+  size_t used = 0;         // by the group of the lowest limit, without files that can be dropped; 0: no limit
 };
 CgroupMemory cgroup_memory();
 
-// Processors' worth of time in a period (cpu.max, cpu.cfs_quota_us), rounded up; the least on the way up. 0: no quota.
+// Processor time per period (cpu.max, cpu.cfs_quota_us) in processors, rounded up; the least of all groups; 0: none.
 unsigned cgroup_processors();
 
-// Microseconds for which some thread has waited for memory, ever (PSI: memory.pressure of the cgroup, or
-// /proc/pressure/memory). kNoPressure: the kernel does not say.
+// Microseconds in which some thread waited for memory, since the start (PSI: memory.pressure of the cgroup, or
+// /proc/pressure/memory). kNoPressure: the kernel does not tell.
 inline constexpr uint64_t kNoPressure = UINT64_MAX;
 uint64_t memory_stall_us();
 
-// Resident memory of this process that belongs to no file. 0: unknown.
+// Resident memory of this process that is no file's. 0: unknown.
 size_t anonymous_bytes();
 
 #if ACRE_TESTING
 namespace testing {
-// Stands before the path of every file that is read here. Null: nothing does.
+// Puts this before the path of each file that is read here. Null: nothing.
 void use_files_below(const char* folder);
 }  // namespace testing
 #endif

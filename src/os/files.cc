@@ -1,4 +1,4 @@
-// Files: those that memory comes from, and those that acre reads and writes for itself.
+// Files: those that give memory, and those that acre itself reads and writes.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -26,7 +26,7 @@ bool granted() { return testing::granted(); }
 constexpr bool granted() { return true; }
 #endif
 
-// Many programs count on the low numbers, and close them.
+// Programs count on the low numbers, and close them.
 constexpr int kLeastDescriptor = 100;
 
 bool failed(long result) { return result < 0 && result > -4096; }
@@ -36,7 +36,7 @@ long open_path(const char* path, int flags) {
   return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), flags | O_RDWR | O_CLOEXEC | O_NOCTTY, 0600);
 }
 
-// Where there is no O_TMPFILE: a name that is taken away at once.
+// If the file system has no O_TMPFILE, makes a file with a name and removes the name.
 long open_nameless(const char* folder) {
   const long fd = open_path(folder, O_TMPFILE);
   if (!failed(fd) || fd == -ENOENT || fd == -ENOTDIR) return fd;
@@ -58,7 +58,7 @@ long open_kind(const char* path, FileKind kind) {
   return fd == -ENOENT || fd == -ENOTDIR ? open_path(path, O_CREAT) : fd;
 }
 
-// fstat itself is a different system call on each machine; this one is the C library's, and a plain call of the system.
+// The C library's fstat is a plain system call; the call's number differs between machines.
 bool identify(int descriptor, struct stat* facts) {
   const int saved_errno = errno;
   const bool done = fstat(descriptor, facts) == 0;
@@ -83,8 +83,10 @@ OpenFile open_to_map(const char* path, FileKind kind) {
   file.descriptor = static_cast<int>(fd);
   struct stat facts;
   if (!identify(file.descriptor, &facts)) {
-    close_file(file);
-    return {};
+    raw_syscall(SYS_close, fd);
+    OpenFile refused;
+    refused.error = EIO;
+    return refused;
   }
   file.identity = {facts.st_dev, facts.st_ino};
   file.is_empty = facts.st_size == 0;
@@ -135,11 +137,11 @@ bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offse
 void make_own(void* start, size_t bytes) {
   const long result = raw_syscall(SYS_madvise, as_long(start), static_cast<long>(bytes), MADV_POPULATE_WRITE);
   if (result == 0 || result == -ENOMEM) return;
-  auto* memory = static_cast<volatile char*>(start);  // before Linux 5.14, or where madvise is refused
+  auto* memory = static_cast<volatile char*>(start);  // before Linux 5.14, or madvise refused
   for (size_t at = 0; at < bytes; at += kPageBytes) memory[at] = memory[at];
 }
 
-// --- What acre reads and writes for itself --------------------------------------------------------------------
+// --- Files that acre itself reads and writes ------------------------------------------------------------------
 
 long read_file(const char* path, char* buffer, size_t capacity) {
   const long file = open_file(path);
@@ -162,7 +164,7 @@ long open_file(const char* path) {
 }
 
 long create_file(const char* path) {
-  constexpr long kForAll = 0666;  // as far as the umask allows
+  constexpr long kForAll = 0666;  // the umask limits it
   return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, kForAll);
 }
 

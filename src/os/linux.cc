@@ -39,7 +39,6 @@ Move move_result(long result) {
   return result == -EINVAL || result == -ENOSYS ? Move::kRefused : Move::kFailed;
 }
 
-// The system calls that calls() counts.
 enum Call : unsigned { kMmap, kMunmap, kMprotect, kMremap, kMadvise, kCallCount };
 constinit std::atomic<uint64_t> g_calls[kCallCount];
 constexpr long kCallNumbers[kCallCount] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise};
@@ -61,7 +60,7 @@ constexpr bool granted() { return true; }
 std::atomic<uint64_t> g_refused_memory{0}, g_refused_purges{0};
 std::atomic<int> g_purge_error{0};
 
-// The result of a request for memory, or of one that the test refuses.
+// Counts the refusal, if this result of a request is one.
 long noted(long result) {
   if (failed(result) && result != -EEXIST) g_refused_memory.fetch_add(1, std::memory_order_relaxed);
   return result;
@@ -128,7 +127,7 @@ bool purge(void* start, size_t bytes) {
       return false;
     }
   }
-  // Where the OS page is larger than acre's, the ends are parts of pages that neighbours share.
+  // If the OS page is larger than acre's, neighbours share the pages at the ends.
   const Address limit = address_of(start) + bytes;
   if (first >= limit || first > end) {
     memset(start, 0, bytes);
@@ -146,7 +145,7 @@ bool purge_lazily(void* start, size_t bytes) {
                                      MADV_FREE) == 0;
 }
 
-// sbrk and not the system call, since the C library remembers where the segment ends.
+// sbrk, not the system call: the C library records where the segment ends.
 void* extend_data_segment(size_t bytes, size_t alignment) {
   if (!granted()) return nullptr;
   const int saved_errno = errno;

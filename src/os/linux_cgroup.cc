@@ -14,7 +14,7 @@ namespace acre::os {
 namespace {
 
 constexpr uint64_t kNone = UINT64_MAX;
-constexpr uint64_t kLeastNone = uint64_t{1} << 62;  // version 1 writes "none" as a number that is about so large
+constexpr uint64_t kLeastNone = uint64_t{1} << 62;  // version 1 writes about this number for "none"
 
 using Path = Line<512>;
 
@@ -25,7 +25,7 @@ const char* folder() { return g_folder.load() == nullptr ? "" : g_folder.load();
 constexpr const char* folder() { return ""; }
 #endif
 
-// The beginning of a file, with a 0 behind it.
+// The beginning of a file, as a string.
 struct FileText {
   char text[2048];
   bool read(const char* path) {
@@ -36,7 +36,7 @@ struct FileText {
   }
 };
 
-// The number at the start of a text; kNone for "max", a negative number or anything else.
+// The number at the start of a text. kNone: "max", a negative number or anything else.
 uint64_t number_at(const char* text) {
   uint64_t n = 0;
   if (*text < '0' || *text > '9') return kNone;
@@ -44,7 +44,7 @@ uint64_t number_at(const char* text) {
   return *text >= '0' && *text <= '9' ? kNone : n;
 }
 
-// What stands behind a word at the start of a line, or kNone.
+// The number after a word at the start of a line, or kNone.
 uint64_t number_after(const char* text, const char* word) {
   const size_t size = strlen(word);
   for (; text != nullptr; text = strchr(text, '\n')) {
@@ -78,7 +78,7 @@ struct GroupLine {
   }
 };
 
-// Reads a line; null after the last one, or where it has another form.
+// Returns the next line, or null if there is no further line of this form.
 const char* read_line(const char* text, GroupLine* line) {
   const char* first = strchr(text, ':');
   const char* second = first == nullptr ? nullptr : strchr(first + 1, ':');
@@ -88,10 +88,10 @@ const char* read_line(const char* text, GroupLine* line) {
   return end + 1;
 }
 
-// A group of one hierarchy, from the process's own upwards.
+// A cgroup in one hierarchy: first the process's own, then those above it.
 class Group {
  public:
-  // controller: of version 1; "" for version 2. False: there is no such hierarchy, or its files are not at `mount`.
+  // controller: of version 1; "" for version 2. False: there is no such hierarchy, or it is not at `mount`.
   bool find(const char* controller, const char* mount) {
     mount_ = mount;
     if (!exists()) return false;
@@ -111,7 +111,7 @@ class Group {
     return false;
   }
 
-  // To the group above. False: there is none.
+  // False: there is no group above.
   bool go_up() {
     char* slash = strrchr(below_, '/');
     if (slash != nullptr) *slash = '\0';
@@ -174,7 +174,6 @@ CgroupMemory memory_of_version_2(Group group) {
   return memory;
 }
 
-// Rounded up; 0: no quota.
 unsigned processors_for(uint64_t quota, uint64_t period) {
   if (quota == kNone || period == kNone || period == 0) return 0;
   return static_cast<unsigned>(smaller<uint64_t>(larger<uint64_t>(1, (quota + period - 1) / period), 1u << 16));
@@ -217,7 +216,7 @@ uint64_t memory_stall_us() {
       !content.read(of_machine.add(folder()).add("/proc/pressure/memory").c_str())) {
     return kNoPressure;
   }
-  const char* total = strstr(content.text, "total=");  // of the first line, "some"
+  const char* total = strstr(content.text, "total=");  // in the first line, "some"
   return total == nullptr ? kNoPressure : number_at(total + strlen("total="));
 }
 
@@ -225,7 +224,7 @@ size_t anonymous_bytes() {
   FileText content;
   Path path;
   if (!content.read(path.add(folder()).add("/proc/self/statm").c_str())) return 0;
-  uint64_t pages[3] = {};  // of address space, resident, of files
+  uint64_t pages[3] = {};  // address space, resident, of files
   const char* at = content.text;
   for (uint64_t& number : pages) {
     number = number_at(at);

@@ -1,4 +1,4 @@
-// From the parent of a fork to its child.
+// The handover of memory from the parent of a fork to its child.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -18,8 +18,7 @@ namespace {
 
 long as_long(const void* p) { return reinterpret_cast<long>(p); }
 
-// From 6.3 on the kernel logs or refuses files that are made without MFD_NOEXEC_SEAL or its opposite; before, it does not
-// know them.
+// Since 6.3 the kernel logs or refuses files made without MFD_NOEXEC_SEAL or its opposite; before, it knows neither.
 long make_file() {
   const char* name = "acre-fork";
   const long file = raw_syscall(SYS_memfd_create, as_long(name), MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -39,7 +38,7 @@ void close_end(int* end) {
 
 }  // namespace
 
-// To write beyond the limit on files would end the process.
+// A write beyond the limit on file sizes would end the process.
 Handover begin_handover(size_t bytes) {
   Handover handover;
   int ends[2];
@@ -60,11 +59,11 @@ bool hand_over(const Handover& handover, const void* start, size_t bytes) {
   return write_file(handover.file.descriptor, static_cast<const char*>(start), bytes) == 0;
 }
 
-// The reading end is still open here, so that there is no SIGPIPE if the child has ended.
+// The read end is still open here, so there is no SIGPIPE if the child has ended.
 void say_handed_over(const Handover& handover) { write_file(handover.write_end, "", 1); }
 
 bool wait_for_handover(Handover& handover, uint64_t most_ms) {
-  close_end(&handover.write_end);  // so that the parent's is the last
+  close_end(&handover.write_end);  // then only the parent's write end is open
   const uint64_t until = now_ms() + most_ms;
   for (uint64_t now = now_ms(); now < until; now = now_ms()) {  // again after a signal
     if (!wait_for(handover.read_end, Direction::kRead, until - now)) continue;

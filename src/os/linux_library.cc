@@ -1,6 +1,6 @@
-// A library's first page has its header, which leads to its dynamic section, and that to its symbols, which are in lists by
-// hash (System V ABI, chapters 4 and 5; the list's form is binutils' and glibc's DT_GNU_HASH). The kernel's library may have
-// the ABI's own lists alone (DT_HASH); it has a dozen symbols, which are looked at one by one.
+// A library's first page has its header. The header leads to the dynamic section, and that to the symbols, which are in
+// lists by hash (System V ABI, chapters 4 and 5; the lists are DT_GNU_HASH, of binutils and glibc). The kernel's
+// library may have only the ABI's own lists (DT_HASH). Its dozen symbols are tried one by one.
 #include "os/linux_library.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@ struct Library {
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
   const uint32_t* hash = nullptr;      // DT_GNU_HASH
-  const uint32_t* abi_hash = nullptr;  // DT_HASH: the number of lists, the number of symbols, …
+  const uint32_t* abi_hash = nullptr;  // DT_HASH: number of lists, number of symbols, …
 };
 
-// From one of its functions back to its first page. 0: not found.
+// Goes from a function of the library back to its first page. Returns 0 if that is not found.
 Address base_of(const void* function) {
   constexpr size_t kMostPages = 4096;
   Address page = align_down(address_of(function), kPageBytes);
@@ -34,7 +34,7 @@ Address base_of(const void* function) {
   return 0;
 }
 
-// The loader has written addresses in place of distances, or not.
+// The value is a distance, unless the loader has replaced it by an address.
 template <class T>
 const T* at(const Library& library, Address place) {
   return static_cast<const T*>(pointer_to(place < library.base ? library.base + place : place));
@@ -58,7 +58,7 @@ bool read_headers(Library* library) {
   const auto* segment = at<ElfW(Phdr)>(*library, library->base + head->e_phoff);
   const auto* end = segment + head->e_phnum;
   for (; segment != end && segment->p_type != PT_DYNAMIC; ++segment) {
-    if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_vaddr != 0) return false;  // made for a place
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_vaddr != 0) return false;  // a fixed place
   }
   return segment != end && read_dynamic_section(library, at<ElfW(Dyn)>(*library, library->base + segment->p_vaddr));
 }
@@ -74,8 +74,8 @@ bool has_name(const Library& library, const ElfW(Sym)& symbol, const char* name)
   return symbol.st_shndx != SHN_UNDEF && strcmp(library.names + symbol.st_name, name) == 0;
 }
 
-// The table: the number of lists, that of the first symbol in them, the words of a filter, which is not needed here, and a
-// shift for it; the filter; for each list its first symbol; for each symbol its hash, with the last bit set at a list's end.
+// The table: the number of lists; the first symbol in them; the words of a filter, not needed here, and its shift; the
+// filter; the first symbol of each list; the hash of each symbol, with the last bit set at the end of a list.
 const ElfW(Sym)* find_in_list(const Library& library, const char* name) {
   constexpr size_t kHeadWords = 4;
   const uint32_t lists = library.hash[0], first = library.hash[1], filter_words = library.hash[2];
@@ -135,7 +135,7 @@ void* find_exported(const Module& module, const char* name) {
   return entry == nullptr || !read_dynamic_section(&library, entry) ? nullptr : find_symbol(library, name);
 }
 
-// What stands before acre was loaded with the program, and stays.
+// Modules before acre in the loader's list were loaded with the program, and stay.
 bool is_loaded_before_acre(Address code) {
   CodeObject object, own;
   const void* here = reinterpret_cast<void*>(&is_loaded_before_acre);

@@ -1,14 +1,13 @@
-// What a shared library exports, found without asking the loader: dlsym takes its lock. Neither function takes a lock; both
-// are for signal handlers as well.
+// Finds exported functions without the loader, whose dlsym takes a lock. No lock is taken. Async-signal-safe.
 #pragma once
 
 namespace acre::os {
 
-// The function of this name that a library exports of which another function is known; null: it has none. Not for functions
-// that are chosen when the library is loaded (STT_GNU_IFUNC). The library must not be unloaded meanwhile.
+// The function of this name exported by the library that `function` is in, or null. Not for functions chosen at load
+// time (STT_GNU_IFUNC). The library must not be unloaded meanwhile.
 void* find_in_library_of(const void* function, const char* name);
 
-// The same in the library that the kernel maps into each process (the vDSO). Null as well: it maps none, as under valgrind.
+// The same in the library that the kernel maps into a process (the vDSO), but not under valgrind.
 void* find_in_kernel_library(const char* name);
 
 }  // namespace acre::os

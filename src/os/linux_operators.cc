@@ -1,5 +1,5 @@
-// The name of an operator leads to what the linker or the loader has chosen (cmake/replaceable.list), acre's second
-// name for it to acre's own. In a static program both are null where nothing calls the operator.
+// `bound`: what the linker or the loader chose for the operator's name (cmake/replaceable.list). `own`: acre's
+// operator, by a second name. In a static program both are null if nothing calls the operator.
 #include "os/operators.h"
 
 #include "base/compiler.h"
@@ -41,7 +41,7 @@ const Operator kOperators[] = {
 
 bool base_operators_are_replaced() {
   const Operator* operators = kOperators;
-  asm("" : "+r"(operators));  // compilers may take it that two functions are at two addresses
+  asm("" : "+r"(operators));  // compilers may assume that two functions have two addresses
   for (unsigned i = 0; i < sizeof kOperators / sizeof *kOperators; ++i) {
     if (operators[i].bound != operators[i].own) return true;
   }

@@ -1,4 +1,4 @@
-// Sockets of acre's own.
+// acre's own sockets.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -16,7 +16,7 @@
 #include "os/socket.h"
 
 #ifndef SYS_close_range
-#define SYS_close_range 436  // the same on every machine
+#define SYS_close_range 436  // on every machine
 #endif
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1u << 1)
@@ -44,7 +44,7 @@ struct Name {
 
 long make_socket() { return raw_syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
-// fstat itself is a different system call on each machine; this one is the C library's.
+// The C library's fstat, since the system call's number differs between machines.
 bool look_at(int descriptor, struct stat* facts) {
   const int saved_errno = errno;
   const bool done = fstat(descriptor, facts) == 0;
@@ -52,7 +52,7 @@ bool look_at(int descriptor, struct stat* facts) {
   return done;
 }
 
-// What the path itself names, and not where a link leads.
+// Does not follow a link in the last component.
 bool look_at(const char* path, bool only_folders, struct stat* facts) {
   const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (only_folders ? O_DIRECTORY : 0);
   const long file = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), flags);
@@ -62,7 +62,7 @@ bool look_at(const char* path, bool only_folders, struct stat* facts) {
   return found;
 }
 
-// A folder in which nobody but root can rename what is this user's.
+// Whether in this folder only root can rename this user's files.
 bool keeps_names(const char* path, uint32_t user) {
   struct stat facts;
   if (!look_at(path, true, &facts)) return false;
@@ -72,7 +72,7 @@ bool keeps_names(const char* path, uint32_t user) {
 
 }  // namespace
 
-// The kernel copies nothing of what is closed at once, so that no pipe or lock of the program's lives on here.
+// The kernel does not copy descriptors that are closed at once, so no pipe or lock of the program lives on here.
 bool leave_descriptors() { return raw_syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0; }
 
 bool is_own_folder(const char* path, uint32_t user) {
@@ -87,7 +87,7 @@ bool make_own_folder(const char* path, uint32_t user) {
   for (const char* at = path; at != end; ++at) above.add(*at);
   if (!keeps_names(above.c_str(), user)) return false;
   if (raw_syscall(SYS_mkdirat, AT_FDCWD, as_long(path), S_IRWXU) == 0) {
-    raw_syscall(SYS_fchmodat, AT_FDCWD, as_long(path), S_IRWXU);  // whatever the umask took away
+    raw_syscall(SYS_fchmodat, AT_FDCWD, as_long(path), S_IRWXU);  // despite the umask
   }
   struct stat facts;
   return look_at(path, true, &facts) && facts.st_uid == user && (facts.st_mode & 0777) == S_IRWXU;
@@ -121,7 +121,7 @@ bool ring_at(const char* path) {
   if (failed(socket)) return false;
   const long result = raw_syscall(SYS_connect, socket, as_long(&name.address), sizeof name.address);
   close_file(static_cast<int>(socket));
-  return result == 0 || result == -EAGAIN;  // so many wait there that it wakes anyway
+  return result == 0 || result == -EAGAIN;  // so many clients wait that the thread wakes anyway
 }
 
 long accept_client(int socket) {

@@ -1,7 +1,7 @@
 // The C library's lock on its list of open files.
 #include "os/os.h"
 
-// Of glibc alone, in no header; the lock may be taken several times by a thread.
+// Only glibc has them, in no header. A thread may take the lock several times.
 extern "C" {
 [[gnu::weak]] void _IO_list_lock();
 [[gnu::weak]] void _IO_list_unlock();
@@ -13,7 +13,7 @@ namespace acre::os {
 
 namespace {
 
-constinit unsigned g_held = 0;  // how often; by the thread that has the lock
+constinit unsigned g_held = 0;  // how often; written by the thread that has the lock
 
 }  // namespace
 
@@ -21,7 +21,7 @@ bool is_alone() { return &__libc_single_threaded != nullptr && __libc_single_thr
 
 void lock_list_of_files() {
   if (_IO_list_lock == nullptr || _IO_list_unlock == nullptr || _IO_list_resetlock == nullptr) return;
-  if (is_alone()) return;  // it waits for nobody, and in its child the C library leaves the lock as it is
+  if (is_alone()) return;  // a single thread waits for no other, and in its child the C library leaves the lock alone
   _IO_list_lock();
   ++g_held;
 }

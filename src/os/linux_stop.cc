@@ -28,7 +28,7 @@ namespace {
 
 constexpr unsigned kMostThreads = 16384;
 constexpr size_t kHelperStack = size_t{256} << 10;
-constexpr uint64_t kMostWaitMs = 1000;  // for one thread: one that waits for a vfork does not stop before that is over
+constexpr uint64_t kMostWaitMs = 1000;  // for one thread; one that waits for a vfork stops only after it
 constexpr int kFaulted = 3;
 constexpr long kKernelSignalBytes = 8;
 
@@ -36,11 +36,11 @@ long as_long(const void* p) { return reinterpret_cast<long>(p); }
 
 struct Traced {
   int id;
-  int signal;    // that it was about to take when it stopped
+  int signal;    // about to be delivered when the thread stopped
   bool stopped;
 };
 
-// Mapped for one call of with_threads_stopped; what is not touched costs nothing.
+// Mapped for one call of with_threads_stopped(). Untouched parts cost nothing.
 struct Helper {
   void (*work)(const Threads&, void*);
   void* argument;
@@ -49,13 +49,13 @@ struct Helper {
   Threads threads;
   unsigned traced_count = 0;
   bool work_was_done = false;
-  unsigned room = 0;  // for so many threads, behind it
+  unsigned room = 0;  // threads that the arrays behind this struct have space for
   ThreadState* states = nullptr;
   Traced* traced = nullptr;
   alignas(64) char stack[kHelperStack];
 };
 
-// Twice those that there are: more may be made while it looks.
+// Twice the threads that there are, since the process may start more meanwhile.
 unsigned room_for_threads() {
   constexpr unsigned kMore = 64;
   struct stat tasks;
@@ -72,8 +72,8 @@ size_t read_registers(int id, int set, void* to, size_t bytes) {
 
 #if defined(__x86_64__)
 using FloatingRegisters = user_fpregs_struct;
-constexpr int kVectorRegisters = NT_X86_XSTATE;  // with the upper parts, of 256 and 512 bits
-constexpr size_t kBytesOfVectorRegisters = 2696;  // these take no more; beyond lie matrices
+constexpr int kVectorRegisters = NT_X86_XSTATE;  // with the upper parts of 256 and 512 bits
+constexpr size_t kBytesOfVectorRegisters = 2696;  // enough for these; matrices follow
 Address stack_pointer_of(const user_regs_struct& general) { return general.rsp; }
 Address control_block_of(int, const user_regs_struct& general) { return general.fs_base; }
 Address stack_pointer() {
@@ -120,7 +120,7 @@ void pause_a_little() {
   raw_syscall(SYS_nanosleep, as_long(&time));
 }
 
-// Waits until a thread that was interrupted has stopped. 0, or why it did not.
+// Waits until an interrupted thread has stopped. Returns 0, or the error number.
 int wait_for_stop(Traced* traced) {
   for (const uint64_t end = now_ms() + kMostWaitMs;;) {
     int status = 0;
@@ -151,12 +151,12 @@ bool is_known(const Helper& helper, int id) {
   return false;
 }
 
-// Has the thread ended? The first one stays in the list, where it cannot be traced, until the others have ended too.
+// Whether the thread has ended. The first one then stays in the list, untraceable, until the others have ended, too.
 bool has_ended(const Helper& helper, int id) {
   Line<64> path;
   path.add("/proc/").decimal(static_cast<uint64_t>(helper.process)).add("/task/").decimal(static_cast<uint64_t>(id));
   path.add("/stat");
-  char text[128] = {};  // ID (NAME) STATE ..., a name having at most 15 characters
+  char text[128] = {};  // ID (NAME) STATE …; a name has at most 15 characters
   const long file = open_file(path.c_str());
   if (file < 0) return true;
   read_some(static_cast<int>(file), text, sizeof text - 1);
@@ -165,7 +165,7 @@ bool has_ended(const Helper& helper, int id) {
   return name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
-// True if it had to be looked at: it is new.
+// Returns true if the thread is new and was looked at.
 bool meet_thread(Helper& helper, int id) {
   if (is_known(helper, id)) return false;
   if (helper.traced_count == helper.room - 1) {
@@ -184,7 +184,7 @@ bool meet_thread(Helper& helper, int id) {
   return true;
 }
 
-// What getdents64 fills in.
+// The record that getdents64 writes.
 struct Entry {
   uint64_t number;
   int64_t offset;
@@ -199,14 +199,14 @@ int parse_id(const char* name) {
   return *name == '\0' ? id : 0;
 }
 
-// Once through the list of threads. True if one was new.
+// Goes once through the list of threads. Returns true if one was new.
 bool meet_threads(Helper& helper) {
   Line<64> path;
   path.add("/proc/").decimal(static_cast<uint64_t>(helper.process)).add("/task");
   const long folder = open_file(path.c_str());
   if (folder < 0) {
     helper.threads.refusal = static_cast<unsigned>(-folder);
-    ++helper.threads.running;  // as far as is known
+    ++helper.threads.running;  // at least one
     return false;
   }
   bool found_new = false;
@@ -234,7 +234,7 @@ void release_threads(const Helper& helper) {
 
 void on_fault(int) { raw_syscall(SYS_exit_group, kFaulted); }
 
-// A fault of the helper's ends the helper. Its handlers are a copy: the process keeps its own.
+// A fault in the helper ends only the helper. It has a copy of the handlers, so the process keeps its own.
 void catch_faults() {
   struct sigaction action = {};
   action.sa_handler = on_fault;
@@ -244,7 +244,7 @@ void catch_faults() {
   raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, as_long(&faults), 0, kKernelSignalBytes);
 }
 
-// Threads that are new when all that were known are stopped were made by one that was not yet: so look again.
+// A thread that was not stopped yet may have started new ones: look again until there is no new thread.
 int help(void* argument) {
   Helper& helper = *static_cast<Helper*>(argument);
   catch_faults();
@@ -257,11 +257,11 @@ int help(void* argument) {
   return 0;
 }
 
-// The Yama module lets a process be traced by its ancestors alone, or by the one that it names.
+// The Yama module lets a process be traced only by its ancestors or by the process that it names.
 void permit_tracing_by(long process) {
   char scope = '0';
   read_file("/proc/sys/kernel/yama/ptrace_scope", &scope, 1);
-  if (process == 0 || scope == '1') raw_syscall(SYS_prctl, PR_SET_PTRACER, process, 0, 0, 0);
+  if (scope == '1') raw_syscall(SYS_prctl, PR_SET_PTRACER, process, 0, 0, 0);
 }
 
 constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;
@@ -273,7 +273,7 @@ int start_helping(void* argument) {
   return help(argument);
 }
 
-// The caller is not stopped: it waits here, and what its callers' registers hold is in this frame.
+// The caller is not stopped: it waits here, with its callers' registers saved in this frame.
 ACRE_NOINLINE Stopped run_helper(Helper& helper) {
   __builtin_unwind_init();
   ThreadState& own = helper.states[0];

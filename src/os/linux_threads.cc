@@ -1,4 +1,4 @@
-// Threads of acre's own, and how they sleep.
+// acre's own threads, and how they sleep.
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -14,10 +14,10 @@ namespace acre::os {
 
 namespace {
 
-// Enough for handlers that run at exit, if this is the last thread of the process. Not all of it is touched.
+// Enough for handlers at exit if this is the last thread of the process. Not all of it is touched.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
-// thread: null for a detached one.
+// thread null: detached.
 int create(void* (*body)(void*), size_t stack_bytes, pthread_t* thread) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
@@ -40,9 +40,9 @@ bool start_thread(void* (*body)(void*), unsigned long* thread) {
   const int saved_errno = errno;
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it
   int error = create(body, kStackBytes, thread);
-  if (error == EINVAL) error = create(body, 0, thread);  // the program's static TLS needs more room
+  if (error == EINVAL) error = create(body, 0, thread);  // the program's static TLS needs a larger stack
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = saved_errno;
   return error == 0;

@@ -41,8 +41,8 @@ using FindObject = int(void* address, dl_find_object* found);
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 FindObject* find_object_function() { return &_dl_find_object; }
 #else
-// Not by a reference, which would bind the library to a glibc that has it; and not while it starts, when it would touch
-// more of the library than all else.
+// No direct reference, which would bind the library to a glibc that has the function. No search at start, which would
+// touch more of the library than anything else.
 constinit std::atomic<FindObject*> g_find_object{nullptr};
 int find_nothing(void*, dl_find_object*) { return -1; }
 FindObject* find_object_function() {
@@ -68,8 +68,8 @@ bool is_whole(const Unwinder& found) {
 }  // namespace
 
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
-// What the program is linked with. Not in a static one, which has no loader: there libgcc learns of frames by a later
-// constructor, aborts before that, and allocates with a lock held at its first use.
+// The unwinder that the program is linked with. None in a static program, which has no loader: there libgcc learns of
+// frames in a later constructor, aborts before that, and allocates with a lock held when it is first used.
 Unwinder find_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
   const Unwinder found{&_Unwind_Backtrace, &_Unwind_GetIPInfo, &_Unwind_GetCFA, &_Unwind_GetGR};
@@ -88,7 +88,7 @@ void look_up(void* library, const char* name, Function*& function) {
 
 }  // namespace
 
-// It stays open: frames may be walked until the process ends.
+// The library stays open, since frames may be walked until the process ends.
 Unwinder find_unwinder() {
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
   if (library == nullptr) return {};
@@ -116,8 +116,8 @@ bool find_object([[maybe_unused]] Address code, [[maybe_unused]] CodeObject* obj
 #endif
 }
 
-// The first thread's stack ends above what the kernel put there; other threads' control blocks lie at the end of
-// theirs (glibc).
+// The first thread's stack ends above the data that the kernel put there. Another thread's control block lies at the
+// end of its stack (glibc).
 Address stack_end(Address inside) {
   constexpr size_t kMostStack = size_t{1} << 30;
   static std::atomic<Address> first{0};
@@ -131,7 +131,7 @@ Address stack_end(Address inside) {
   return inside < end && end - inside < kMostStack ? end : 0;
 }
 
-// The kernel reads the mask before it finds that there is no such way to use it.
+// The kernel reads the mask before it checks the first argument, which is invalid.
 bool is_readable(Address a) {
   constexpr long kNoSuchWay = -1;
   constexpr long kFault = -14;  // EFAULT

@@ -1,4 +1,4 @@
-// The program and the libraries that are loaded: whose code is at an address, and what a module exports.
+// The loaded modules (the program and libraries): which one has code at an address, and what it exports.
 #pragma once
 
 #include "base/units.h"
@@ -6,21 +6,20 @@
 namespace acre::os {
 
 struct Module {
-  const char* path = "";  // "": the program. Valid while the module is loaded.
-  Address base = 0;       // what the addresses in its file are counted from
+  const char* path = "";  // "": the program. Valid while the module is loaded
+  Address base = 0;       // added to the addresses in its file
   const void* dynamic_section = nullptr;
 };
 
-// The one that has code at this address. False: none, or nobody can tell (find_object in os/unwind.h). Takes no lock;
-// for signal handlers as well. The module must not be unloaded meanwhile: true of one that waits for a call to
-// return.
+// Finds the module with code at this address. False: there is none, or it is not known (find_object in os/unwind.h).
+// Takes no lock; async-signal-safe. The module must not be unloaded meanwhile; a module on the call stack cannot be.
 bool find_module(Address code, Module* module);
 
-// Whether the loader asks the module that has code at this address for symbols before it asks acre: the program, and
-// what is preloaded before. True where nobody can tell.
+// Whether the loader searches the module with code at this address before acre. These are the program and libraries
+// preloaded before acre. True if not known.
 bool is_loaded_before_acre(Address code);
 
-// The function of this name that the module exports; null: it has none. As find_in_library_of (os/linux_library.h).
+// The function of this name that the module exports, or null. As find_in_library_of (os/linux_library.h).
 void* find_exported(const Module& module, const char* name);
 
 }  // namespace acre::os

@@ -1,7 +1,6 @@
-// All other threads of the process stopped for a moment, and what their registers hold.
-//
-// A helper process is made that shares this one's memory (clone with CLONE_VM). It stops the threads by ptrace, without
-// a signal, and does the work. Where it faults, it ends, and nothing else does.
+// Stops all other threads of the process for a moment, and reads their registers. A helper process that shares this
+// one's memory (clone with CLONE_VM) stops the threads by ptrace, without a signal, and does the work. A fault in the
+// helper ends only the helper.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +14,29 @@ struct ThreadState {
 
   int id;
   Address stack_pointer;
-  Address control_block;      // what thread-local storage is found from
+  Address control_block;      // thread-local storage is found from it
   size_t words;
-  Address word[kMostWords];   // its registers, vector registers included
+  Address word[kMostWords];   // registers, vector registers included
 };
 
 struct Threads {
-  const ThreadState* thread = nullptr;  // those that are stopped, and the caller, the first
+  const ThreadState* thread = nullptr;  // the caller, then the stopped threads
   unsigned count = 0;
-  unsigned running = 0;                 // the others: the system refused to stop them
+  unsigned running = 0;                 // threads that the system refused to stop
   unsigned refusal = 0;                 // the error number of the last refusal, 0 if there was none
-  Address helper_start = 0;             // memory of the helper's, its stack among it
+  Address helper_start = 0;             // the helper's memory, with its stack
   Address helper_end = 0;
 };
 
 enum class Stopped {
   kDone,
   kRefused,  // no memory, or no helper: nothing was done
-  kDied,     // the helper died at its work
+  kDied,     // the helper died during the work
 };
 
-// Calls `work` while all other threads are stopped. It is called in the helper: it may read and write all memory,
-// make system calls and map memory, but must not take a lock, which a stopped thread may hold. Threads that cannot be
-// stopped run on. One call at a time in the process. Signals are blocked meanwhile for the calling thread.
+// Calls `work` while all other threads are stopped. The call is in the helper: it may read and write all memory, make
+// system calls and map memory, but must not take a lock, which a stopped thread may hold. Threads that cannot be
+// stopped run on. One call at a time in the process. The calling thread's signals are blocked meanwhile.
 Stopped with_threads_stopped(void (*work)(const Threads& threads, void* argument), void* argument);
 
 }  // namespace acre::os

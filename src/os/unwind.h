@@ -1,4 +1,4 @@
-// What stack capture asks of the platform: an unwinder, the stack's bounds, and reads that cannot fault.
+// The platform's part of stack capture: an unwinder, the stack's bounds, and reads that cannot fault.
 #pragma once
 
 #include "base/units.h"
@@ -7,43 +7,44 @@ namespace acre::os {
 
 struct UnwindContext;  // the unwinder's
 
-// libgcc's unwinder (or another library's with the same functions), as its header unwind.h has them. With glibc from 2.35
-// and libgcc from 12 on it allocates nothing while it walks the stack, and takes no lock; but for programs that have
-// registered code by __register_frame: then it takes one, and may allocate with it held.
+// libgcc's unwinder (or another library's with the same functions), as in its header unwind.h. From glibc 2.35 and
+// libgcc 12 on it walks stacks without allocation and locks. In programs that registered code by __register_frame it
+// takes a lock and may allocate with it held.
 struct Unwinder {
-  using Visit = int (*)(UnwindContext* frame, void* argument);  // 0: go on
+  using Visit = int (*)(UnwindContext* frame, void* argument);  // returns 0 to go on
   int (*walk)(Visit visit, void* argument) = nullptr;           // null: there is no unwinder
-  // Where the frame goes on. *is_interrupted is not 0 if the frame was interrupted there by a signal.
+  // The frame's place in the code. Sets *is_interrupted to other than 0 if a signal interrupted the frame there.
   Address (*code)(UnwindContext* frame, int* is_interrupted) = nullptr;
-  Address (*stack_pointer)(UnwindContext* frame) = nullptr;  // where the frame goes on: the callee's CFA
-  Address (*saved_register)(UnwindContext* frame, int number) = nullptr;  // one that callees save
+  Address (*stack_pointer)(UnwindContext* frame) = nullptr;               // at that place: the CFA of the callee
+  Address (*saved_register)(UnwindContext* frame, int number) = nullptr;  // a register that callees save
 };
 
-// Looks for one. Opens a library, and so allocates: call it with no lock held, at start-up.
+// Looks for an unwinder. It opens a library, which allocates: call it at start-up, with no lock held.
 Unwinder find_unwinder();
 
-// What is mapped of the program or of one library.
+// The mapping of the program or of one library.
 struct CodeObject {
   Address start = 0;
   Address end = 0;
   const void* link_map = nullptr;  // the loader's
 };
 
-// The one that this address is in. False: none, as for code made at run time; or nobody can tell (glibc before 2.35, or
-// a static program without libgcc's unwinder). Takes no lock; for signal handlers as well.
+// Finds the object that contains this address. False: none does, as for code made at run time; or it is not known
+// (glibc before 2.35; a static program without libgcc's unwinder). Takes no lock; async-signal-safe.
 bool find_object(Address code, CodeObject* object);
 
-// The end of the stack that this address of the calling thread lies on, as far as can be told without a system call; 0:
-// no stack known to acre, such as one for signals.
+// The end of the calling thread's stack that `inside` is on, without a system call. 0: acre does not know the stack,
+// for instance one for signals.
 Address stack_end(Address inside);
 
-// Whether the page of this address can be read.
+// Whether the page of this address is readable.
 bool is_readable(Address a);
 
-// The same for aligned words, without asking twice in a row for a page.
+// The same for aligned words. Asks once for consecutive words of a page.
 class ReadablePages {
  public:
   explicit ReadablePages(Address readable) : last_(align_down(readable, kPageBytes)) {}
+
   bool reads(Address word) {
     const Address page = align_down(word, kPageBytes);
     if (page == last_) return true;
@@ -56,10 +57,10 @@ class ReadablePages {
   Address last_;
 };
 
-// Whether this address is in acre's code. Always false where acre is part of the program.
+// Whether this address is in acre's code. False if acre is part of the program.
 bool is_own_code(Address a);
 
-// Where the library is mapped, its variables included. Empty where acre is part of the program.
+// The library's mapping, variables included. Empty if acre is part of the program.
 struct OwnImage {
   Address start = 0;
   Address end = 0;

@@ -225,24 +225,19 @@ void FileSource::become_private() {
   }
 }
 
-void FileSource::before_fork() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (!lock_.before_fork()) return;
-  const size_t bytes = bytes_to_copy();
-  if (bytes != 0) handover_ = os::begin_handover(bytes);
-}
-
-// The locks are held meanwhile, so the child gets the free lists in this memory as they were at the fork.
-void FileSource::after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (handover_.file.descriptor >= 0) copy_for_child();
+// The lock is held meanwhile, so the child gets the free lists in this memory as they were at the fork.
+void FileSource::at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  if (stage == ForkStage::kBefore) {
+    if (!lock_.at_fork(stage)) return;
+    const size_t bytes = bytes_to_copy();
+    if (bytes != 0) handover_ = os::begin_handover(bytes);
+    return;
+  }
+  if (stage == ForkStage::kInParent && handover_.file.descriptor >= 0) copy_for_child();
+  if (stage == ForkStage::kInChild && shares()) become_private();
   os::end_handover(handover_);
-  lock_.after_fork_in_parent();
-}
-
-void FileSource::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (shares()) become_private();
-  os::end_handover(handover_);
-  inherited_ = is_open();
-  lock_.after_fork_in_child();
+  if (stage == ForkStage::kInChild) inherited_ = is_open();
+  lock_.at_fork(stage);
 }
 
 }  // namespace acre

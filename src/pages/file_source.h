@@ -40,7 +40,7 @@ class FileSource {
   };
   static Refusals refusals();
 
-  // The caller unmaps the part that put() mapped here, if any: frees its space in the file.
+  // Ends the use of the part that put() mapped here, if any, and frees its space in the file. The caller unmaps it.
   void take_away(Address start, size_t bytes);
 
   // Whether this is memory whose pages cannot be returned one by one: the file would need new space for them, or they
@@ -50,9 +50,7 @@ class FileSource {
   // The child maps shared parts privately, so that it cannot harm the parent, and gets no further parts. Unless it is
   // too much, the parent copies them for the child before fork() returns in the parent, so that the thread that forked
   // cannot change them first. The child waits for the copy; the parent waits for nothing.
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child();
+  void at_fork(ForkStage stage);
 
  private:
   struct Part {

@@ -233,8 +233,6 @@ Counts counts() {
 
 LockCounts lock_counts() { return g_lock.counts(); }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::huge

@@ -31,8 +31,6 @@ struct Counts {
 Counts counts();
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::huge

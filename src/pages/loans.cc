@@ -43,7 +43,8 @@ void PageHeap::give_back_headers() {
   }
 }
 
-// A loan begins at a unit, as slab runs do; one of a huge page or more, at a huge page.
+// A loan is whole units, at which slab runs begin. A loan of a huge page or more is whole huge pages, so that arenas
+// can have some made.
 window::Chunk PageHeap::borrow(size_t pages, size_t align_pages, size_t wanted) {
   const auto whole = [this](size_t some) {
     const size_t unit = some < kPagesPerHugePage ? kRunUnitPages : kPagesPerHugePage;

@@ -13,7 +13,7 @@ namespace acre::metadata {
 // Zeroed memory, aligned to a cache line. Null when the OS refuses.
 void* allocate(size_t bytes);
 
-// Zeroed whole pages of the system. Null when the OS refuses. At most kPageKinds sizes may be in use: name a constant.
+// Zeroed whole pages of the system. Null when the OS refuses. A process may use kPageKinds sizes: name a constant.
 void* allocate_pages(size_t bytes);
 inline constexpr unsigned kPageKinds = 4;
 
@@ -27,8 +27,6 @@ size_t mapped_bytes();
 size_t allocated_bytes();
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::metadata

@@ -283,13 +283,11 @@ ACRE_COLD PageCounts PageHeap::counts() {
 
 // --- Fork -----------------------------------------------------------------------------------------------------
 
-void PageHeap::before_fork() { lock_.before_fork(); }
-void PageHeap::after_fork_in_parent() { lock_.after_fork_in_parent(); }
-
-// A purge that another thread was doing never ends here, so its pages become dirty again. A purge of this thread, in
-// which a signal handler forks, goes on.
-void PageHeap::after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (!lock_.after_fork_in_child()) return;
+// A purge that another thread was doing never ends in the child, so its pages become dirty again. A purge of this thread,
+// in which a signal handler forks, goes on.
+void PageHeap::at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  const bool is_whole = lock_.at_fork(stage);
+  if (stage != ForkStage::kInChild || !is_whole) return;
   for (Run *run = purging_.oldest(), *next; run != nullptr; run = next) {
     next = run->younger;
     if (run->purger == this_thread()) continue;

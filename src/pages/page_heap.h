@@ -172,9 +172,7 @@ class PageHeap {
   size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child();
+  void at_fork(ForkStage stage);
 
  private:
   bool reserve_headers() ACRE_EXCLUDES(lock_);
@@ -267,9 +265,10 @@ class PageHeap {
   size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // the limit for runs: limit_ less the huge blocks
   size_t most_growth_ = 0;
 
-  // Clean, dirty, muzzy. The constructor leaves them as zeroes, so that unused parts take no physical memory.
+  // Clean, dirty, muzzy. The constructor leaves them as zeroes, so that unused parts take no physical memory. lock_ guards
+  // them, which clang's analysis cannot be told for a member of a union.
   union {
-    FreeRuns free_[3] ACRE_GUARDED_BY(lock_);
+    FreeRuns free_[3];
   };
 };
 

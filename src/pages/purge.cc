@@ -82,8 +82,8 @@ ACRE_COLD huge_pages::Range PageHeap::part_to_purge(const Run* run, Pass pass) {
   }
 }
 
-// Moves runs, oldest first, from a set to purging_, until `keep` pages are left, `most` are taken, or headers lack. The
-// result is linked through node.next.
+// Moves runs, oldest first, from a set to purging_, until `keep` pages are left, `most` are taken, or no headers are
+// left to cut with. The result is linked through node.next.
 ACRE_COLD Run* PageHeap::take_oldest(Holds from, size_t keep, size_t most, Pass pass) {
   const FreeRuns& runs = free_[place(from)];
   const bool only_whole = pass == Pass::kWhole;

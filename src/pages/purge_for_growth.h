@@ -2,7 +2,7 @@
 //
 // A dirty run that is too short for a request would stay until it decays. None is purged for a slab run: its clean
 // pages fill up slowly, and the dirty pages would become pieces too short for the next slab runs. None is purged if too
-// much of what was purged for this reason was needed again. docs/decisions/0014-room.md has the figures.
+// much of what was purged for this reason was needed again. docs/decisions/0014-purge-for-growth.md has the figures.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class PurgeForGrowth {
   // dirty: pages dirty or muzzy now.
   size_t pages_to_purge(size_t taken, size_t held, size_t dirty);
 
-  // False, as a rule for slab runs: pages_to_purge() would not look at `dirty`.
+  // False, as mostly for a slab run: the result of pages_to_purge() does not depend on `dirty`.
   bool depends_on_dirty(size_t taken) const { return taken >= kFrom || relaxed_load(purged_) != 0; }
 
  private:

@@ -58,7 +58,7 @@ void PageHeap::keep_chunk(Run* record, Address start, size_t bytes, Backing back
   *at = record;
 }
 
-// A free run may reach into the next chunk, as neighbours coalesce. Pages that are being purged have no entry.
+// A free run may reach into the next chunk, as neighbours coalesce. Pages being purged have no entry: wait for purges.
 Run* PageHeap::used_runs() {
   lock_between_purges();
   Run* used = nullptr;

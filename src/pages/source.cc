@@ -202,14 +202,8 @@ Holds Source::purge(Run* run, Holds to) {
 
 // --- Fork -------------------------------------------------------------------------------------------------------
 
-void Source::before_fork() {
-  for (File& file : files_) file.source.before_fork();
-}
-void Source::after_fork_in_parent() {
-  for (File& file : files_) file.source.after_fork_in_parent();
-}
-void Source::after_fork_in_child() {
-  for (File& file : files_) file.source.after_fork_in_child();
+void Source::at_fork(ForkStage stage) {
+  for (File& file : files_) file.source.at_fork(stage);
 }
 
 // --- Anonymous memory -------------------------------------------------------------------------------------------

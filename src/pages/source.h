@@ -3,6 +3,7 @@
 // own. A manual arena can have its own.
 #pragma once
 
+#include "base/mutex.h"
 #include "acre/extent_hooks.h"
 #include "pages/file_source.h"
 #include "pages/program_source.h"
@@ -23,7 +24,8 @@ class Source {
     if (ACRE_UNLIKELY(options().file != 0 || options().device_start != 0)) open_automatic();
   }
 
-  // From now on this function gives those arenas' chunks, before a file. Null: none. Not while the process forks.
+  // From now on chunks of arenas without a source of their own come from this function, and not from a file or device.
+  // Null: no longer. Must not run while the process forks.
   static void use_program(const ProgramSource::Function* function);
   // has_program: whether there may be memory of such a function, which must be neither purged nor unmapped.
   // first_to_purge: the first part of a range without such memory. Neither takes a lock.
@@ -56,9 +58,7 @@ class Source {
   // Purges a dirty or muzzy run. Returns what its pages hold now.
   Holds purge(Run* run, Holds to);
 
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child();
+  void at_fork(ForkStage stage);
 
  private:
   struct File {

@@ -133,17 +133,9 @@ size_t mapped_bytes() { return g_mapped.load(std::memory_order_relaxed); }
 
 LockCounts lock_counts() { return g_lock.counts(); }
 
-void before_fork() {
-  g_segment_lock.before_fork();
-  g_lock.before_fork();
-}
-void after_fork_in_parent() {
-  g_lock.after_fork_in_parent();
-  g_segment_lock.after_fork_in_parent();
-}
-void after_fork_in_child() {
-  g_lock.after_fork_in_child();
-  g_segment_lock.after_fork_in_child();
+void at_fork(ForkStage stage) {
+  g_segment_lock.at_fork(stage);
+  g_lock.at_fork(stage);
 }
 
 }  // namespace acre::window

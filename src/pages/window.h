@@ -40,8 +40,6 @@ size_t mapped_bytes();  // of all chunks
 
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::window

@@ -25,97 +25,66 @@ namespace {
 
 constinit Mutex g_turn{Rank::kFork};
 
-ACRE_COLD void take_locks() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  registry::control_lock.before_fork();
-  sampler::at_fork(sampler::ForkStage::kBefore);
-  registry::before_fork();
-  arenas::manual_before_fork();
-  sampled_runs::before_fork();
-  arenas::before_fork();
-  huge::before_fork();
-  arenas::manual_sources_before_fork();
-  if (Source* source = Source::automatic()) source->before_fork();
-  window::before_fork();
-  unit_table::before_fork();
-  metadata::before_fork();
-  labels::before_fork();
-  tags::before_fork();
-  hooks::before_fork();
-  pressure::before_fork();
+void control_at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS { registry::control_lock.at_fork(stage); }
+void source_at_fork(ForkStage stage) {
+  if (Source* source = Source::automatic()) source->at_fork(stage);
 }
 
-ACRE_COLD void leave_locks() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  pressure::after_fork_in_parent();
-  hooks::after_fork_in_parent();
-  tags::after_fork_in_parent();
-  labels::after_fork_in_parent();
-  metadata::after_fork_in_parent();
-  unit_table::after_fork_in_parent();
-  window::after_fork_in_parent();
-  if (Source* source = Source::automatic()) source->after_fork_in_parent();
-  huge::after_fork_in_parent();
-  arenas::after_fork_in_parent();
-  sampled_runs::after_fork_in_parent();
-  arenas::manual_after_fork_in_parent();
-  registry::after_fork_in_parent();
-  sampler::at_fork(sampler::ForkStage::kInParent);
-  registry::control_lock.after_fork_in_parent();
+// In the order of ranks. Modules leave their locks in the opposite order: what a later module goes over, such as the list of
+// manual arenas, does not change before that.
+constexpr void (*kModules[])(ForkStage) = {
+    control_at_fork,         sampler::at_fork,    registry::at_fork, arenas::manual_at_fork,
+    sampled_runs::at_fork,   arenas::at_fork,     huge::at_fork,     arenas::manual_sources_at_fork,
+    source_at_fork,          window::at_fork,     unit_table::at_fork, metadata::at_fork,
+    labels::at_fork,         tags::at_fork,       hooks::at_fork,    pressure::at_fork,
+};
+constexpr unsigned kCount = sizeof kModules / sizeof kModules[0];
+
+ACRE_COLD void modules_at_fork(ForkStage stage) {
+  const bool is_before = stage == ForkStage::kBefore;
+  for (unsigned i = 0; i < kCount; ++i) kModules[is_before ? i : kCount - 1 - i](stage);
 }
 
-// Whoever has the list's lock has the turn, and gives both away to a thread that passes locks by: that one cannot pass
-// the list's lock.
+// The thread that has the list's lock also has g_turn. It leaves both for a thread that passes locks by, which cannot
+// pass by the list's lock.
 ACRE_COLD void prepare() {
   for (;;) {
     const unsigned attempt = Mutex::begin_attempt();
-    g_turn.before_fork();
+    g_turn.at_fork(ForkStage::kBefore);
     if (!Mutex::is_in_vain(attempt)) {
       os::lock_list_of_files();
-      take_locks();
+      modules_at_fork(ForkStage::kBefore);
       if (!Mutex::is_in_vain(attempt)) break;
-      leave_locks();
+      modules_at_fork(ForkStage::kInParent);
       os::unlock_list_of_files();
     }
-    g_turn.after_fork_in_parent();
+    g_turn.at_fork(ForkStage::kInParent);
   }
   Mutex::begin_fork();
 }
 
 ACRE_COLD void in_parent() {
   Mutex::end_fork();
-  leave_locks();
+  modules_at_fork(ForkStage::kInParent);
   os::unlock_list_of_files();
-  g_turn.after_fork_in_parent();
+  g_turn.at_fork(ForkStage::kInParent);
   Mutex::end_attempt();
 }
 
-ACRE_COLD void in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  hooks::after_fork_in_child();
-  labels::after_fork_in_child();
-  metadata::after_fork_in_child();
-  unit_table::after_fork_in_child();
-  window::after_fork_in_child();
-  if (Source* source = Source::automatic()) source->after_fork_in_child();
-  huge::after_fork_in_child();
-  arenas::after_fork_in_child();
-  sampled_runs::after_fork_in_child();
-  arenas::manual_after_fork_in_child();
+ACRE_COLD void in_child() {
+  modules_at_fork(ForkStage::kInChild);
   background::after_fork_in_child();
   idle::after_fork_in_child();
-  pressure::after_fork_in_child();
-  tags::after_fork_in_child(registry::heap_of_thread());
-  registry::after_fork_in_child();
-  sampler::at_fork(sampler::ForkStage::kInChild);
-  registry::control_lock.after_fork_in_child();
-  g_turn.after_fork_in_child();
+  g_turn.at_fork(ForkStage::kInChild);
   Mutex::end_fork_in_child();
   os::forget_list_of_files();
 }
 
-// The thread may hold locks, and its heap may be in the middle of a change: it goes on without that heap.
+// Leaves the locks that the thread may hold. Its heap may be in the middle of a change, so it goes on without the heap.
 ACRE_COLD void before_abort() {
   if (Mutex::this_thread_forks()) Mutex::end_fork();
-  leave_locks();
-  g_turn.after_fork_in_parent();
+  modules_at_fork(ForkStage::kInParent);
+  g_turn.at_fork(ForkStage::kInParent);
   Mutex::end_attempt();
   if (arenas::count() != 0) t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
 }

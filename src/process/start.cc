@@ -20,7 +20,7 @@ namespace acre {
 
 namespace {
 
-// Awaited: other threads sleep until the start is over.
+// kAwaited: other threads sleep until the start is over.
 enum Stage : uint32_t { kNotStarted, kStarting, kAwaited, kStarted };
 constinit std::atomic<uint32_t> g_stage{kNotStarted};
 

@@ -13,10 +13,10 @@ namespace acre::background {
 
 namespace {
 
-constexpr uint64_t kNapMs = 100;      // at least so long between two passes
-constexpr uint64_t kRetryMs = 10000;  // after the system refused a thread
+constexpr uint64_t kNapMs = 100;      // at least, between two passes
+constexpr uint64_t kRetryMs = 10000;  // after the system gave no thread
 
-// What one heap's outbox sends off to another heap takes two visits, each of which is announced one look before.
+// Blocks that go from an idle heap's outbox to another idle heap need a reclaim of each, announced one look before.
 constexpr unsigned kQuietLooks = 4;
 
 constinit std::atomic<State> g_state{State::kNone};
@@ -24,15 +24,14 @@ constinit std::atomic<bool> g_loaded{false};
 constinit std::atomic<unsigned> g_most{kMostThreads};
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
 
-// The loader allocates before the C library is ready to make threads.
+// The loader allocates before the C library can make threads.
 __attribute__((constructor)) void on_load() { g_loaded.store(true, std::memory_order_relaxed); }
 
 bool is_wanted() {
   return relaxed_load(options().background_thread) && g_most.load(std::memory_order_relaxed) != 0;
 }
 
-// One pass over all heaps and arenas; when the next one is due (ms). quiet: looks at all heaps in a row that found
-// nothing changed.
+// One pass over all heaps and arenas. Returns when the next is due (ms). quiet: looks in a row that found no change.
 uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
   const idle::Look look = idle::look_around(nullptr, now);
   if (look == idle::Look::kBusy) quiet = 0;
@@ -63,19 +62,19 @@ void* live(void*) {
 
 bool may_start(const Heap& heap, uint64_t now_ms, State state) {
   if (!g_loaded.load(std::memory_order_relaxed) || Mutex::this_thread_forks()) return false;
-  if (&heap != heap_if_any() || !is_wanted()) return false;  // one that threads share when theirs were ended
+  if (&heap != heap_if_any() || !is_wanted()) return false;  // a fallback heap makes no thread
   return state == State::kNone || now_ms >= g_retry_at_ms.load(std::memory_order_relaxed);
 }
 
-// The C library allocates and frees for a new thread, in this very heap: with the state changed before that, ticks
-// in there make no second one.
+// The C library allocates and frees for a new thread in this heap. The state changes first: ticks in there make no
+// second thread.
 ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   if (!may_start(heap, now_ms, state) || !g_state.compare_exchange_strong(state, State::kRunning)) return;
   if (!os::start_thread(live)) {
     g_retry_at_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
     g_state.store(State::kRefused);
   }
-  empty_heap(heap);  // whoever ticks relies on it that no private list has grown
+  empty_heap(heap);  // callers of tick() may assume that no private list has grown
 }
 
 void on_tick(Heap& heap, uint64_t now_ms) {
@@ -84,7 +83,7 @@ void on_tick(Heap& heap, uint64_t now_ms) {
   wakeup::signal();
 }
 
-// One that was started without a heap, and may have ended since.
+// A thread that start_without_heap() made, and that may have ended since.
 constinit std::atomic<bool> g_to_join{false};
 constinit unsigned long g_thread = 0;
 
@@ -92,8 +91,9 @@ void join_if_any() {
   if (g_to_join.exchange(false)) os::join_thread(g_thread);
 }
 
-// For a thread without a heap, as the one that answers at the socket: what the C library allocates is from one that such
-// threads share. The thread gets that one's descriptors and not the program's, and so may not be the process's last.
+// For a thread without a heap, such as the one that answers at the socket: the C library allocates from a fallback
+// heap. The new thread gets the calling thread's file descriptors instead of the program's, so it may not be the last
+// of the process.
 ACRE_COLD void start_without_heap() {
   State state = g_state.load();
   if (state == State::kRunning || !g_state.compare_exchange_strong(state, State::kRunning)) return;
@@ -114,7 +114,7 @@ void set_most_threads(unsigned most) {
   follow_option();
 }
 
-// Before its first sleep the thread may miss a ring, so there are more than one.
+// Wakes more than once, since the thread may miss a wake-up before its first sleep.
 static void await_end() {
   const std::atomic<uint32_t> nobody_wakes{0};
   while (!is_wanted() && state() == State::kRunning) {

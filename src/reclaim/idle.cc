@@ -8,20 +8,20 @@ namespace acre::idle {
 
 namespace {
 
-// In the least time between two looks others come to see what an owner has stored: it is a hundred times what a processor
-// takes for it. More where there are many heaps, since each look goes over all of them.
+// The least time between two looks is a hundred times what a processor takes to make an owner's store visible. More
+// where there are many heaps, since each look goes over all of them.
 constexpr uint64_t kWaitNs = 200'000;
 constexpr uint64_t kWaitForHeapNs = 8'000;
 
-constinit std::atomic<uint64_t> g_next_look_ms{0};  // on a tick
+constinit std::atomic<uint64_t> g_next_look_ms{0};  // for ticks
 constexpr uint64_t kWhileLooking = UINT64_MAX;
 constinit std::atomic<uint64_t> g_next_look_ns{0};  // by the fine clock: the coarse one may skip some milliseconds
 
-// While the process grows, a thread in which nothing has happened for so long loses runs that are half free; one that was
-// still for less, only those that are nearly free.
+// While the process grows, a heap without an event for this long loses runs that are half free, any other idle heap
+// only runs that are nearly free.
 constexpr uint64_t kLongStillNs = 3'000'000;
 
-// Not on a process's first tick: many end before they have a second.
+// False on a process's first tick: many processes end before they have a second tick.
 bool my_turn(uint64_t now_ms) {
   uint64_t due = g_next_look_ms.load(std::memory_order_relaxed);
   return now_ms >= due && g_next_look_ms.compare_exchange_strong(due, now_ms + kIntervalMs) && due != 0;
@@ -78,7 +78,7 @@ Look look_around(const Heap* mine, uint64_t now_ms) {
   return my_turn(now_ms) ? look_at_all(mine, false) : Look::kTooEarly;
 }
 
-// Some other thread may have been looking.
+// Another thread may have been looking.
 void after_fork_in_child() { g_next_look_ns.store(0); }
 
 }  // namespace acre::idle

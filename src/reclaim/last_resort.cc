@@ -10,13 +10,13 @@ void reclaim_before_refusal() {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
   pressure::return_for_hard_limit();
   arenas::for_each([](Arena& arena) {
-    if (arena.pages.is_plain()) arena.pages.wait_for_purge();  // else this thread may be the one, in a hook
+    if (arena.pages.is_plain()) arena.pages.wait_for_purge();  // else this thread may be purging, in a hook
   });
 }
 
 ACRE_COLD bool unmap_before_refusal(size_t n, size_t alignment) {
   if (limit::refuses(n)) return false;
-  const size_t pages = pages_for(n) + pages_for(alignment) + kPagesPerHugePage;  // what a chunk for it may take
+  const size_t pages = pages_for(n) + pages_for(alignment) + kPagesPerHugePage;  // a chunk for the block may take this
   size_t free = 0;
   arenas::for_each([&](const Arena& arena) {
     const PageHeap& own = arena.pages;

@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint64_t kLookAgainMs = 100;  // between looks while the ceiling is passed
 constexpr uint64_t kRetryMs = 1000;     // after purges were refused
-constexpr size_t kReserveOfMost = 8;    // an eighth of the cgroup's limit is for what others come to hold meanwhile …
-constexpr size_t kReserveOfHigh = 16;   // … and less of memory.high, which it does no great harm to pass
-constexpr size_t kSlack = 64;           // so much of the alarm is returned beyond the excess, so that it lasts
+constexpr size_t kReserveOfMost = 8;    // 1/8 of the cgroup's limit is for what others come to hold meanwhile
+constexpr size_t kReserveOfHigh = 16;   // less of memory.high: it does no great harm to pass it
+constexpr size_t kSlack = 64;           // 1/64 of the alarm is returned beyond the excess, so that it lasts
 constexpr uint64_t kStallShare = 20;    // waiting for 1/20 of the time is pressure
-constexpr size_t kStepOfCalls = 16;     // 1/16 of the soft limit more is held when the program is called again
+constexpr size_t kStepOfCalls = 16;     // the program is called again when 1/16 of the soft limit more is held
 
 constinit std::atomic<uint64_t> g_looked_ms{0};
 constinit std::atomic<uint64_t> g_stall_us{os::kNoPressure};
@@ -26,25 +26,24 @@ constinit std::atomic<size_t> g_group_high{SIZE_MAX};
 constinit std::atomic<size_t> g_ceiling{SIZE_MAX};
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
 
-// The program's function.
 constinit Mutex g_lock{Rank::kCallback};
 constinit Callback g_callback ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit void* g_argument ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit std::atomic<bool> g_calling{false};
-constinit std::atomic<size_t> g_call_from{0};  // when so much is held
+constinit std::atomic<size_t> g_call_from{0};  // held bytes
 constinit std::atomic<uint64_t> g_calls{0};
 
 // --- Looking --------------------------------------------------------------------------------------------------
 
-// What acre may hold for the group to stay below a level of its own.
+// What acre may hold for the group to stay below `level`, by the reserve.
 size_t share_of(size_t level, size_t reserve, size_t others) {
   if (level == SIZE_MAX) return SIZE_MAX;
   const size_t wanted = level - level / reserve;
   return wanted - smaller(wanted, others);
 }
 
-// Others are all but acre: other processes, and this one's stacks, mappings and the like. What acre holds and was never
-// touched is in use by nobody yet; since it may be touched at any time, it counts against the ceiling nevertheless.
+// Others are all but acre: other processes, and stacks, mappings and the like of this one. Memory that acre holds and
+// that was never touched uses nothing yet, but counts against the ceiling, since it may be touched at any time.
 void look_at_group() {
   const os::CgroupMemory group = relaxed_load(options().cgroup) ? os::cgroup_memory() : os::CgroupMemory{};
   const size_t mine = group.used == 0 ? 0 : smaller(os::anonymous_bytes(), limit::held());
@@ -64,7 +63,7 @@ void look_at_stalls(uint64_t passed_ms) {
   g_stalls.store(known && (stall - before) * kStallShare > passed_ms * 1000, std::memory_order_relaxed);
 }
 
-// If it is time. One thread looks at a time, more or less: more would do no harm.
+// Does nothing before it is time. As a rule one thread looks at a time; more would do no harm.
 ACRE_COLD void look(uint64_t now) {
   if (limit::held() < limit::kWatchedFrom) return;
   uint64_t looked = g_looked_ms.load(std::memory_order_relaxed);
@@ -78,7 +77,6 @@ ACRE_COLD void look(uint64_t now) {
 
 // --- Returning ------------------------------------------------------------------------------------------------
 
-// Pages that should go now.
 size_t excess_pages() {
   const size_t alarm = limit::alarm();
   const size_t held = limit::held();
@@ -104,7 +102,7 @@ Callback callback_and(void** argument) {
 
 enum class When { kIfDue, kInAnyCase };
 
-// If the soft limit is passed. True: it was called.
+// Calls the program if the soft limit is passed. Returns whether it was called.
 ACRE_COLD bool call_program(When when) {
   const size_t soft = static_cast<size_t>(relaxed_load(options().soft_limit));
   const size_t held = limit::held();
@@ -140,7 +138,7 @@ void set_limits() {
 ACRE_COLD void attend(Heap& heap, uint64_t now_ms) {
   look(now_ms);
   return_excess(now_ms);
-  if (call_program(When::kIfDue)) empty_heap(heap);  // whoever ticks relies on it that no private list has grown
+  if (call_program(When::kIfDue)) empty_heap(heap);  // callers of tick() may assume that no private list has grown
   const bool always = g_stalls.load(std::memory_order_relaxed) || relaxed_load(options().soft_limit) != 0;
   g_attend_at_ms.store(always ? 0 : now_ms + kLookMs, std::memory_order_relaxed);
 }
@@ -169,11 +167,9 @@ ACRE_COLD Found found() {
           g_calls.load(std::memory_order_relaxed)};
 }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() {
-  g_lock.after_fork_in_child();
-  g_calling.store(false);
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild) g_calling.store(false);
 }
 
 }  // namespace acre::pressure

@@ -1,4 +1,4 @@
-// What a tick brings with it, one in kEventsPerTick of a thread's visits to the slow path.
+// All that a tick does: one in kEventsPerTick of a thread's slow-path events.
 #include "cache/thread_bytes.h"
 #include "manual/manual_arena.h"
 #include "os/os.h"
@@ -16,7 +16,7 @@ constexpr uint32_t kTicksPerCollection = 2;
 }  // namespace
 
 void tick_slow(Heap& heap) {
-  // Decay in its own arena, and in the others by turns: their threads may be idle.
+  // Decay in the heap's arena, and in one of the others each time: their threads may be idle.
   const uint64_t now = os::now_ms();
   const uint32_t tick = heap.events / kEventsPerTick;
   heap.arena->pages.decay(now);
@@ -25,7 +25,7 @@ void tick_slow(Heap& heap) {
   arenas::decay_a_manual(now);
   if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
-  if (ACRE_UNLIKELY(heap.bytes.watched)) thread_bytes::look(heap);
+  if (ACRE_UNLIKELY(heap.bytes.is_tracked)) thread_bytes::look(heap);
   idle::look_around(&heap, now);
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);

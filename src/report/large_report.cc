@@ -68,7 +68,7 @@ void Draft::add_frame(unsigned i) {
   text.add('\n');
 }
 
-// Where threads wait for each other, this one must not wait for the loader.
+// Opens the unwinder only in a process of one thread: another thread may hold the loader's lock and wait for this one.
 void tell(Draft& draft, const void* block, size_t n) {
   if (os::is_alone()) capture::prepare();
   capture::take(draft.frames);

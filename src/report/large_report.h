@@ -11,7 +11,7 @@ namespace acre::report {
 // than what was asked for then, a report with the stack is written to stderr, by one call of write. For large::g_reporter.
 void large_block(const void* block, size_t n);
 
-// Whether the option is neither the default nor off: then somebody waits for reports, and wants whole stacks.
+// Whether large_alloc_report is neither the default nor 0. Then the unwinder is opened at start-up.
 inline bool is_asked_for() {
   const auto from = options().large_alloc_report;
   return from != 0 && from != Options{}.large_alloc_report;

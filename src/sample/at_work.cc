@@ -8,10 +8,10 @@ namespace acre {
 
 namespace {
 
-constexpr int kPlaces = 64;  // who finds none free waits for one
+constexpr int kPlaces = 64;  // a thread that finds no free place waits for one
 constinit std::atomic<ThreadToken> g_at_work[kPlaces];
-constinit std::atomic<int> g_ever_taken{0};  // no place from here on was
-constinit std::atomic<uint32_t> g_awaited{0};  // 1: a thread sleeps until there is one
+constinit std::atomic<int> g_ever_taken{0};  // places from this index on were never taken
+constinit std::atomic<uint32_t> g_awaited{0};  // 1: a thread sleeps until a place is free
 
 bool is_at_work(ThreadToken thread) {
   for (int i = 0; i < g_ever_taken.load(std::memory_order_relaxed); ++i) {
@@ -35,7 +35,7 @@ int take_place(ThreadToken thread) {
   return -1;
 }
 
-// Whoever gives a place up after this thread has looked for one sees that it is awaited.
+// g_awaited is set before the search: a thread that frees a place after the search sees that it has to wake this one.
 ACRE_COLD int wait_for_place(ThreadToken thread) {
   for (;;) {
     g_awaited.store(1);

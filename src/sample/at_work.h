@@ -1,11 +1,11 @@
-// Which threads are at work for a sampler just now, so that what such work allocates is not seen again.
+// Marks the threads that sample or report just now, so that their own allocations are neither sampled nor reported.
 #pragma once
 
 #include "base/thread_token.h"
 
 namespace acre {
 
-// For the time of its life this thread is at work. Not if it was before: the inner one does nothing.
+// Marks this thread as at work while the object lives. Does nothing in a thread that is at work already.
 class AtWork {
  public:
   AtWork();
@@ -14,7 +14,7 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
   bool is_inner() const { return place_ < 0; }
 
-  // In the child of a fork only the calling thread exists.
+  // Removes the marks of the threads that do not exist in the child of a fork.
   static void after_fork_in_child();
 
  private:

@@ -16,11 +16,11 @@ constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 1024;  // one in so many
 
 constinit os::Unwinder g_unwinder;
-constinit os::CodeObject g_own_code;        // and the program's where acre is part of it
-constinit os::CodeObject g_unwinders_code;  // empty where it is not told from acre's
+constinit os::CodeObject g_own_code;        // the object that acre is in: the library or the program
+constinit os::CodeObject g_unwinders_code;  // empty if unknown, or if acre and the unwinder are in the same object
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
-constinit std::atomic<uint64_t> g_known{0};        // walks that were known
-constinit std::atomic<bool> g_is_prepared{false};  // or is being so, by another thread
+constinit std::atomic<uint64_t> g_known{0};        // walks that were found in the cache
+constinit std::atomic<bool> g_is_prepared{false};  // set when preparation begins
 constinit KnownWalks g_known_walks;
 
 bool add(Frames& frames, Address code) {
@@ -32,7 +32,7 @@ bool add(Frames& frames, Address code) {
   return true;
 }
 
-// Unless it is acre's own, as the innermost frames are. False: no more fit.
+// Adds the frame, unless it is one of acre's own innermost frames. Returns false if no more frames fit.
 bool add_programs(Frames& frames, Address code) {
   const bool is_own = frames.count == 0 && os::is_own_code(code);
   return is_own || add(frames, code);
@@ -45,7 +45,7 @@ void clear(Frames& frames) {
 
 // --- By frame pointers ----------------------------------------------------------------------------------------
 
-// Adds the callers that frame pointers lead to. Where they end before a null one, nobody knows whether there are more.
+// Adds the callers that frame pointers lead to. Marks the stack as truncated unless a frame pointer of 0 shows its end.
 void follow(StackFrame frame, Address stack_end, Frames& frames) {
   os::ReadablePages pages(frame.stack_pointer);
   while (frame.frame_pointer != 0) {
@@ -62,17 +62,17 @@ void follow(StackFrame frame, Address stack_end, Frames& frames) {
 
 // --- By the unwinder ------------------------------------------------------------------------------------------
 
-// A walk by the unwinder. Up to take()'s caller all frames are the capture's own.
+// A walk by the unwinder, which also finds the words that the walk depends on.
 class Unwinding {
  public:
+  // first: take()'s caller. The unwinder's frames before it are skipped.
   Unwinding(const StackFrame& first, Address stack_end, Frames& frames)
       : first_(first), frame_{}, stack_end_(stack_end), pages_(first.stack_pointer), frames_(frames) {}
 
-  // For Unwinder::walk.
   static int visit(os::UnwindContext* context, void* walk) { return static_cast<Unwinding*>(walk)->go_to(context) ? 0 : 1; }
 
   bool is_at_end() const { return is_at_end_; }
-  const Trail* trail() const { return has_begun_ ? &trail_ : nullptr; }
+  const Trail* trail() const { return has_begun_ ? &trail_ : nullptr; }  // null: the walk did not come by `first`
   const StackFrame& frame() const { return frame_; }  // the last one
 
  private:
@@ -91,8 +91,8 @@ class Unwinding {
     return !is_at_end_ && add_programs(frames_, frame_.code);
   }
 
-  // Whether what leads from the callee to this frame was found in the callee's frame. The stack's end has no return address
-  // or a null one.
+  // Adds to the trail what leads from the callee to this frame. Returns false if it was not found in the callee's frame.
+  // At the stack's end there may be a return address of 0, or none.
   bool note_step(const StackFrame& callee) {
     const Address end = frame_.stack_pointer;
     if (end <= callee.stack_pointer || end > stack_end_ || !is_aligned(end, sizeof(Address))) return is_at_end_;
@@ -108,7 +108,7 @@ class Unwinding {
     return is_found || is_at_end_;
   }
 
-  // Where the last frame's frame pointer comes from.
+  // Adds to the trail where the callee's frame pointer was saved.
   bool note_frame_pointer() {
     if (!is_saved_) {
       trail_.go_by_register();
@@ -119,7 +119,7 @@ class Unwinding {
     return true;
   }
 
-  // From that end of a frame where it is to be expected.
+  // Searches a frame for a word, from the end where return addresses lie.
   bool find_word(Address begin, Address end, Address bits, Address wanted, Trail::Mark* mark) {
     for (Address passed = 0; passed < end - begin; passed += sizeof(Address)) {
       const Address at = kRecordsEndFrames ? end - sizeof(Address) - passed : begin + passed;
@@ -136,15 +136,15 @@ class Unwinding {
   Address stack_end_;
   os::ReadablePages pages_;
   Trail trail_;
-  Trail::Mark saved_;      // the frame pointer of frame_, in the last frame that has changed it; null: it was not found
-  bool is_saved_ = false;  // some frame has
+  Trail::Mark saved_;      // where a callee saved the frame pointer of frame_; word 0: not found
+  bool is_saved_ = false;  // false: no callee changed the register
   Frames& frames_;
   bool has_begun_ = false;
   bool is_at_end_ = false;
 };
 
-// libgcc shows the stack's end as a frame without code, and just ends where code has no tables. Another unwinder may not
-// show it.
+// libgcc reports the stack's end as a frame without code, and stops without it at code that has no tables. Another
+// unwinder may never report the end: then a missing end says nothing.
 void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames) {
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
@@ -160,18 +160,18 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
 
 bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
 
-// While code is registered by __register_frame, libgcc allocates with its lock held, by malloc: it must not be asked then.
-// The address in it that malloc returns to; 0: it is not the one that allocates.
+// While code is registered by __register_frame, libgcc calls malloc with its lock held, and must not be called again.
+// Returns malloc's return address in libgcc, or 0 if malloc was called from elsewhere.
 //
-// Where it is not known who allocates, any word not far up the stack that is an address in the unwinder's code is taken for
-// that. It may have been left there by an earlier exception: then a stack is marked that could have been walked. The other
-// mistake would be to wait for ever. acre has at most some 800 bytes there, from `frames` to malloc's caller.
+// If the caller of malloc is not known, the stack is searched for an address in the unwinder's code. That errs on the safe
+// side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
+// the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
 Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
   constexpr size_t kWindow = 2048;
   const Address caller = t_heap->caller;
   if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
   Address at = first.stack_pointer;
-  const Address end_of_frames = address_of(&frames + 1);  // they may lie on the stack, with what was there before
+  const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
   if (end_of_frames - at < kWindow) at = end_of_frames;
   os::ReadablePages pages(first.stack_pointer);
   for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
@@ -211,8 +211,8 @@ bool is_to_be_compared() {
   return number < kComparedAtFirst || number % kComparedOfLater == 0;
 }
 
-// Frame pointers begin at acre's own frames if it is part of the program, which is then compiled with them from malloc's slow
-// path on. The library keeps none, and tells who has called malloc, if it knows.
+// If acre is part of the program it keeps frame pointers from malloc's slow path on, to which the program's are linked. The
+// library keeps none; there the stack is the caller of malloc, if that is known.
 void take_without_unwinder(const StackFrame& first, Frames& frames) {
   if (os::own_image().end == 0) {
     add(frames, first.code);
@@ -239,7 +239,7 @@ void prepare() {
                         os::find_object(reinterpret_cast<Address>(g_unwinder.walk), &g_unwinders_code);
   if (!is_known || g_own_code.start == g_unwinders_code.start) g_unwinders_code = {};
   Frames frames;
-  take_by_unwinder({}, 0, frames);  // what it makes ready at its first use, it does now
+  take_by_unwinder({}, 0, frames);  // the unwinder's one-time initialization
   set_way(Way::kKnownWalks);
 }
 

@@ -1,13 +1,12 @@
-// Who called malloc: the stack at this moment.
+// Captures the stack of the calling thread.
 //
-// libgcc's unwinder walks it by the tables that compilers write for exceptions, and is right, and slow: some 40 000
-// instructions a stack. So walks are kept, and known again by the return addresses on the stack (known_walks.h). Whether
-// they are right is found out by trying: the first walks that are known, and some of the later ones, are done by the
-// unwinder as well. With the first difference known walks are given up for good.
+// libgcc's unwinder walks the stack by the tables that compilers write for exceptions. It is right but slow: some 1800
+// instructions a frame. So walks are cached (known_walks.h). The unwinder checks the cache: it repeats the first walks
+// that were found there and some of the later ones. At the first difference the cache is given up for good.
 //
-// Where the unwinder ends before the stack does, as in code made at run time, and where there is none, frame pointers are
-// followed. What a frame pointer points at is read only if it lies on the stack, further up than the last one, in a page
-// that can be read. A stack is whole, or marked.
+// Where the unwinder stops before the stack's end, as in code made at run time, and where there is no unwinder, frame
+// pointers are followed. A frame pointer is followed only if it points into the stack, above the last one, to a readable
+// page. A stack that is not whole is marked as truncated.
 #pragma once
 
 #include "base/units.h"
@@ -18,25 +17,25 @@ inline constexpr unsigned kMostFrames = 128;
 
 struct Frames {
   unsigned count = 0;
-  bool truncated = false;            // there were more, or nobody knows whether there were
-  Address address[kMostFrames];      // where each frame goes on, the innermost first; none of acre's own
+  bool truncated = false;            // there are more frames, or their number is unknown
+  Address address[kMostFrames];      // where each frame goes on, innermost first, without acre's own frames
 };
 
 // How stacks are walked.
 enum class Way : uint8_t {
-  kNoUnwinder,  // was found, or looked for: by frame pointers
-  kKnownWalks,  // as long as they are seen to be what the unwinder gives, and by the unwinder where none is known
+  kNoUnwinder,  // none was found, or prepare() has not run: by frame pointers
+  kKnownWalks,  // by cached walks, while the unwinder confirms them, and else by the unwinder
   kUnwinder,
 };
 Way way();
 
-// Looks for an unwinder and lets it make ready what it may have to. Allocates; no lock may be held.
+// Finds the unwinder and lets it do its one-time initialization. Allocates; the caller must hold no lock.
 void prepare();
 
-// Allocates nothing, takes no lock of acre's; before prepare(), none of the loader's either.
+// Allocates nothing and takes no lock of acre's. Before prepare(), takes no lock of the loader's either.
 void take(Frames& frames);
 
-// For tests. Comparing begins anew, and so does the number of walks that were known.
+// For tests. Starts the comparisons with the unwinder again, and the count of walks that were in the cache.
 void set_way(Way way);
 uint64_t known();
 

@@ -16,8 +16,8 @@ double in_own_run(const Run* run) {
   return share(capacity - smaller<size_t>(racy_load(sampled->free), capacity), capacity, sampled->block_bytes);
 }
 
-// The run may have been returned meanwhile: with this block in it, it would not have been. One that is a thread's current
-// run is kept for the thread's sake.
+// A run that was returned would have stayed for this block alone. A thread's current run is kept for the thread: its
+// blocks hold nothing.
 double beside(const Run* run, size_t block_bytes) {
   size_t others = 0;
   if (run != nullptr && racy_load(run->kind) == RunKind::kSlab) {

@@ -1,7 +1,8 @@
-// A cache of walks up the stack. From the same place, with the same return addresses at the same places of the stack, a
-// walk is the same: a return address says how large the frame is. That of a function with alloca may have any size, which
-// its frame pointer tells. So frame pointers that lead into their own frames have to be the same, too. To compare these
-// words takes a hundredth of the time of the unwinder.
+// A cache of stack walks. A walk depends on its first frame and on the return addresses on the stack: a return address
+// determines the size of its frame, so it determines where the next one lies. A function with alloca has frames of any
+// size, and its frame pointer determines the size. So a walk also depends on the frame pointers that point into their own
+// frames (the first of these may be in the register). While these words are the same, so is the walk. To compare the words
+// takes a hundredth of the unwinder's time.
 #pragma once
 
 #include <atomic>
@@ -13,13 +14,13 @@
 
 namespace acre {
 
-// The words that a walk goes by, in its order.
+// The words that a walk depends on, in the order of the walk.
 class Trail {
  public:
   static constexpr unsigned kMost = 64;
-  static constexpr Address kIsCode = 1;  // a return address
+  static constexpr Address kIsCode = 1;  // the word is a return address
   struct Mark {
-    Address place = 0;  // in bytes, from the first frame's stack pointer on, with the flag
+    Address place = 0;  // in bytes from the first frame's stack pointer, with the flag
     Address word = 0;
   };
 
@@ -27,8 +28,8 @@ class Trail {
     if (count_ < kMost) marks_[count_] = mark;
     count_ = smaller(count_ + 1, kMost + 1);
   }
-  void go_by_register() { is_by_register_ = true; }  // the first frame's frame pointer
-  void give_up() { count_ = kMost + 1; }             // some word was not found on the stack
+  void go_by_register() { is_by_register_ = true; }  // the walk depends on the first frame's frame pointer
+  void give_up() { count_ = kMost + 1; }             // a word that the walk depends on was not found
 
   bool is_by_register() const { return is_by_register_; }
   bool is_whole() const { return count_ <= kMost; }
@@ -41,11 +42,12 @@ class Trail {
   Mark marks_[kMost];
 };
 
-// Threads read and write without a lock, and none waits. After dlclose another library may lie where a walk's code was.
-// Its walk is taken for the former one only if it has calls at the same places, and the stack has the same words.
+// Threads read and write without a lock, and no thread waits. After dlclose another library may lie where the code of a
+// walk was. The old walk is used for the new library only if this one has calls at the same places, and the stack holds
+// the same words.
 class KnownWalks {
  public:
-  // How many are kept that begin alike: from many places malloc is called with the same stack pointer.
+  // How many walks are kept with the same first frame: many places call malloc with the same stack pointer.
   static constexpr unsigned kWays = 32;
 
   struct Codes {
@@ -53,8 +55,8 @@ class KnownWalks {
     Address code[Trail::kMost];
   };
 
-  // The return addresses after the first frame. False: no such walk is known. Reads words between the first frame's stack
-  // pointer and the stack's end, and none in a page that cannot be read.
+  // Finds where the frames after the first one go on. Reads words between the first frame's stack pointer and the
+  // stack's end, and only in readable pages.
   bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
     const uint64_t hash = hash_of(first);
     const Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
@@ -65,7 +67,8 @@ class KnownWalks {
     return false;
   }
 
-  // A walk that came to the stack's end. It is not kept if its trail is not whole. The oldest of the set makes room.
+  // Keeps a walk that reached the stack's end, unless its trail is not whole. It replaces one of its set, chosen by a
+  // counter of all sets.
   void keep(const StackFrame& first, Address stack_end, const Trail& trail) {
     if (!trail.is_whole()) return;
     const uint64_t hash = hash_of(first);
@@ -92,7 +95,7 @@ class KnownWalks {
       return version_.load(std::memory_order_relaxed) == version;
     }
 
-    // Not while another thread, or what a signal has interrupted, does the same.
+    // Does nothing if another thread, or code that a signal interrupted, is writing the same entry.
     void become(const StackFrame& first, Address stack_end, const Trail& trail) {
       uint32_t version = version_.load(std::memory_order_relaxed);
       if (version % 2 != 0 || !version_.compare_exchange_strong(version, version + 1, std::memory_order_relaxed)) return;
@@ -111,8 +114,8 @@ class KnownWalks {
     }
 
    private:
-    // What is being written meanwhile may be anything: no place is looked at that is not on the stack. Nor need all below
-    // the end be the stack: that of a coroutine may have taken its place, with pages beyond it that cannot be read.
+    // A concurrent write may leave any place in the marks, so each is checked against the stack's bounds. The page is
+    // checked, too: the stack of a coroutine may lie there now, with unreadable pages above it.
     bool leads(Address stack_pointer, size_t stack_bytes, Codes* codes) const {
       codes->count = 0;
       os::ReadablePages pages(stack_pointer);
@@ -127,7 +130,7 @@ class KnownWalks {
       return true;
     }
 
-    std::atomic<uint32_t> version_{0};  // odd: it is being written
+    std::atomic<uint32_t> version_{0};  // odd while the entry is written
     unsigned count_ = 0;
     bool is_by_register_ = false;
     Address code_ = 0, stack_pointer_ = 0, frame_pointer_ = 0, stack_end_ = 0;  // code 0: none
@@ -135,7 +138,7 @@ class KnownWalks {
   };
 
   struct alignas(64) Set {
-    std::atomic<uint64_t> hash[kWays];  // side by side: most walks are told apart by that
+    std::atomic<uint64_t> hash[kWays];  // side by side: they tell most walks apart
     Walk walk[kWays];
   };
 

@@ -32,7 +32,7 @@ constinit Mutex g_lock{Rank::kSamples};
 constinit Stacks g_stacks ACRE_GUARDED_BY(g_lock);
 constinit Samples g_samples ACRE_GUARDED_BY(g_lock);
 constinit Totals g_totals ACRE_GUARDED_BY(g_lock);
-constinit double g_due_at ACRE_GUARDED_BY(g_lock) = 0;    // allocated bytes; the interval's end
+constinit double g_due_at ACRE_GUARDED_BY(g_lock) = 0;    // allocated bytes at the interval's end
 constinit uint64_t g_peak ACRE_GUARDED_BY(g_lock) = 0;    // number of peaks so far
 constinit uint32_t g_resets ACRE_GUARDED_BY(g_lock) = 0;
 
@@ -61,7 +61,7 @@ bool make_places() {
   void* memory = metadata::allocate(Samples::bytes_of(chunk));
   if (memory == nullptr) return false;
   Lock lock(g_lock);
-  g_samples.add_chunk(chunk, memory);  // if another thread was faster, this one is lost
+  g_samples.add_chunk(chunk, memory);  // if another thread was faster, this memory is lost
   return true;
 }
 
@@ -72,7 +72,7 @@ void add(Sums& sums, const Sample& sample) {
   sums.estimated_bytes += sample.weight * static_cast<double>(sample.bytes);
 }
 
-// Nothing is nothing, whatever was rounded on the way.
+// The last block leaves exactly 0, without rounding errors.
 void subtract(Sums& sums, const Sample& sample) {
   if (--sums.blocks == 0) {
     sums = {};
@@ -83,8 +83,7 @@ void subtract(Sums& sums, const Sample& sample) {
   sums.estimated_bytes -= sample.weight * static_cast<double>(sample.bytes);
 }
 
-// Live sums as they were at the last peak are copied only when they are about to change: a peak is a number, and costs
-// nothing.
+// Saves the live sums of the last peak when they are about to change. A new peak itself costs only an increment.
 void keep_peak(Stack* stack) ACRE_REQUIRES(g_lock) {
   if (stack->peak == g_peak) return;
   stack->peak = g_peak;
@@ -117,7 +116,7 @@ void count_out(const Sample& sample, ThreadToken by, uint64_t now_ms) ACRE_REQUI
   freed.ms += sample.weight * static_cast<double>(ms);
 }
 
-// One more interval of allocated bytes has passed.
+// Returns true, and begins a new interval, when an interval of allocated bytes has passed.
 bool is_due() ACRE_REQUIRES(g_lock) {
   const uint64_t interval = g_interval.load(std::memory_order_relaxed);
   if (ACRE_LIKELY(interval == 0) || g_totals.allocated.estimated_bytes < g_due_at) return false;
@@ -154,7 +153,7 @@ Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
   }
 }
 
-// Points strewn at random over bytes: from one to the next it is exponentially far.
+// Sampling points lie at random over the bytes: the distance to the next one is exponentially distributed.
 uint64_t gap(size_t block_bytes) {
   constexpr double kMost = 1e18;
   const uint64_t mean = g_mean.load(std::memory_order_relaxed);
@@ -190,17 +189,12 @@ void freed(Ticket ticket) {
   g_samples.drop(ticket);
 }
 
-void at_fork(sampler::ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  switch (stage) {
-    case sampler::ForkStage::kBefore: return static_cast<void>(g_lock.before_fork());
-    case sampler::ForkStage::kInParent: return g_lock.after_fork_in_parent();
-    case sampler::ForkStage::kInChild: break;
-  }
-  g_lock.after_fork_in_child();
-  AtWork::after_fork_in_child();
+void at_fork(ForkStage stage) {
+  g_lock.at_fork(stage);
+  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
 }
 
-constexpr sampler::Sampler kWatcher{gap, allocated, freed, at_fork};
+constexpr sampler::Sampler kSampler{gap, allocated, freed, at_fork};
 
 void count_growth(const capture::Frames& frames, size_t bytes) {
   do {
@@ -306,7 +300,7 @@ void set_active(bool active) {
   if (!is_prepared() || g_active.exchange(active) == active) return;
   on_growth::g_hook.store(active ? grew : nullptr, std::memory_order_release);
   if (active) {
-    sampler::start(kWatcher);
+    sampler::start(kSampler);
   } else {
     sampler::stop();
   }
@@ -327,7 +321,7 @@ void reset(uint64_t mean) {
     ++g_resets;
   }
   g_mean.store(mean);
-  if (is_active()) sampler::start(kWatcher);
+  if (is_active()) sampler::start(kSampler);
 }
 
 uint64_t mean() { return g_mean.load(); }
@@ -339,7 +333,7 @@ void set_interval(uint64_t bytes) {
 }
 
 void set_at_new_maximum(bool on) {
-  if (on) is_new_maximum();  // what there is now is none
+  if (on) is_new_maximum();  // the present size is not a new maximum
   g_at_new_maximum.store(on);
 }
 bool is_at_new_maximum() { return g_at_new_maximum.load(); }

@@ -24,7 +24,7 @@ uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// The kernel's 16 random bytes for the process, and the time: a child of fork goes on with its parent's state.
+// From the kernel's random bytes for the process, and the time. A child of fork continues its parent's sequence.
 uint64_t own_seed() {
   uint64_t random = 0;
   if (const void* bytes = pointer_to(getauxval(AT_RANDOM))) memcpy(&random, bytes, sizeof random);
@@ -33,7 +33,7 @@ uint64_t own_seed() {
 
 }  // namespace
 
-// Mixed, so that seeds which differ by a few steps do not give the same numbers, a few later.
+// The seed is mixed: otherwise two seeds a few steps apart would give the same sequence, shifted.
 void seed(uint64_t seed) { g_state.store(mix(seed != 0 ? seed : own_seed()), std::memory_order_relaxed); }
 
 uint64_t next() { return mix(g_state.fetch_add(kStep, std::memory_order_relaxed) + kStep); }
@@ -58,12 +58,12 @@ double logarithm(double x) {
   return 2 * s * sum + exponent * kLn2;
 }
 
-// By Taylor's series, which for small x keeps all digits; larger ones are made small by powers of two.
+// Taylor's series, which keeps all digits for small x. A larger x is made small by powers of two.
 double one_minus_exp(double x) {
   if (x > 40) return 1;
   if (x <= 0.5) {
     double sum = 0;
-    for (int n = 16; n >= 1; --n) sum = (1 - sum) * (x / n);  // so that no division waits for another
+    for (int n = 16; n >= 1; --n) sum = (1 - sum) * (x / n);  // no division waits for another
     return sum;
   }
   const int halvings = static_cast<int>(x / kLn2);

@@ -1,4 +1,4 @@
-// Random draws and the two functions of mathematics that sampling needs, since libm is another library.
+// Random draws, and two functions of mathematics that sampling needs. acre does without libm, another library.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace acre::random {
 // 64 random bits (splitmix64). Any thread, no lock.
 uint64_t next();
 
-// The same numbers from now on, for tests; 0: others in each process.
+// Makes the sequence repeatable, for tests. 0: a different sequence in each process.
 void seed(uint64_t seed);
 
 // An exponentially distributed number with mean 1.

@@ -1,4 +1,4 @@
-// The table of live samples. A ticket is a place in it.
+// The table of live samples. A ticket is an index into it, starting at 1.
 #pragma once
 
 #include "base/bits.h"
@@ -10,24 +10,24 @@ namespace acre::profile {
 struct Sample {
   Stack* stack = nullptr;
   uint64_t bytes = 0;
-  double weight = 0;              // blocks that it stands for
+  double weight = 0;              // how many blocks it stands for
   ThreadToken thread = kNoThread;
   uint64_t time_ms = 0;
   Address place = 0;              // held.h
-  uint32_t reset = 0;             // counted since that reset
+  uint32_t reset = 0;             // number of resets when it was taken
   union {
-    uint32_t epoch;               // of a live one: when it was taken (profile::next_epoch); 0: its thread was ignored_leaks
-    Ticket next_free = kNoTicket; // of a free one
+    uint32_t epoch;               // while live: when it was taken (profile::next_epoch); 0: its thread ignored leaks
+    Ticket next_free = kNoTicket; // while free
   };
 };
 
-// All functions: under the profile's lock.
+// All functions require the profile's lock.
 class Samples {
  public:
   bool has_free() const { return free_ != kNoTicket || used_ < places_; }
 
-  // Memory for more, in chunks each twice as long as the one before: how many bytes the next one takes, and to add it
-  // if it is still the next. False: it was not.
+  // Memory comes in chunks, each twice as long as the one before. bytes_of() is the size of a chunk. add_chunk()
+  // returns false if another thread has added this chunk already.
   unsigned chunks() const { return chunks_; }
   static size_t bytes_of(unsigned chunk) { return (kFirst << chunk) * sizeof(Sample); }
   bool add_chunk(unsigned chunk, void* memory) {
@@ -50,7 +50,6 @@ class Samples {
     free_ = ticket;
   }
 
-  // Those that live.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Ticket ticket = 1; ticket <= used_; ++ticket) {

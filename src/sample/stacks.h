@@ -6,22 +6,22 @@
 
 namespace acre::profile {
 
-// Followed by its frames.
+// Its frames follow it in memory.
 struct Stack {
-  Stack* next_alike = nullptr;  // of the same bucket
-  Stack* next = nullptr;        // of all
+  Stack* next_alike = nullptr;  // in the same bucket
+  Stack* next = nullptr;        // of all stacks, in order of creation
   uint64_t hash = 0;
   uint32_t count = 0;
   bool truncated = false;
-  uint64_t peak = 0;            // number of the peak that `sums.live_at_peak` is of
+  uint64_t peak = 0;            // number of the peak to which `sums.live_at_peak` belongs
   StackSums sums;
 
   Address* frames() { return reinterpret_cast<Address*>(this + 1); }
   const Address* frames() const { return reinterpret_cast<const Address*>(this + 1); }
 };
 
-// Memory that is cut off piece by piece. Under the lock of whoever has it.
-struct PurgeForGrowth {
+// Memory from which pieces are cut. Protected by the lock of its owner.
+struct Memory {
   char* next = nullptr;
   char* end = nullptr;
 
@@ -33,14 +33,14 @@ struct PurgeForGrowth {
   }
 };
 
-// All functions: under the profile's lock.
+// All functions require the profile's lock.
 class Stacks {
  public:
   static constexpr size_t kBuckets = 1u << 14;
   static constexpr size_t kBucketBytes = kBuckets * sizeof(Stack*);
   static constexpr size_t kRoomNeeded = sizeof(Stack) + capture::kMostFrames * sizeof(Address);
 
-  // Zeroed memory for the buckets; before the others. Another one is not taken.
+  // Sets zeroed memory for the buckets, before any other call. A second call does nothing.
   void set_buckets(void* memory) {
     if (buckets_ == nullptr) buckets_ = static_cast<Stack**>(memory);
   }
@@ -48,7 +48,8 @@ class Stacks {
   bool has_room() const { return room_.left() >= kRoomNeeded; }
   void add_room(void* memory, size_t bytes);
 
-  // The stack with these frames; a new one if there was none, which takes room.
+  // Returns the stack with these frames, and adds it if it is new; has_room() must be true. When kMostStacks is
+  // reached, returns the stack without frames in place of a new one.
   Stack* find(const capture::Frames& frames);
 
   Stack* first() const { return first_; }
@@ -61,7 +62,7 @@ class Stacks {
   Stack* first_ = nullptr;
   Stack* last_ = nullptr;
   unsigned count_ = 0;
-  PurgeForGrowth room_;
+  Memory room_;
 };
 
 }  // namespace acre::profile

@@ -23,39 +23,26 @@ constinit std::atomic<Arena*> g_manual{nullptr};
 constinit unsigned g_walks ACRE_GUARDED_BY(manual_lock) = 0;
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
 constinit PurgeForGrowth g_purge_for_growth;
-constinit std::atomic<unsigned> g_most{0};                    // 0: not worked out yet
-constinit std::atomic<unsigned> g_least{0};                   // there may be so many in any case; 0: the same
+constinit std::atomic<unsigned> g_most{0};                    // 0: not computed yet
+constinit std::atomic<unsigned> g_least{0};                   // so many are allowed in any case; 0: the same
 constinit std::atomic<unsigned> g_manual_numbers_begin{0};  // 0: the same
 
-// Pages of a thread's current runs that may not have been touched yet: there are some sixty, which are cut bit by bit.
+// Pages of a thread's current runs that may be untouched: it has some sixty current runs, which are carved bit by bit.
 constexpr size_t kPerhapsUntouched = 256;
 
-// On one processor an arena will do.
+// On one processor, one arena is enough.
 unsigned wanted(unsigned processors) {
   if (options().arenas != 0) return static_cast<unsigned>(options().arenas);
   return processors == 1 ? 1 : smaller(kPerProcessor * processors, kMostArenas);
 }
 
-// A quota bounds how much work is done, not how many threads are at it.
+// A quota bounds how much work is done, not how many threads do it.
 unsigned wanted_under_quota() {
   const unsigned processors = os::processors();
   if (processors == 1 || options().arenas != 0 || !relaxed_load(options().cgroup)) return wanted(processors);
   const unsigned quota = os::cgroup_processors();
   if (quota == 0 || quota >= processors) return wanted(processors);
   return smaller(kPerProcessor * quota, kMostArenas);
-}
-
-// The caller holds all locks of lower ranks, and so nobody changes the list, or which bins were used.
-template <class Action>
-void for_each_at_fork(Action action) {
-  for (unsigned i = 0; i < count(); ++i) action(*at(i));
-  for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
-}
-
-template <class Action>
-void for_each_lock_at_fork(Action action) {
-  for_each_at_fork([&](Arena& arena) { arena.for_each_used_bin(action); });
-  for_each_at_fork([&](Arena& arena) { action(arena.pages); });
 }
 
 }  // namespace
@@ -75,7 +62,7 @@ unsigned most() {
   return larger(g_most.load(std::memory_order_relaxed), count());
 }
 
-// Most programs have few threads: those read no files for it.
+// Most programs have few threads, for which no file is read.
 bool is_full() {
   unsigned least = g_least.load(std::memory_order_relaxed);
   if (least == 0) {
@@ -102,7 +89,7 @@ Arena* make() {
   char* memory = static_cast<char*>(metadata::allocate(kBytes + Arena::kEndedBytes));
   if (memory == nullptr) return nullptr;
   Arena* arena = new (memory) Arena;
-  arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // all zero, as it comes
+  arena->ended = reinterpret_cast<ClassEvents*>(memory + kBytes);  // zeroed memory
   for (auto& bins : arena->used_bins) bins.store(~uint64_t{0}, std::memory_order_relaxed);
   arena->made_ms = os::now_ms();
   arena->pages.set_dirty_decay_ms(relaxed_load(options().dirty_decay_ms));
@@ -143,7 +130,7 @@ ACRE_COLD Walk::Walk() {
 }
 ACRE_COLD Walk::~Walk() {
   Lock lock(manual_lock);
-  if (g_walks != 0) --g_walks;  // else the child of a fork, made by the program in the middle of the walk
+  if (g_walks != 0) --g_walks;  // 0: in the child of a fork that the program made in the middle of the walk
 }
 bool are_walked() { return g_walks != 0; }
 
@@ -172,7 +159,7 @@ size_t dirty_pages() {
   return pages;
 }
 
-// The youngest arenas first: what the first one has dirty will do for the next large block.
+// The youngest arenas come first: the next large block can use dirty pages of the first arena.
 void grew_by(size_t pages) {
   size_t dirty = 0;
   for (unsigned i = 0; g_purge_for_growth.depends_on_dirty(pages) && i < count(); ++i) {
@@ -193,15 +180,15 @@ ACRE_COLD size_t purge_all(size_t keep) {
   return purged;
 }
 
-ACRE_COLD void before_fork() {
-  for_each_lock_at_fork([](auto& part) { part.before_fork(); });
-}
-ACRE_COLD void after_fork_in_parent() {
-  for_each_lock_at_fork([](auto& part) { part.after_fork_in_parent(); });
-}
-ACRE_COLD void after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  for_each_lock_at_fork([](auto& part) { part.after_fork_in_child(); });
-  g_walks = 0;
+// The caller holds all locks of lower ranks, so nobody changes the list of arenas, or which bins were used.
+ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  const auto for_each_arena = [](auto action) {
+    for (unsigned i = 0; i < count(); ++i) action(*at(i));
+    for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
+  };
+  for_each_arena([stage](Arena& arena) { arena.for_each_used_bin([stage](Bin& bin) { bin.at_fork(stage); }); });
+  for_each_arena([stage](Arena& arena) { arena.pages.at_fork(stage); });
+  if (stage == ForkStage::kInChild) g_walks = 0;
 }
 
 }  // namespace acre::arenas

@@ -1,4 +1,4 @@
-// An arena: an independent owner of page runs and bins, with its own locks. Threads are bound to arenas; any
+// An arena: an independent owner of page runs and bins, with its own locks. Each thread is bound to one arena, but any
 // thread may give blocks and runs back to any arena.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <new>
 
+#include "base/mutex.h"
 #include "base/bits.h"
 #include "pages/page_heap.h"
 #include "slab/bin.h"
@@ -15,7 +16,7 @@ namespace acre {
 
 inline constexpr unsigned kMostArenas = 256;
 
-// What happened at the slow path in one size class.
+// Slow-path events in one size class.
 struct ClassEvents {
   uint64_t refills = 0;
   uint64_t new_runs = 0;
@@ -28,7 +29,7 @@ struct ClassEvents {
     adoptions += other.adoptions;
     remote_frees += other.remote_frees;
   }
-  void subtract(const ClassEvents& other) {  // modulo 2^64: what is added later makes up for it
+  void subtract(const ClassEvents& other) {  // modulo 2^64: later add() calls make up for it
     refills -= other.refills;
     new_runs -= other.new_runs;
     adoptions -= other.adoptions;
@@ -37,33 +38,33 @@ struct ClassEvents {
 };
 
 struct Arena {
-  // Guards a manual arena's heaps (manual/manual_arena.h). Here, so that what a fork writes to lies together: but for bins,
-  // this, what follows and the lock of the pages.
+  // Guards a manual arena's heaps (manual/manual_arena.h). It is here so that the memory that a fork writes to lies
+  // together: this lock, the next fields, and the lock of the pages. The locks of bins lie apart.
   Mutex heaps_lock{Rank::kHeaps};
 
-  // Bits for the classes of whose bins a run may ever have been in; all of them in automatic arenas, which are few. Nobody
-  // locks another class's bin, so that fork need not either. Changes under the lock before, which fork holds by then.
+  // A bit for each class: a run may ever have been in its bin. All are set in automatic arenas, which are few. Other
+  // bins are never locked, so that fork need not lock them. Changes under heaps_lock, which fork then holds.
   static constexpr unsigned kClassWords = (kSmallClasses + 63) / 64;
   std::atomic<uint64_t> used_bins[kClassWords] = {};
 
 
   unsigned index = 0;
-  unsigned threads = 0;  // bound to it; changes under the registry's lock (cache/registry.cc), anyone reads
+  unsigned threads = 0;  // bound to it; changes under the registry's lock (cache/registry.cc), any thread may read
   uint64_t made_ms = 0;
-  // For each size class, of threads that have ended; under the registry's lock. Apart, since memory that is not touched
-  // costs nothing. Null in tests' own arenas.
+  // For each size class, events of threads that have ended; under the registry's lock. In separate memory, which costs
+  // nothing until it is touched. Null in arenas of tests.
   ClassEvents* ended = nullptr;
 
   static constexpr size_t kEndedBytes = kSmallClasses * sizeof(ClassEvents);
-  // Made by the program (manual/manual_arena.h): no thread's heap takes runs from it, and no other arena.
+  // Made by the program (manual/manual_arena.h): no thread's heap and no other arena takes runs from it.
   bool is_manual = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   Arena* next_manual = nullptr;
   Arena* previous_manual = nullptr;
 
-  PageHeap pages;  // a run's home leads from it to the arena
+  PageHeap pages;  // Run::home points to it, and leads to the arena
 
-  // Not written when an arena is made, in memory that is zero: a class that is not used takes none.
+  // Not written when an arena is made, in zeroed memory: the bin of an unused class takes no memory.
   union {
     Bin bins_[kSmallClasses];
   };
@@ -72,7 +73,7 @@ struct Arena {
   bool uses_bin(SizeClass c) const {
     return (used_bins[c / 64].load(std::memory_order_relaxed) >> (c % 64) & 1) != 0;
   }
-  // A run is about to be in the class's bin. No lock is held.
+  // Called with no lock held before a run may go into the class's bin.
   void note_bin(SizeClass c) {
     if (!uses_bin(c)) add_bin(c);
   }
@@ -88,56 +89,54 @@ struct Arena {
     }
   }
 
-  // In metadata only.
+  // An arena lies in metadata, which is zeroed.
   Arena() {
-    if (!ACRE_DEBUG) return;  // else they have a rank
+    if (!ACRE_DEBUG) return;  // in debug builds, locks have a rank
     for (Bin& bin : bins_) new (&bin) Bin;
   }
 };
 
-// The arena whose pages these are.
 inline Arena* arena_with(const PageHeap* pages) {
   return reinterpret_cast<Arena*>(reinterpret_cast<Address>(pages) - offsetof(Arena, pages));
 }
 inline Arena* arena_of(const Slab* slab) { return arena_with(slab->run->home); }
-// Null: a huge block's that is in none.
+// Null for a huge block that is in no arena.
 inline Arena* arena_of(const Run* run) { return run->home == nullptr ? nullptr : arena_with(run->home); }
 inline Bin* bin_of(const Slab* slab) { return &arena_of(slab)->bin(slab->size_class); }
 
 namespace arenas {
 
-// A new arena, known to nobody yet. Arenas never go away. Null when memory is refused.
+// A new arena, in no list yet. Null if memory is refused. Automatic arenas never go away.
 Arena* make();
-// Counts it among the arenas. One caller at a time.
+// Adds it to the arenas. One caller at a time.
 void install(Arena* arena);
 
-unsigned count();              // made so far, without manual ones
+unsigned count();              // automatic arenas made so far
 Arena* at(unsigned index);     // index < count()
 unsigned most();               // how many there may be, at least count(); the first call asks the system
-bool is_full();                // whether there may be no more; as long as there are few, the system is not asked for it
-void look_at_quota();          // reads the cgroup's processor quota again, on which most() depends
+bool is_full();                // whether there may be no more; does not ask the system while arenas are few
+void look_at_quota();          // reads the cgroup's processor quota, on which most() depends, again
 
-size_t used_pages();           // in all of them but manual ones, more or less
+size_t used_pages();           // in all automatic arenas, approximately
 
-// No arena that threads are bound to ever has this number or a higher one. The first call asks the system; it stays the
-// same from then on.
+// No automatic arena ever has this number or a higher one. The first call asks the system; the value never changes.
 unsigned manual_numbers_begin();
 
-// So many threads more are bound to the arena, or fewer. Under the registry's lock.
+// Adds to the number of threads that are bound to the arena. Under the registry's lock.
 void count_threads(Arena& arena, int more);
 
 // --- Manual arenas, in use or spare: newest first, through next_manual --------------------------------------
 
-// Held by who changes the list, and what manual/manual_arena.cc says.
+// Held to change the list, and for what manual/manual_arena.cc says.
 extern Mutex manual_lock ACRE_HIDDEN;
 
 Arena* first_manual();
 void add_manual(Arena* arena) ACRE_REQUIRES(manual_lock);
-// Nobody walks over the list, and nobody finds the arena otherwise.
+// Requires that no thread walks over the list, or finds the arena another way.
 void remove_manual(Arena* arena) ACRE_REQUIRES(manual_lock);
 
-// As long as there is one, no arena is taken off the list, and all that were on it can be looked at. By any thread that
-// holds no lock of a higher rank than kRegistry; a fork counts as none.
+// While a Walk exists, no arena is taken off the list, and arenas that were on it can be read. For a thread that holds
+// no lock of a higher rank than kRegistry; locks held for a fork do not count.
 class Walk {
  public:
   Walk();
@@ -156,22 +155,20 @@ void for_each(Action action) {
   for (Arena* arena = first_manual(); arena != nullptr; arena = arena->next_manual) action(*arena);
 }
 
-// Lets dirty pages of the manual arenas decay, of one of them at each call, by turns.
+// Each call lets dirty pages of one manual arena decay, the next arena in the list each time.
 void decay_a_manual(uint64_t now_ms);
 
-// Dirty and muzzy pages of all arenas, more or less.
+// Dirty and muzzy pages of all arenas, approximately.
 size_t dirty_pages();
 
-// So many clean pages have just come into use, in an arena or as a huge block: purges dirty pages, of whichever arenas, if
-// the process need not grow by these (pages/purge_for_growth.h). Called with no lock held.
+// Called with no lock held after so many clean pages came into use, in an arena or as a huge block. If the process need
+// not grow by these pages, purges dirty pages of any arena (pages/purge_for_growth.h).
 void grew_by(size_t pages);
 
-// Purges until all arenas together keep at most so many dirty and muzzy pages; returns pages purged.
+// Purges until all arenas together keep at most `keep` dirty and muzzy pages. Returns the number of pages purged.
 size_t purge_all(size_t keep = 0);
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace arenas
 }  // namespace acre

@@ -16,11 +16,9 @@ void Bin::remove(Slab* slab) {
   relaxed_store(count_, count_ - 1);
 }
 
-// Apart, since that is seldom.
 ACRE_NOINLINE void Bin::insert_again(Slab* slab) { insert(slab); }
 
-// All blocks free means that no thread can change the word any more, except one that takes the run under
-// this lock.
+// If all blocks are free, no thread can change the word, except one that takes the run under this lock.
 bool Bin::take_if_all_free(Slab* slab) {
   RemoteWord word = load_remote(slab);
   if (word.state != RunState::kBinned || word.free != slab->capacity) return false;
@@ -38,7 +36,7 @@ bool Bin::offer(Slab* slab) {
 
 bool Bin::reclaim(Slab* slab) {
   Lock lock(lock_);
-  // The header may serve another run by now; binned_in names this bin only if it lies here, since that is
+  // The header may serve another run by now. binned_in names this bin only if the header's run is in it, since it is
   // written under this lock.
   if (relaxed_load(slab->binned_in) != this || !take_if_all_free(slab)) return false;
   remove(slab);
@@ -52,7 +50,7 @@ void Bin::clear() {
   relaxed_store(count_, uint32_t{0});
 }
 
-// Takes the run out of the bin if its word is to say that it is full, or puts it back. is_here: whether it is in the bin.
+// Takes the run out of the bin if its new word says full, or puts it back. is_here: whether the run is in the bin now.
 ACRE_ALWAYS_INLINE bool Bin::keep_if_binned(Slab* slab, uint64_t bits, bool is_here) {
   if (is_full(RemoteWord::state_in(bits))) {
     if (is_here) remove(slab);
@@ -62,10 +60,10 @@ ACRE_ALWAYS_INLINE bool Bin::keep_if_binned(Slab* slab, uint64_t bits, bool is_h
   return true;
 }
 
-// While the bin is locked, all that other threads do to a run in it is to add blocks. So a prefix of the remote list that
-// was walked stays as it is until the change of the word succeeds, and the rest of the header is the locker's, but for the
-// deferred list of a shared run. What a program may have written into a freed block is checked before it counts.
-// The change of the word comes last: if it makes the run full, the last owner may adopt the run from then on.
+// While the bin is locked, other threads can only add blocks to a run in it. So the part of the remote list that was
+// walked stays as it is until the change of the word succeeds. The rest of the header is the locker's, but for the
+// deferred list of a shared run. Links are checked, since the program may have written into freed blocks. The change of
+// the word comes last: if it makes the run full, the last owner may adopt the run from then on.
 ACRE_ALWAYS_INLINE BlockList Bin::take_blocks_of(Slab* slab, uint32_t most) {
   const uint64_t bits = slab->remote.load(std::memory_order_acquire);  // for the links: pairs with give_back()
   return RemoteWord::head_in(bits) != 0 ? take_listed(slab, bits, most) : take_local(slab, bits, most);
@@ -86,13 +84,13 @@ ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_
     if (!is_end(next) && !is_block_start(slab, link_at(slab, next))) overwritten_list();
     rest = RemoteWord::less_listed(bits, count, is_end(next) ? 0 : head_of(slab, next), slab->enough);
     stays = keep_if_binned(slab, rest, stays);
-    // As change_remote(), and acquire on failure for the links.
+    // As change_remote(); acquire on failure for the links.
   } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));
   last->next = kEndOfList;
   return {high_part(slab->base), head, count};
 }
 
-// Deferred blocks, or ones not yet cut. What is on the deferred list of a shared run is its former owner's.
+// Takes deferred blocks, or blocks not carved yet. The deferred list of a shared run belongs to the former owner.
 BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
   BlockList taken{high_part(slab->base), is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
   if (is_end(taken.head)) {
@@ -111,7 +109,7 @@ BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
   do {
     rest = RemoteWord::less_local(bits, taken.count, slab->enough);
     stays = keep_if_binned(slab, rest, stays);
-    // Release alone: what was written by others is not looked at from here on.
+    // Release alone: what others wrote is not read from here on.
   } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_release, std::memory_order_relaxed));
   return taken;
 }

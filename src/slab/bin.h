@@ -1,4 +1,4 @@
-// An arena's set of runs of one size class that nobody owns and of which enough blocks are free, lowest address first.
+// The runs of one size class in an arena that no thread owns and of which enough blocks are free, lowest address first.
 #pragma once
 
 #include "base/mutex.h"
@@ -8,15 +8,15 @@ namespace acre {
 
 class Bin {
  public:
-  // Puts a run there whose word the caller has just made binned. If all its blocks are free by now, the
-  // caller gets it back (true) to return its pages.
+  // Adds a run whose word the caller has just made binned. Returns true if all its blocks are free by now: the run is
+  // the caller's again, which returns its pages.
   [[nodiscard]] bool offer(Slab* slab);
 
-  // Called by a thread that has just seen all blocks of a binned run free. True: the run is the caller's,
-  // to return its pages. False: somebody else has taken it or will see to it. The header may be another run's by now.
+  // Called by a thread that has just seen all blocks of a binned run free. True: the run is the caller's, which returns
+  // its pages. False: another thread has taken the run, or returns it. The header may be another run's by now.
   [[nodiscard]] bool reclaim(Slab* slab);
 
-  // The lowest run, owned by the calling thread from now on; or, if that one is shared, up to `most` of its blocks. Neither
+  // Takes the lowest run for `owner`, the calling thread; or, if the run is shared, up to `most` of its blocks. Neither
   // if the bin is empty.
   struct Taken {
     Slab* run = nullptr;
@@ -25,23 +25,20 @@ class Bin {
   };
   Taken take(ThreadToken owner, uint32_t most);
 
-  // Up to `most` blocks of the lowest run, which stays where it is as long as enough of it is free. None if the bin is
-  // empty.
+  // Takes up to `most` blocks of the lowest run, which stays while enough of it is free. None if the bin is empty.
   BlockList take_blocks(uint32_t most);
 
-  // Where the lowest run begins; 0 if the bin is empty.
+  // The address of the lowest run; 0 if the bin is empty.
   Address lowest();
 
-  // Forgets all runs. For an arena that is reset (manual/manual_arena.h).
+  // Forgets all runs, for an arena that is reset (manual/manual_arena.h).
   void clear();
 
   bool seems_empty() const { return relaxed_load(count_) == 0; }
   uint32_t count() const { return relaxed_load(count_); }
   LockCounts lock_counts() const { return lock_.counts(); }
 
-  void before_fork() { lock_.before_fork(); }
-  void after_fork_in_parent() { lock_.after_fork_in_parent(); }
-  void after_fork_in_child() { lock_.after_fork_in_child(); }
+  void at_fork(ForkStage stage) { lock_.at_fork(stage); }
 
  private:
   void insert(Slab* slab) ACRE_REQUIRES(lock_);

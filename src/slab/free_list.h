@@ -1,10 +1,9 @@
 // Free blocks and the links between them.
 //
-// A free block's first eight bytes are a Link: the low 32 bits of the next free block's address (a run never
-// crosses a multiple of 4 GiB, so its high bits are the run's), and a mark: the low 32 bits of the address
-// of its run's header. Headers lie out of line and programs never see their addresses, so a block that
-// carries its run's mark is almost certainly free: free() takes such a block for an exact check
-// (cache/misuse.cc). malloc wipes the mark from each block it hands out.
+// A free block's first eight bytes are a Link: the low 32 bits of the next free block's address (a run never crosses a
+// multiple of 4 GiB, so the high bits are the run's), and a mark: the low 32 bits of the address of its run's header.
+// Headers lie out of line and programs never see their addresses, so a block that carries its run's mark is almost
+// certainly free: free() checks it exactly (cache/misuse.cc). malloc clears the mark of each block that it returns.
 #pragma once
 
 #include "base/fatal.h"
@@ -40,9 +39,9 @@ ACRE_ALWAYS_INLINE void write_link(const Slab* slab, void* block, LowAddress nex
   link_of(block)->mark = mark_of(slab);
 }
 
-// Ends a list that has blocks after `most` of them, at least 1, if it is longer. high: the blocks' high address bits.
+// Ends a list after `most` blocks, at least 1, if it is longer. high: the blocks' high address bits.
 struct CutOff {
-  uint32_t count;  // how many blocks the list has now
+  uint32_t count;  // blocks that the list has now
   LowAddress rest;
 };
 inline CutOff cut_off(Address high, LowAddress head, uint32_t most) {
@@ -56,7 +55,7 @@ inline CutOff cut_off(Address high, LowAddress head, uint32_t most) {
 
 [[noreturn]] void overwritten_list();
 
-// Number of blocks on a list; last: its last block. Ends the program if the list was overwritten.
+// The number of blocks on a list, and its last block. Ends the program if the list was overwritten.
 struct ListEnd {
   uint32_t count = 0;
   Link* last = nullptr;

@@ -1,4 +1,4 @@
-// Is this pointer the start of a carved block of its run? One multiplication and one compare.
+// Whether a pointer is the start of a carved block of its run, by one multiplication and one compare.
 //
 // Let d be the block size, M = floor(2^64 / d) + 1 and e = M*d - 2^64, so 1 <= e <= d. For an offset
 // x = q*d + r (0 <= r < d) the product x*M mod 2^64 is q*e + r*M. If r = 0 that is q*e. Otherwise it is at
@@ -33,20 +33,19 @@ struct Geometries {
 };
 inline constexpr Geometries kGeometries;
 
-// For anyone: p may be no block at all, and the header one that is just being made for a run elsewhere.
+// For any thread. p may be no block at all, and the header may be in the making for a run elsewhere.
 ACRE_ALWAYS_INLINE bool is_block_start(const Slab* slab, const void* p) {
   return (address_of(p) - relaxed_load(slab->base)) * relaxed_load(slab->divide) < relaxed_load(slab->limit);
 }
 
-// The link of a block that a list leads to, which a program may have overwritten: ends the program if it is no free block
-// of the run.
+// The link of a block that a list leads to. Ends the program if it is no free block of the run: the list is
+// overwritten.
 inline Link* checked_link(const Slab* slab, LowAddress low) {
   Link* link = link_at(slab, low);
   if (!is_block_start(slab, link) || !is_marked(slab, link)) overwritten_list();
   return link;
 }
 
-// Index of the block that covers p.
 inline uint32_t block_index(const Slab* slab, Address p) {
   return static_cast<uint32_t>((p - slab->base) / slab->block_bytes);
 }

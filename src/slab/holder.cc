@@ -6,7 +6,7 @@ void overwritten_list() {
   fatal("a list of free blocks was overwritten (write after free, or past a block's end)");
 }
 
-// A list that was overwritten leads out of its run, to a block without the mark, or in a circle.
+// An overwritten list leads out of its run, to a block without the mark, or in a circle.
 ListEnd walk_list(const Slab* slab, LowAddress head) {
   ListEnd end;
   for (LowAddress low = head; !is_end(low); low = end.last->next) {

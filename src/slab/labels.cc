@@ -6,7 +6,7 @@ namespace acre::labels {
 
 namespace {
 
-// Labels of no run, by size class, each with the address of the next.
+// Spare labels by size class, each with the address of the next.
 constinit Mutex g_lock{Rank::kLabels};
 constinit uint32_t* g_spare[kSmallClasses] ACRE_GUARDED_BY(g_lock) = {};
 
@@ -35,8 +35,6 @@ void detach(Run* run, SizeClass c) {
   g_spare[c] = spare;
 }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::labels

@@ -1,7 +1,5 @@
-// Labels: a number for each block of a run, beside the run. In an arena that is labelled every slab run has them, so
-// that whoever allocates there (manual/tags.h) can write down whose a block is.
-//
-// What a block that is not live has for a label means nothing.
+// Labels: a number for each block of a run, beside the run. Every slab run of a labelled arena has them; manual/tags.h
+// notes in them which tag a block counts for. The label of a block that is not live means nothing.
 #pragma once
 
 #include "base/mutex.h"
@@ -10,19 +8,17 @@
 
 namespace acre::labels {
 
-// For slab::make: gives the run, of this class, its labels. False when memory is refused.
+// For slab::make(): gives the run, of this class, its labels. Returns false if memory is refused.
 bool attach(Run* run, SizeClass c);
 
-// For whoever returns the run's pages.
+// Called before the run's pages are returned.
 void detach(Run* run, SizeClass c);
 
-// The label of this block; for whoever allocates or frees it.
+// The label of this block, for the thread that allocates or frees it.
 inline uint32_t& of(const Slab* slab, const void* block) {
   return slab->run->labels[block_index(slab, address_of(block))];
 }
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::labels

@@ -13,18 +13,18 @@ bool is_all_free(const Slab* slab) {
 LowAddress find_hostage(const Slab* slab) {
   const LowAddress head = acquire_load(slab->deferred);  // pairs with defer()
   const uint32_t blocks = walk_list(slab, head).count;
-  const int32_t used_blocks = acquire_load(slab->countdown) + slab->floor;  // the same
+  const int32_t used_blocks = acquire_load(slab->countdown) + slab->floor;  // pairs with defer()
   return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : kEndOfList;
 }
 
-// A late block is put before the hostage, whether that free has read the list's head by now or not.
+// A late block is put before the hostage, whether its free has read the list's head yet or not.
 uint32_t share(Slab* slab, LowAddress hostage) {
   relaxed_store(slab->owner, kNoThread);
   const LowAddress others = link_at(slab, hostage)->next;
   link_at(slab, hostage)->next = kEndOfList;
   const ListEnd end = walk_list(slab, others);
   const uint32_t local = slab->capacity - slab->carved;
-  Bin* const bin = bin_of(slab);  // read now: after the change another thread may take blocks, but not the run
+  Bin* const bin = bin_of(slab);  // read first: after the change another thread may take blocks, but not the run
   RemoteWord word = load_remote(slab);
   RemoteWord next;
   do {
@@ -47,7 +47,7 @@ bool is_free_but_for_hostage(const Slab* slab) {
 }
 
 uint32_t unshare(Slab* slab) {
-  const LowAddress head = relaxed_load(slab->deferred);  // the caller's own store, or what share() has seen
+  const LowAddress head = relaxed_load(slab->deferred);  // the caller's own store, or seen by share()
   const ListEnd end = walk_list(slab, head);
   relaxed_store(slab->deferred, kEndOfList);
   give_back_and_move(slab, head, end.last, end.count, GiveBack::kAndUnshare);

@@ -1,14 +1,14 @@
-// Runs that are reclaimed from an idle owner, who does not know.
+// Runs that are reclaimed from an idle owner, which does not take part.
 //
-// A thread that sleeps may sleep in the midst of a free (a signal handler that waits), and then pushes the block on
-// the deferred list whenever it wakes. So a run that is reclaimed with blocks alive becomes *shared*: nobody but the former
-// owner touches `deferred` and `countdown`, and all else goes through the remote word. One block, the hostage, stays on the
-// deferred list and is used as far as the word knows. So a shared run is never all free, and its header is no other
-// run's when the late block arrives.
+// A thread may sleep in the middle of a free (a signal handler that waits), and put the block on the deferred list when
+// it wakes. So a run that is reclaimed with live blocks becomes *shared*: only the former owner touches `deferred` and
+// `countdown`, and all else goes through the remote word. One block, the *hostage*, stays on the deferred list and
+// counts as used in the word. So a shared run is never all free, and its header belongs to no other run when the late
+// block arrives.
 //
-// A thread that finds a shared run in a bin does not own it, but takes blocks of it (Bin::take_blocks), which come back by
-// outboxes. The former owner ends the sharing when it is awake again; who reclaims, when the hostage is all that is left.
-// reclaim/idle.h says when a thread may reclaim from another.
+// A thread that finds a shared run in a bin does not own it, but takes blocks of it (Bin::take_blocks), which come back
+// through outboxes. The former owner ends the sharing when it is awake again; a reclaimer ends it when only the hostage
+// is left. reclaim/idle.h says when a thread may reclaim from another.
 #pragma once
 
 #include "base/atomics.h"
@@ -16,22 +16,22 @@
 
 namespace acre::slab {
 
-// Are all blocks of an owned run free that is not current? For others than the owner, who may be freeing in the run:
-// true stays true, and then the owner has done the last store of its last free.
+// Whether all blocks of an owned run that is not current are free. For other threads than the owner, which may be
+// freeing blocks of the run. True stays true: the owner has then done the last store of its last free.
 bool is_all_free(const Slab* slab);
 
-// The block that would stay behind if a run, which its owner keeps but is not busy with, became shared: the
-// head of its deferred list. None (end of list) if the free of that block is not yet counted, its last store to come.
+// The hostage, if a run that its owner keeps but is not changing became shared: the head of its deferred list. End of
+// list if the free of that block is not counted yet: its last store is still to come.
 LowAddress find_hostage(const Slab* slab);
 
-// Takes such a run from its owner. Returns how many blocks left its deferred list.
+// Takes such a run from its owner. Returns the number of blocks that left its deferred list.
 uint32_t share(Slab* slab, LowAddress hostage);
 
-// Is the hostage the only block that is not free? Then no late block is there or on its way.
+// Whether the hostage is the only block that is not free. If so, no late block has come or will come.
 bool is_free_but_for_hostage(const Slab* slab);
 
-// Ends the sharing. For the former owner, or for anyone who has seen is_free_but_for_hostage. The run may be gone when
-// this returns. Returns how many blocks left its deferred list.
+// Ends the sharing. For the former owner, or for a thread that has seen is_free_but_for_hostage(). The run may be
+// another's when this returns. Returns the number of blocks that left its deferred list.
 uint32_t unshare(Slab* slab);
 
 }  // namespace acre::slab

@@ -1,34 +1,34 @@
-// The header of a slab run: a run that is cut into blocks of one size class. Headers are never unmapped, so that a stale
-// pointer to one can be read.
+// The header of a slab run: a run that is cut into blocks of one size class. Headers are never unmapped, so that a
+// stale pointer to one can be read.
 //
-// THE OWNERSHIP PROTOCOL. Only this folder writes a header. A run's state is in its remote word (word.h), and each change
-// of state is one compare-and-swap of that word.
+// THE OWNERSHIP PROTOCOL. Only this folder writes a header; a thread cache also writes the links `node` and `next`. A
+// run's state is in its remote word (word.h), and each change of state is one compare-and-swap of that word.
 //
-//   state           who may use the header's plain fields           where the run is
+//   state           who may use the header's plain fields (holder)  where the run is
 //   owned           its owner (*)                                   the owner's thread cache
-//   full            nobody                                          in no list: too few of its blocks are free
-//   binned          who has locked its bin                          in its bin, or its maker is about to put it there
+//   full            no thread                                       in no list: too few of its blocks are free
+//   binned          the thread that has locked its bin              in its bin, or about to be put there
 //   shared full     former owner: free_list, deferred, countdown    in no list
 //   shared binned   former owner: the same; locker of bin: others   as binned
 //
 //   change          from            to                       by                                     function
-//   make            no run          owned                    whoever has the pages                  slab::make
+//   make            no run          owned                    the thread that has the pages          slab::make
 //   release         owned           full, binned, no run     its owner                              slab::release
-//   adopt           full            owned                    its last owner, with a block in hand   slab::adopt
+//   adopt           full            owned                    its last owner, which frees a block    slab::adopt
 //   give back       any             the same, binned, no run a thread that frees others' blocks     slab::give_back
 //   take            binned          owned                    a thread, under the bin's lock         Bin::take
 //   take blocks     (shared) binned the same, (shared) full  a thread, under the bin's lock         Bin::take_blocks
-//   share           owned           shared full or binned    who reclaims from an idle owner        slab::share
-//   unshare         shared …        full, binned, no run     former owner; who reclaims             slab::unshare
+//   share           owned           shared full or binned    a reclaimer (*)                        slab::share
+//   unshare         shared …        full, binned, no run     former owner, or a reclaimer           slab::unshare
 //   disown          owned           owned by no thread       the child of a fork                    slab::disown
 //
-// "No run": all blocks are free, and the pages go back to the page heap. (*) Who reclaims from an idle owner is the
-// holder, too, for the time that reclaim/idle.h gives.
+// "No run": all blocks are free, and the pages go back to the page heap. (*) A thread that reclaims from an idle owner
+// is the holder, too, for the time that reclaim/idle.h gives.
 //
-// A run that nobody owns is binned if and only if at least `enough` of its blocks are free.
+// A run that no thread owns is binned if and only if at least `enough` of its blocks are free.
 //
-// Accounting of an owned run (checked by the tests): capacity = used + blocks on `deferred` + blocks not yet carved. Used
-// blocks are with the program, on a private list, on the remote list or in an outbox.
+// Accounting of an owned run (checked by the tests): capacity = used + blocks on `deferred` + blocks not yet carved.
+// Used blocks are with the program, on a private list, on the remote list or in an outbox.
 #pragma once
 
 #include <atomic>
@@ -49,32 +49,32 @@ enum class OwnersList : uint8_t { kNone, kCurrent, kAdopted, kAvailable };
 using LowAddress = uint32_t;
 inline constexpr LowAddress kEndOfList = 1;
 
-// "Fixed": from slab::make() until the pages go back. "Holder": whom the table above names.
+// "Fixed": from slab::make() until the pages go back. "Holder": the thread that the table above names.
 struct alignas(kCacheLine) Slab {
   // Hot: what the owner's free reads and writes.
   ThreadToken owner = kNoThread;      // holder writes; any thread may compare it with its own token
   Address base = 0;                   // fixed; 0: no slab run
   uint64_t divide = 0;                // fixed; geometry.h
-  uint64_t limit = 0;                 // holder writes, anyone reads; geometry.h
+  uint64_t limit = 0;                 // holder writes, any thread reads; geometry.h
   LowAddress* free_list = nullptr;    // holder: the list for blocks that the owner frees (holder.h)
   LowAddress deferred = kEndOfList;   // holder: blocks freed by the owner
   int32_t countdown = 0;              // holder: the owner's frees until the slow path; used = countdown + floor
-  int32_t floor = 0;                  // holder. Without meaning while no thread owns the run, as countdown is
+  int32_t floor = 0;                  // holder. No meaning, as for countdown, while no thread owns the run
   uint16_t block_bytes = 0;           // fixed
   uint16_t capacity = 0;              // fixed
   uint16_t enough = 0;                // fixed: free blocks that put the run into its bin
-  uint16_t carved = 0;                // holder: blocks cut so far, from the run's start
+  uint16_t carved = 0;                // holder: blocks carved so far, from the run's start
   uint8_t pages = 0;                  // fixed
   uint8_t size_class = 0;             // fixed
   OwnersList list = OwnersList::kNone;  // owner
-  bool is_manual : 1 = false;       // fixed: its arena is (arena.h)
-  bool is_labelled : 1 = false;       // fixed: the same (labels.h)
-  bool by_outbox : 1 = false;         // fixed: blocks that others free wait in their outboxes
+  bool is_manual : 1 = false;       // fixed: the arena's is_manual (arena.h)
+  bool is_labelled : 1 = false;       // fixed: the arena's is_labelled (labels.h)
+  bool by_outbox : 1 = false;         // fixed: blocks freed by other threads wait in their outboxes
 
   // What other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // word.h
-  ThreadToken last_owner = kNoThread;                   // owner writes, anyone reads: only a hint of who may adopt
-  Bin* binned_in = nullptr;                             // under that bin's lock
+  ThreadToken last_owner = kNoThread;                   // owner writes, any thread reads: a hint of who may adopt
+  Bin* binned_in = nullptr;                             // written under that bin's lock
   Run* run = nullptr;                                   // fixed: its pages
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev
   Slab* next = nullptr;                                 // spare headers (unit_table); a heap's shared runs

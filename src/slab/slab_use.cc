@@ -2,7 +2,7 @@
 
 namespace acre {
 
-// By what slab/slab.h says of its counts. A shared run's deferred list has the hostage, and seldom more.
+// See the accounting in slab/slab.h. The deferred list of a shared run has the hostage, and seldom more.
 SlabUse use_of(const Slab* slab) {
   SlabUse use;
   use.size_class = racy_load(slab->size_class);

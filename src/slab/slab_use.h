@@ -1,4 +1,5 @@
-// The blocks of a slab run, of some moment: others go on changing it, so that every count is kept within bounds.
+// How the blocks of a slab run are used, at some moment. Other threads change it meanwhile, so counts are kept in
+// bounds.
 #pragma once
 
 #include "slab/word.h"
@@ -12,8 +13,8 @@ struct SlabUse {
   RunState state = RunState::kOwned;
   uint32_t live = 0;         // with the program, on a private list or in an outbox
   uint32_t deferred = 0;     // free, in an owned run: freed by the owner
-  uint32_t remote = 0;       // free, in an owned run: freed by others, and not collected yet
-  uint32_t uncarved = 0;     // free, in an owned run: never cut
+  uint32_t remote = 0;       // free, in an owned run: freed by others, not collected yet
+  uint32_t uncarved = 0;     // free, in an owned run: never carved
   uint32_t unowned = 0;      // free, in a run that no thread owns
   uint32_t free() const { return deferred + remote + uncarved + unowned; }
 };

@@ -48,8 +48,7 @@ void free_pages(Slab* slab) {
   run->home->free(run, touched);
 }
 
-// In the child of a fork another thread may have been about to do this in the parent: then the header is no longer the
-// run's.
+// In the child of a fork, another thread may have begun this in the parent: then the header is not the run's any more.
 void discard(Run* run) {
   Slab* slab = run->slab;
   if (slab->run != run || relaxed_load(slab->base) != run->base) return run->home->free(run, true);
@@ -59,10 +58,10 @@ void discard(Run* run) {
 
 void disown(Slab* slab) { relaxed_store(slab->owner, kNoThread); }
 
-// The run may be put into its bin. For runs of manual arenas, of which a fork locks only the bins that were used.
+// A run of a manual arena may go into its bin. (A fork locks only those bins of a manual arena that were used.)
 ACRE_COLD static void note_bin_of(Slab* slab) { arena_of(slab)->note_bin(slab->size_class); }
 
-// `owner` is cleared before the word changes: afterwards another thread may own the run.
+// `owner` is cleared before the word changes, since afterwards another thread may own the run.
 void release(Slab* slab) {
   const uint32_t local = slab->capacity - used(slab);
   slab->free_list = &slab->deferred;
@@ -75,11 +74,11 @@ void release(Slab* slab) {
     next = word;
     next.free = word.free + local;
     next.local = local;
-    if (next.free == slab->capacity) return free_pages(slab);  // no block is out: the word cannot change
+    if (next.free == slab->capacity) return free_pages(slab);  // no block is used: the word cannot change
     next.state = unowned_state(next.free, slab->enough, false);
     if (next.state == RunState::kBinned) {
       if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
-      bin = bin_of(slab);  // read now: after the change the run may be gone
+      bin = bin_of(slab);  // read first: after the change the run may be gone
     }
   } while (!change_remote(slab, word, next));
   if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);
@@ -91,8 +90,8 @@ void begin_ownership(Slab* slab, const RemoteWord& word, ThreadToken owner) {
   relaxed_store(slab->owner, owner);
 }
 
-// `last_owner` may be stale. The word alone decides: it is full only while nobody has the run, and a run that somebody
-// reclaims from this thread is not full but shared.
+// `last_owner` may be stale; the word decides. It is full only while no thread has the run. A run that was reclaimed
+// from this thread is not full but shared.
 bool adopt(Slab* slab, ThreadToken me) {
   if (relaxed_load(slab->last_owner) != me) return false;
   RemoteWord word = load_remote(slab);
@@ -105,10 +104,10 @@ bool adopt(Slab* slab, ThreadToken me) {
   return false;
 }
 
-// The run may go to another place: its bin, or the page heap.
+// The general case: the run may go into its bin, or its pages to the page heap.
 void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
   if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
-  // Whatever is needed later is read before the change: after it the run may be gone.
+  // All that is needed later is read before the change: afterwards the run may be gone.
   Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;
   const uint32_t enough = slab->enough;
@@ -135,7 +134,7 @@ void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count,
   if (ours) free_pages(slab);
 }
 
-// The common case, in which the run stays where it is and its list grows.
+// The common case: the run stays where it is and its list grows.
 void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
   const uint32_t head_index = head_of(slab, head);
   uint64_t bits = slab->remote.load(std::memory_order_relaxed);

@@ -15,14 +15,13 @@ namespace {
 
 constinit Slab g_no_slab;
 
-// The window: room for one to two times the machine's memory. Under `ulimit -v` the table takes at most a small
-// part of what may be had.
+// The window covers one to two times the machine's memory. Under `ulimit -v` the table takes a small part at most.
 constexpr size_t kLeastWindow = size_t{4} << 30;
 constexpr size_t kMostWindow = size_t{16} << 40;
 constexpr size_t kWindowPerMemory = 2;
 constexpr size_t kTableShareOfLimit = 64;
 
-// The table's part for this much of the window is committed first; then it doubles.
+// The table is committed for this much of the window first, and then doubled.
 constexpr size_t kFirstCover = size_t{1} << 30;
 
 constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> kUnitShift << kHeaderShift; }
@@ -47,7 +46,7 @@ void set_mask(size_t window_bytes) {
   if (g_gated_table == g_table) __atomic_store_n(&g_gated_mask, mask, __ATOMIC_RELEASE);
 }
 
-// Makes the table reach over this much of the window. Another thread may be doing the same: harmless.
+// Commits the table for this much of the window. Another thread may do so at the same time: harmless.
 bool cover(size_t window_bytes) {
   size_t covered = g_covered.load(std::memory_order_acquire);
   while (covered < window_bytes) {
@@ -79,8 +78,8 @@ void initialise() {
     os::unmap(table, table_bytes_for(bytes));
     return;
   }
-  // The kernel hands out addresses downwards from here, and acre fills its window upwards, so that the two
-  // meet late. Where the kernel put the table, it put randomness too.
+  // The kernel hands out addresses downwards from here, and acre fills its window upwards, so the two meet late. The
+  // place is as random as the kernel's choice for the table.
   Address below = address_of(table);
   if (below < 2 * bytes) below = align_up(below + table_bytes_for(bytes), bytes) + bytes;  // as under valgrind
   window::place(below, bytes);
@@ -120,8 +119,6 @@ size_t reserved_bytes() { return table_bytes_for(window::bytes()); }
 
 LockCounts lock_counts() { return g_lock.counts(); }
 
-void before_fork() { g_lock.before_fork(); }
-void after_fork_in_parent() { g_lock.after_fork_in_parent(); }
-void after_fork_in_child() { g_lock.after_fork_in_child(); }
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::unit_table

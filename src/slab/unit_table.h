@@ -1,15 +1,14 @@
-// Where a slab run's header lies: found from any pointer in four instructions, without a load.
+// The place of a slab run's header, computed from any pointer in four instructions that read only two variables.
 //
-// The window is cut into units of 32 KiB, and a table has room for a header for each. A slab run begins at a
-// unit, and its header is the unit's. So the header that belongs to a pointer in a run of one unit is
+// The window is cut into units of 32 KiB, and a table has space for a header for each. A slab run begins at a unit, and
+// its header is the unit's. So the header that belongs to a pointer into a run of one unit is
 //     table + (pointer / unit) % units * sizeof(Slab).
-// For any other pointer the same sum names some header too, which is either of no run or of another run: the
-// caller must check that the pointer lies in it (geometry.h), and fall back on the page map. That holds for
-// runs of several units, chunks outside of the window, other blocks and foreign pointers.
+// For any other pointer the sum names a header of no run, or of another run: for runs of several units, chunks outside
+// of the window, other blocks and foreign pointers. So the caller has to check that the pointer lies in the header's
+// run (geometry.h), and asks the page map if it does not.
 //
-// The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that
-// mlockall() finds little to populate. Before start-up, and if there is no address space for it, the table is
-// one header that belongs to no run.
+// The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that mlockall()
+// populates little. Before start-up, and if there is no address space for it, the table is one header of no run.
 #pragma once
 
 #include "base/bits.h"
@@ -34,33 +33,31 @@ ACRE_ALWAYS_INLINE size_t offset_of(const void* p, const size_t& mask) {
 }
 ACRE_ALWAYS_INLINE Slab* at(const void* p) { return reinterpret_cast<Slab*>(g_table + offset_of(p, g_mask)); }
 
-// The same for a caller that asks first whether it may (cache/direct.h): unless show_gated() was called, there is the header
-// of no run for every pointer.
+// The same for a caller that must not use the table before it is told so (cache/direct.h): until show_gated() is
+// called, every pointer leads to the header of no run.
 extern constinit Address g_gated_table ACRE_HIDDEN;
 extern constinit size_t g_gated_mask ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE Slab* at_gated(const void* p) {
   return reinterpret_cast<Slab*>(g_gated_table + offset_of(p, g_gated_mask));
 }
-// Once, after initialise(), before any memory is obtained.
+// Called once, after initialise() and before any memory is obtained.
 void show_gated();
 
-// Reserves the table and places the window. Once, before any memory is obtained.
+// Reserves the table and places the window. Called once, before any memory is obtained.
 void initialise();
 
-// A header for a slab run on these pages: the table's, or, where the table does not reach, a spare one.
-// Null when memory is refused. The pages begin at a multiple of kUnitBytes.
+// A header for a slab run on these pages, which begin at a multiple of kUnitBytes: the table's, or a spare one where
+// the table does not reach. Null if memory is refused.
 Slab* header_for(const Run* run);
 void drop_header(Slab* slab);
 
-// Bytes of the table that hold headers of pages that were obtained; that are memory; that are address space.
+// Bytes of the table: headers of pages that were obtained; memory; address space.
 size_t used_bytes();
 size_t committed_bytes();
 size_t reserved_bytes();
 
 LockCounts lock_counts();
 
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void at_fork(ForkStage stage);
 
 }  // namespace acre::unit_table

@@ -2,16 +2,16 @@
 // the run, and how much of the run is free. slab.h has the table of states and changes.
 //
 //   owned    free: length of the remote list. local: 0.
-//   others   free: all free blocks. local: those of them that are not on the remote list (deferred, or not carved), which
-//            only the next holder can reach. The blocks on the deferred list of a shared run do not count as free.
+//   others   free: all free blocks, but for those on the deferred list of a shared run. local: free blocks that are not
+//            on the remote list (deferred, or not carved): only the next holder can reach them.
 //
-// Everything that a change of the word depends on is in the word itself. So a compare-and-swap that succeeds was right
-// even if the word had other values in between, and no tag is needed. tests/model holds the protocol in Promela;
-// tests/interleave searches the interleavings of this code.
+// The word has everything that a change of it depends on. So a compare-and-swap that succeeds is right even if the word
+// had other values in between, and no ABA tag is needed. tests/model holds the protocol in Promela; tests/interleave
+// searches the interleavings of this code.
 //
-// Memory orders. A change of state is acquire and release: what holders and freeing threads wrote to the header and to
-// free blocks is seen by the next holder. To put blocks on the list is release alone. tests/interleave plants a weaker
-// order in each place of this folder, and has to find each.
+// Memory orders. A change of state is acquire and release: the next holder sees what holders and freeing threads wrote
+// to the header and to free blocks. To put blocks on the list is release alone. tests/interleave plants a weaker order
+// in each place of this folder, and has to find each.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace acre {
 
-// One less than binned is full (full_if_below()).
+// Full is binned less one (full_if_below()).
 enum class RunState : uint8_t { kOwned = 0, kFull = 1, kBinned = 2, kSharedFull = 5, kSharedBinned = 6 };
 
 inline constexpr uint8_t kSharedBit = 4;
@@ -29,7 +29,7 @@ constexpr bool is_shared(RunState state) { return (bits_of(state) & kSharedBit) 
 constexpr bool is_full(RunState state) { return (bits_of(state) & ~kSharedBit) == bits_of(RunState::kFull); }
 constexpr bool is_binned(RunState state) { return (bits_of(state) & ~kSharedBit) == bits_of(RunState::kBinned); }
 
-// The state of a run that nobody owns, by its free blocks. enough: how many put the run into its bin.
+// The state of a run that no thread owns. enough: the number of free blocks that puts the run into its bin.
 constexpr RunState unowned_state(uint32_t free, uint32_t enough, bool shared) {
   const RunState plain = free >= enough ? RunState::kBinned : RunState::kFull;
   return shared ? static_cast<RunState>(bits_of(plain) | kSharedBit) : plain;
@@ -62,8 +62,8 @@ struct RemoteWord {
   // The word of a run that becomes owned: only the remote list counts.
   RemoteWord owned() const { return {RunState::kOwned, free - local, 0, head}; }
 
-  // The most frequent change, without unpacking: `count` more blocks, whose first is at `head`, on the list of a run
-  // that stays owned, or full although as few as `enough` free blocks would put it into its bin.
+  // The most frequent change, without unpacking: `count` more blocks, the first at `head`, go onto the list of a run
+  // that stays owned, or that stays full: fewer than `enough` blocks are free.
   static bool only_grows(uint64_t bits, uint32_t count, uint32_t enough) {
     const RunState state = state_in(bits);
     return state == RunState::kOwned || (is_full(state) && (bits >> kFreeAt & kCountMask) + count < enough);
@@ -72,8 +72,8 @@ struct RemoteWord {
     return ((bits & ~kHeadMask) | head) + (uint64_t{count} << kFreeAt);
   }
 
-  // The word of a run in its bin, less `count` blocks: of the list, whose first block is at `head` then, or local ones. The
-  // run becomes full when fewer than `enough` are left.
+  // The word of a run in its bin, less `count` blocks of the list, whose first block is `head` then, or local ones. The
+  // run becomes full if fewer than `enough` are left.
   static uint64_t less_listed(uint64_t bits, uint32_t count, uint32_t head, uint32_t enough) {
     return full_if_below(((bits & ~kHeadMask) | head) - (uint64_t{count} << kFreeAt), enough);
   }
@@ -92,18 +92,18 @@ struct RemoteWord {
   static RunState state_in(uint64_t bits) { return static_cast<RunState>(bits >> kStateAt); }
 };
 
-// For whoever changes the word next, and so acquires; and for figures.
+// Before a change of the word, which acquires; and for figures.
 inline RemoteWord load_remote(const Slab* slab) {
   return RemoteWord::unpack(slab->remote.load(std::memory_order_relaxed));
 }
 
-// For whoever acts upon what is there without changing the word. Acquire: pairs with change_remote() and give_back().
+// To act on the word without changing it. Acquire: pairs with change_remote() and give_back().
 inline RemoteWord acquire_remote(const Slab* slab) {
   return RemoteWord::unpack(slab->remote.load(std::memory_order_acquire));
 }
 
-// On failure `from` is what is there now, as acquire_remote() returns. Acquire and release: each change pairs with those
-// before and after, and with give_back().
+// On failure, sets `from` to the current word, as acquire_remote() returns it. Acquire and release: each change pairs
+// with those before and after, and with give_back().
 inline bool change_remote(Slab* slab, RemoteWord& from, const RemoteWord& to) {
   uint64_t expected = from.pack();
   if (slab->remote.compare_exchange_weak(expected, to.pack(), std::memory_order_acq_rel,
@@ -114,7 +114,7 @@ inline bool change_remote(Slab* slab, RemoteWord& from, const RemoteWord& to) {
   return false;
 }
 
-// For a run that nobody else knows of.
+// For a run that no other thread knows.
 inline void reset_remote(Slab* slab) { slab->remote.store(RemoteWord{}.pack(), std::memory_order_relaxed); }
 
 inline LowAddress head_block(const Slab* slab, uint32_t head) {

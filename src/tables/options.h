@@ -1,8 +1,8 @@
-// Options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and what
-// `acre options` prints follow from it.
+// The options, declared once in the table below. The parser, the defaults, the messages, the ctl nodes opt.* and the
+// output of `acre options` follow from it.
 //
-// Read once at start-up from /etc/acre.conf, jemalloc's malloc_conf and MALLOC_CONF, TCMalloc's variables
-// (synonyms.h), ACRE_CONF and the program's acre_conf; of an option that is set twice the later setting counts.
+// Options are read once at start-up, from /etc/acre.conf, jemalloc's malloc_conf and MALLOC_CONF, TCMalloc's variables
+// (synonyms.h), ACRE_CONF and the program's acre_conf, in this order. A later setting replaces an earlier one.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,19 @@
 
 namespace acre {
 
-// Filling with a pattern, for blocks at their allocation or when they are freed.
+// Which blocks are filled with a pattern.
 enum class Junk : uint8_t { kNone, kBoth, kAllocated, kFreed };
 
-// Transparent huge pages: for no memory, for what is large and dense (pages/huge_pages.h), for all chunks.
+// Transparent huge pages: nowhere, where memory is large and dense (pages/huge_pages.h), or for all chunks.
 enum class HugePages : uint8_t { kNone, kAuto, kAll };
 
-// Statistics for people, a few lines or all; for programs.
+// kSummary and kText are for people, the others for programs.
 enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
 
-// Checks for leaks: none; when the program ends, by these rules (leaks/check.h); only where the program asks for it.
+// When to check for leaks: never; when the program ends, by one of four sets of rules (leaks/check.h); only on request.
 enum class LeakMode : uint8_t { kNone, kMinimal, kNormal, kStrict, kDraconian, kLocal };
 
-// What a value may be: the second column of the table. Names: what the values 0, 1 ... are called, one after the
-// other; then an empty one.
+// The type of a value: the second column of the table. kNames: names of the values 0, 1 …, then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kPath };
 struct Bool {
   using Value = bool;
@@ -40,7 +39,7 @@ struct Bytes {
   static constexpr OptionType kType = OptionType::kBytes;
   static constexpr const char kNames[] = "";
 };
-// The value is the address of a text that stays, or 0 for none: path_of().
+// The value is the address of a text that is never freed, or 0 for none: path_of().
 struct Path {
   using Value = int64_t;
   static constexpr OptionType kType = OptionType::kPath;
@@ -67,7 +66,7 @@ struct FormatChoice {
   static constexpr const char kNames[] = "summary\0text\0json\0openmetrics\0";
 };
 
-// Whether an option may be changed while the program runs, through ctl.
+// Whether ctl may change an option while the program runs.
 enum class Change : uint8_t { kAtStart, kAnyTime };
 
 inline constexpr int64_t kMostMs = INT64_MAX / 1000000;
@@ -76,7 +75,7 @@ inline constexpr int64_t kMostRate = int64_t{1} << 50;  // pages/release_rate.h
 inline constexpr int64_t kMostPathValue = INT64_MAX - 1;      // an address
 inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h: kMostChunk
 
-// X(name, what it may be, default, least, most, change, help): a line an option.
+// X(name, type, default, least, most, change, help): one line for each option.
 // clang-format off
 #define ACRE_OPTIONS(X) \
   X(stats_print, Bool, 0, 0, 1, kAnyTime, "print statistics to stderr when the program ends") \
@@ -136,12 +135,12 @@ struct Options {
 #undef ACRE_X
 };
 
-// The options in force. Those that may change at any time are read through relaxed_load.
+// The options in force. An option that may change at any time must be read through relaxed_load.
 const Options& options();
 
-// --- The table, for those that go through it ----------------------------------------------------------------
+// --- The table, for code that iterates over it ----------------------------------------------------------------
 
-// Without pointers, which would have to be relocated in every process.
+// No pointers, since each process would have to relocate them.
 struct OptionInfo {
   char name[24];
   OptionType type;
@@ -159,7 +158,6 @@ inline constexpr OptionInfo kOptionTable[] = {
 };
 inline constexpr unsigned kOptionCount = sizeof kOptionTable / sizeof kOptionTable[0];
 
-// An option's place in the table.
 enum class Option : unsigned {
 #define ACRE_X(name, type, initial, least, most, change, help) name,
   ACRE_OPTIONS(ACRE_X)
@@ -169,38 +167,37 @@ constexpr unsigned index_of(Option option) { return static_cast<unsigned>(option
 
 const char* option_help(unsigned index);
 
-// A path option's text, from its value; empty if there is none.
+// The text of a path option with this value; empty if there is none.
 inline const char* path_of(int64_t value) { return value == 0 ? "" : reinterpret_cast<const char*>(value); }
-inline constexpr size_t kMostPath = 1024;  // with the 0 at its end
+inline constexpr size_t kMostPath = 1024;  // bytes, with the 0 at its end
 
-// What value `value` of the option is called; an empty text if it has no name.
+// The name of the option's value; an empty text if it has none.
 const char* option_value_name(unsigned index, int64_t value);
 
-// Where an option's value is from.
 enum class OptionSource : uint8_t { kDefault, kFile, kJemalloc, kTcmalloc, kEnvironment, kProgram, kRunTime };
 const char* name_of(OptionSource source);
 
 int64_t option_value(unsigned index);
 OptionSource option_source(unsigned index);
 
-// False, with nothing changed: the value is out of its range. Any thread, any time; does not look at `change`.
+// Returns false, with nothing changed, if the value is out of range. Any thread, any time. Ignores `change`.
 bool set_option(unsigned index, int64_t value, OptionSource source);
 
 // --- Reading ------------------------------------------------------------------------------------------------
 
 struct OptionSources {
-  const char* file = nullptr;     // path of a file, or of a symbolic link whose text holds the settings
-  char** environment = nullptr;   // where to look for ACRE_CONF, MALLOC_CONF and TCMalloc's variables
+  const char* file = nullptr;     // path of a file, or of a symbolic link whose text is the settings
+  char** environment = nullptr;   // with ACRE_CONF, MALLOC_CONF and TCMalloc's variables
   const char* program = nullptr;  // text of acre_conf
-  bool privileged = false;        // set-user-id and the like: the environment is not trusted
+  bool privileged = false;        // as in set-user-id programs: the environment is not trusted
   const char* jemalloc = nullptr; // text of malloc_conf
 };
 
-// Reads the settings. A wrong one is one line on stderr, and is ignored; with abort or abort_conf the program
-// ends when all are read. Once, before the program's threads.
+// Reads the settings. Prints a line for each wrong setting and ignores it; with abort or abort_conf the program ends
+// after all are read. Called once, before the program's threads start.
 void read_options(const OptionSources& sources);
 
-// From the program's real sources, with this environment.
+// The same from the program's real sources, with this environment.
 void read_options(char** environment);
 
 }  // namespace acre

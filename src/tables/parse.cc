@@ -21,7 +21,7 @@ static bool parse_digits(Slice text, int64_t* value) {
   return text.size != 0;
 }
 
-// The power of 1024 that a suffix stands for; 0: it is none.
+// The power of 1024 that a suffix means; 0 if it is no suffix.
 static unsigned suffix_power(char c) {
   switch (c) {
     case 'k': case 'K': return 1;
@@ -50,7 +50,7 @@ static constexpr unsigned path_options_before(unsigned option) {
   return count;
 }
 
-// Each has one place for its text: of several settings the last counts.
+// A place for the text of each path option. A later setting replaces the text.
 static constinit char g_paths[path_options_before(kOptionCount)][kMostPath];
 
 static bool keep_path(unsigned option, Slice text, int64_t* value) {
@@ -77,7 +77,7 @@ bool parse_value(unsigned option, Slice text, int64_t* value) {
 
 constexpr int64_t kMillion = 1000000;
 
-// A number with a point or without, in millionths; what is smaller is dropped.
+// A number with or without a point, in millionths. Further digits are dropped.
 static bool parse_millionths(Slice text, int64_t* value) {
   const size_t point = find_any(text, ".");
   *value = 0;
@@ -93,7 +93,7 @@ static bool parse_millionths(Slice text, int64_t* value) {
   return true;
 }
 
-// As TCMalloc, by the first letter.
+// By the first letter, as TCMalloc does it.
 static bool parse_truth(Slice text, bool* value) {
   if (text.size == 0 || strchr("1tTyY0fFnN", text.start[0]) == nullptr) return false;
   *value = strchr("1tTyY", text.start[0]) != nullptr;
@@ -126,7 +126,7 @@ bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value) {
       if (!parse_digits(text, value)) return false;
       if (*value == 0) *value = kUnset;
       return true;
-    case SynonymValue::kTrueUnlessZero:  // what is wrong was said before
+    case SynonymValue::kTrueUnlessZero:  // a wrong text was reported before
       *value = parse_digits(text, value) && *value != 0 ? 1 : kUnset;
       return true;
   }

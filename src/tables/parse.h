@@ -1,4 +1,4 @@
-// Values of settings, as text.
+// Reads values of settings.
 #pragma once
 
 #include <string.h>
@@ -15,18 +15,18 @@ struct Slice {
   Slice from(size_t at) const { return {start + at, size - at}; }
 };
 
-// Where the first of these characters stands; the size if none does.
+// The position of the first of these characters, or the size.
 size_t find_any(Slice text, const char* of);
 
-// False: the text is no value of this type, or of this option. The text of a path is copied.
+// Return false if the text is no value of this type or option. The text of a path is copied.
 bool parse_number(OptionType type, Slice text, int64_t* value);
 bool parse_value(unsigned option, Slice text, int64_t* value);
 
-// The value of an option that one of TCMalloc's variables sets; kUnset if the variable leaves the option as it is.
+// The value that a TCMalloc variable gives to its option; kUnset: it leaves the option alone. False: wrong text.
 inline constexpr int64_t kUnset = INT64_MIN;
 bool parse_synonym(const Synonym& synonym, Slice text, int64_t* value);
 
-// What such a variable's value should be, for a message.
+// What the value of such a variable should be, for a message.
 const char* expected_of(SynonymValue how);
 
 }  // namespace acre

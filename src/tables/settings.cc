@@ -1,5 +1,5 @@
-// Reading settings: NAME:VALUE, separated by commas or ends of lines; blanks around both are ignored, and # begins
-// a comment that ends with its line. All sources have this form.
+// Reads settings. All sources have the form NAME:VALUE, separated by commas or line ends. Blanks around names and
+// values are ignored. A # begins a comment, which ends with the line.
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -10,9 +10,9 @@
 #include "tables/parse.h"
 #include "tables/synonyms.h"
 
-// The program's, if it has one.
+// The program's settings, if it has any.
 extern "C" __attribute__((weak, visibility("default"))) const char* acre_conf;
-// jemalloc's, for programs that were made for it.
+// Settings for jemalloc in the program, if it has any.
 extern "C" __attribute__((weak, visibility("default"))) const char* malloc_conf;
 
 namespace acre {
@@ -66,7 +66,7 @@ void add_shown(Text& text, Slice shown) {
   if (shown.size > kMostShown) text.add("...");
 }
 
-// What is cold is there for programs with settings: a start without any leaves its pages alone (cmake/seldom.ld).
+// Cold functions are for programs with settings. A start without settings does not touch their pages (cmake/seldom.ld).
 class Reader {
  public:
   void read_file(const char* path);
@@ -82,7 +82,7 @@ class Reader {
   ACRE_COLD void read_synonyms(char** environment);
   void read_synonym(const Synonym& synonym, const char* text);
   ACRE_COLD void complain(Slice setting, const char* where, const char* why, unsigned option = kOptionCount);
-  // Many of jemalloc's options are none of acre's.
+  // Does not report jemalloc's settings, since acre lacks many of jemalloc's options.
   void complain_of(Slice setting, OptionSource source, const char* why, unsigned option = kOptionCount) {
     if (source != OptionSource::kJemalloc) complain(setting, name_of(source), why, option);
   }
@@ -91,7 +91,7 @@ class Reader {
   unsigned wrong_ = 0;
 };
 
-// option: if it is one, its values are named.
+// option: the message names its values. kOptionCount: none.
 void Reader::complain(Slice setting, const char* where, const char* why, unsigned option) {
   Line<512> line;
   line.add("acre: ").add(where).add(": '");
@@ -103,7 +103,7 @@ void Reader::complain(Slice setting, const char* where, const char* why, unsigne
   ++wrong_;
 }
 
-// What jemalloc takes as a logarithm of bytes, -1 for none. False: it is none of those.
+// Options that jemalloc takes as a logarithm of bytes, -1 for none. Returns false for any other option.
 ACRE_COLD bool read_logarithm(Slice name, Slice text) {
   constexpr int64_t kMostLog = 47;
   const bool sample = name.is("lg_prof_sample");
@@ -122,7 +122,7 @@ void Reader::read_setting(Slice setting, OptionSource source) {
   if (source == OptionSource::kJemalloc && name.is("narenas")) name = {"arenas", 6};
   const Slice text = trimmed(setting.from(colon + 1));
   if (source == OptionSource::kJemalloc && read_logarithm(name, text)) return;
-  if (source == OptionSource::kJemalloc && name.is("utrace")) return;  // there it is true or false
+  if (source == OptionSource::kJemalloc && name.is("utrace")) return;  // in jemalloc it is true or false
   for (unsigned i = 0; i < kOptionCount; ++i) {
     if (!name.is(kOptionTable[i].name)) continue;
     int64_t value;
@@ -146,11 +146,11 @@ void Reader::read_text(Slice text, OptionSource source) {
   }
 }
 
-// A link leads to a file, or its text is what it is about, as malloc.conf's.
+// A symbolic link leads to a file, or its text is the settings, as for jemalloc's malloc.conf.
 void Reader::read_file(const char* path) {
   char some;
   const long link = os::read_link(path, &some, sizeof some);
-  if (link < 0 && link != os::kNoLink) return;  // there is none
+  if (link < 0 && link != os::kNoLink) return;  // nothing is there
   auto* buffer = static_cast<char*>(os::map(kMostFileBytes));
   long size = buffer == nullptr ? -1 : os::read_file(path, buffer, kMostFileBytes);
   if (buffer != nullptr && size < 0 && link >= 0) size = os::read_link(path, buffer, kMostFileBytes);
@@ -185,7 +185,7 @@ void Reader::read_synonym(const Synonym& synonym, const char* text) {
   complain(value_text, synonym.variable, expected_of(synonym.how));
 }
 
-// The value of a variable that is called so and is set last; null if none is.
+// The value of the last variable of this name, or null.
 const char* find_variable(char** environment, const char* name) {
   const size_t size = strlen(name);
   const char* text = nullptr;
@@ -208,9 +208,9 @@ void Reader::read_synonyms(char** environment) {
   }
 }
 
-// What is set in acre's own words counts more than what other allocators read.
+// acre's own variable comes last, so that it overrides other allocators' variables.
 void Reader::read_environment(char** environment) {
-  // String literals would lie where a start does not look otherwise (cmake/seldom.ld).
+  // Arrays, since string literals would lie on a page that a start does not touch otherwise (cmake/seldom.ld).
   static constexpr char kJemallocName[] = "MALLOC_CONF", kName[] = "ACRE_CONF";
   read(find_variable(environment, kJemallocName), OptionSource::kJemalloc);
   if (has_synonyms(environment)) read_synonyms(environment);
@@ -230,7 +230,7 @@ void read_options(const OptionSources& sources) {
   if (options().abort) fatal("wrong settings end the program, since abort is set");
 }
 
-// Tests bring files of their own: one of the machine's should not change what they see.
+// Tests use files of their own, so that a file of the machine does not change their result.
 void read_options(char** environment) {
   OptionSources sources;
   static constexpr char kFile[] = "/etc/acre.conf";

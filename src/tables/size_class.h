@@ -1,19 +1,19 @@
 // Small size classes.
 //
-// Derivation. Class 0 is 8 bytes; then multiples of 16 to 128; from there every doubling has 8 classes.
-//   128 … 2048, 8 … 32 KiB: equal steps, so that a request n in (2^k, 2^(k+1)] is rounded up by less than 2^k/8: at
-//     most 1/9 of the block is waste just above a power of two, and the share only falls from there.
-//   2 … 8 KiB: what a fifteenth, a fourteenth … an eighth of one or two units of a run holds, since in a run of so few
-//     blocks equal steps leave up to a sixteenth unused. These are multiples of 64, so that requests aligned to a cache
-//     line find one; but the first, for a power of two and a small header, is a multiple of 16.
-// Less than 12.5 % of a block is waste everywhere above 128; sizes up to 128 waste at most 15 bytes.
-// A block's address is a multiple of the largest power of two that divides its class (runs begin at such
-// addresses). Larger blocks are large runs, rounded up to whole pages.
+// Class 0 is 8 bytes. Then come the multiples of 16 up to 128. From there each doubling has 8 classes:
+//   128 … 2048 and 8 … 32 KiB: equal steps. A request in (2^k, 2^(k+1)] is rounded up by less than 2^k/8. At most 1/9
+//   of the block is wasted, just above a power of two, and less further up.
+//   2 … 8 KiB: a fifteenth, a fourteenth … an eighth of one or two units of a run. Equal steps would leave up to a
+//   sixteenth of such a run unused, since it has few blocks. These sizes are multiples of 64, so that requests aligned
+//   to a cache line find one. The first, for a power of two and a small header, is a multiple of 16.
+// Above 128 less than 12.5 % of a block is wasted; up to 128 at most 15 bytes.
+// A block's address is a multiple of the largest power of two that divides its size. Larger blocks are large runs,
+// rounded up to whole pages.
 //
-// Each class has a run length, in units of 32 KiB: one unit if it can be, since then the hot path of free finds
-// the run's header by its place (slab/unit_table.h), and since long runs of few blocks are seldom quite empty.
-// A little of its last unit that no block reaches is accepted for a short run. It is part of the run all the same: a
-// run that is not whole units fits few others' lengths when it is free.
+// Each class has a run length, in units of 32 KiB. It is one unit if possible: the hot path of free then finds the
+// run's header by its place (slab/unit_table.h), and long runs of few blocks are seldom all free. For a short run it is
+// accepted that no block reaches the end of the last unit. The end still belongs to the run: a run of whole units fits
+// the length of others when it is free.
 #pragma once
 
 #include "base/bits.h"
@@ -23,18 +23,16 @@ namespace acre {
 
 using SizeClass = unsigned;
 
-// Chosen constants.
 inline constexpr size_t kQuantum = 16;
-inline constexpr size_t kSpacedFrom = 128;              // eight classes a doubling from here on
+inline constexpr size_t kSpacedFrom = 128;              // eight classes for each doubling from here on
 inline constexpr unsigned kStepsLog2 = 3;
 inline constexpr size_t kSharesFrom = 2048;             // classes are shares of a run from here on …
 inline constexpr size_t kSharesTo = 8192;               // … up to here
 inline constexpr size_t kShareQuantum = 64;
 inline constexpr size_t kSmallMax = size_t{32} << 10;   // largest block cut from a slab run
 inline constexpr size_t kOwnedMax = size_t{4} << 10;    // larger classes are shared
-inline constexpr size_t kTableMax = 4096;               // sizes whose class the hot path looks up in a table
+inline constexpr size_t kTableMax = 4096;               // largest size whose class the hot path looks up in a table
 
-// Derived constants.
 inline constexpr unsigned kSteps = 1u << kStepsLog2;
 inline constexpr SizeClass kFirstSpaced = static_cast<SizeClass>(kSpacedFrom / kQuantum);  // class of 128 bytes
 inline constexpr SizeClass kSmallClasses =
@@ -52,7 +50,7 @@ constexpr size_t derive_size(SizeClass c) {
 
 struct ClassSizes {
   uint16_t bytes[kSmallClasses];
-  uint8_t of_quanta[kSmallMax / kQuantum + 1];  // class of the sizes that take so many quanta
+  uint8_t of_quanta[kSmallMax / kQuantum + 1];  // class of the sizes that take this many quanta
 
   constexpr ClassSizes() : bytes(), of_quanta() {
     for (SizeClass c = 0; c < kSmallClasses; ++c) bytes[c] = static_cast<uint16_t>(derive_size(c));
@@ -72,34 +70,34 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
-// The other classes are *shared*: no thread owns runs of theirs. Such a run has few blocks, and one for each class and thread would
-// be more memory than the blocks that live. A thread takes one block at a time, under the lock of the bin (cache/refill.cc).
+// The other classes are *shared*: no thread owns their runs. Such a run has few blocks, and a run for each class and
+// thread would hold more memory than the live blocks. A thread takes one block at a time, under the lock of the bin
+// (cache/refill.cc).
 inline constexpr SizeClass kOwnedClasses = class_of_size(kOwnedMax) + 1;
 constexpr bool is_shared_class(SizeClass c) { return c >= kOwnedClasses; }
 
-// What a run of this class looks like.
 struct RunShape {
   uint32_t block_bytes;
   uint16_t pages;
-  uint16_t capacity;     // blocks a run
-  uint16_t enough;       // free blocks that make a full run worth offering again: 1/8
-  uint16_t enough_to_stay;  // … that make a run worth going on with that is current: 1/64, or a few
-  uint16_t first_batch;  // blocks carved at a time, at least: an OS page's worth
-  uint16_t most_kept;    // blocks of other runs that a private list may take: some, where runs have few blocks
+  uint16_t capacity;     // blocks in a run
+  uint16_t enough;       // free blocks that put a run without owner into its bin: 1/8
+  uint16_t enough_to_stay;  // remote blocks for which a thread stays with its current run: 1/64, or a few
+  uint16_t first_batch;  // blocks carved at a time, at least: a page's worth
+  uint16_t most_kept;    // blocks of other runs that may be on a private list, in classes of few blocks a run
 };
 
-inline constexpr size_t kRunUnitPages = 8;        // runs begin at a multiple of this
+inline constexpr size_t kRunUnitPages = 8;        // runs begin at multiples of this
 inline constexpr size_t kUnitPayload = kRunUnitPages * kPageBytes;
 inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
-inline constexpr size_t kAcceptedPermille = 65;   // so much of a run's units may stay unused
+inline constexpr size_t kAcceptedPermille = 65;   // of a run's units that may stay unused
 inline constexpr size_t kLeastToStay = 4;
-inline constexpr size_t kFewEnough = 2;           // a run of which so few free blocks are enough has few blocks
+inline constexpr size_t kFewEnough = 2;           // classes in which so few blocks are enough have few blocks a run
 inline constexpr size_t kMostKeptBlocks = 4;      // of other runs, on a private list …
 inline constexpr size_t kMostKeptShared = 6;      // … and on one of a shared class
 inline constexpr size_t kMostKeptBytes = 96 << 10;
 
-// The part of so many units, in thousandths, that blocks of this size leave unused.
+// Thousandths of so many units that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
   return units * kUnitPayload % size * 1000 / (units * kUnitPayload);
 }
@@ -139,7 +137,7 @@ struct RunShapes {
 inline constexpr RunShapes kRunShapes;
 constexpr const RunShape& run_shape(SizeClass c) { return kRunShapes.shape[c]; }
 
-// The derivation's claims.
+// The claims above, checked by the compiler.
 constexpr bool size_classes_hold() {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     size_t size = size_of_class(c);
@@ -160,8 +158,7 @@ constexpr bool size_classes_hold() {
 }
 static_assert(size_classes_hold());
 
-// The class for a block of n bytes whose address is a multiple of alignment; kSmallClasses if a slab run has
-// none. alignment: a power of two.
+// The class for blocks of n bytes at a multiple of alignment (a power of two); kSmallClasses if there is none.
 constexpr SizeClass class_for_aligned(size_t n, size_t alignment) {
   if (n > kSmallMax || alignment > kSmallMax) return kSmallClasses;
   SizeClass c = class_of_size(larger(n, alignment));

@@ -1,8 +1,7 @@
 // Figures, declared once in the tables below. The text for people, JSON, OpenMetrics, the ctl nodes stats.* and the
-// tables of docs/statistics.md follow from them: a new figure is a line here, and one in control/gather.cc that counts.
+// tables of docs/statistics.md follow. A new figure is a line here and a line in control/gather.cc that counts.
 //
-// All figures are 64 bits wide. Memory is in bytes everywhere but in ctl, where some figures are in pages as
-// jemalloc's are.
+// All figures have 64 bits. Memory is in bytes, but in ctl some figures are in pages, as jemalloc's are.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +15,13 @@ enum class StatKind : uint8_t {
 };
 enum class StatUnit : uint8_t { kBytes, kBlocks, kRuns, kCount, kNanoseconds, kPermille };
 
-// How ctl gives it. kPages: a size_t, kPages64: a uint64_t, both in pages.
+// The type of a figure in ctl. kPages: pages, a size_t. kPages64: pages, a uint64_t.
 enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 };
 
-// X(name, kind, unit, name in ctl, type in ctl, help): a line a figure.
+// X(name, kind, unit, name in ctl, type in ctl, help): one line for each figure.
 // clang-format off
 
-// Of the whole process; in ctl after "stats.". mapped is the sum of those from live_small to metadata_unused.
+// The process; in ctl after "stats.". mapped is the sum of the lines from live_small to metadata_unused.
 #define ACRE_PROCESS_STATISTICS(X) \
   X(allocated, kGauge, kBytes, "allocated", kSize, "in live blocks: whole blocks of their size class, whole pages of large and huge ones") \
   X(requested, kGauge, kBytes, "requested", kSize, "of allocated, what was asked for: the rest after rounding") \
@@ -70,7 +69,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(minor_faults, kCounter, kCount, "minor_faults", kU64, "page faults of the whole process that read nothing from a disk") \
   X(major_faults, kCounter, kCount, "major_faults", kU64, "page faults of the whole process that did")
 
-// Of an arena; in ctl after "stats.arenas.#.".
+// An arena; in ctl after "stats.arenas.#.".
 #define ACRE_ARENA_STATISTICS(X) \
   X(threads, kGauge, kCount, "nthreads", kUnsigned, "threads bound to it") \
   X(uptime, kGauge, kNanoseconds, "uptime", kU64, "time since it was made") \
@@ -89,7 +88,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(live_large, kGauge, kBytes, "large.allocated", kSize, "live large blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for: as the process's") \
   X(large_blocks, kGauge, kBlocks, "large.blocks", kSize, "live large blocks") \
-  X(cached, kGauge, kBytes, "tcache_bytes", kSize, "private_lists, deferred and outboxes: cut, free, and at hand for one thread only") \
+  X(cached, kGauge, kBytes, "tcache_bytes", kSize, "private_lists, deferred and outboxes: carved, free, and for one thread alone") \
   X(private_lists, kGauge, kBytes, "private_lists", kSize, "free blocks on private lists") \
   X(deferred, kGauge, kBytes, "deferred", kSize, "free blocks on the deferred lists of owned runs") \
   X(remote_lists, kGauge, kBytes, "remote_lists", kSize, "free blocks on the remote lists of owned runs") \
@@ -106,7 +105,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(muzzy_calls, kCounter, kCount, "muzzy_nmadvise", kU64, "system calls for muzzy pages") \
   X(muzzy_purged, kCounter, kBytes, "muzzy_purged", kPages64, "muzzy pages that became clean by them")
 
-// Of a size class; in ctl after "stats.arenas.#.bins.#.".
+// A size class; in ctl after "stats.arenas.#.bins.#.".
 #define ACRE_CLASS_STATISTICS(X) \
   X(live, kGauge, kBlocks, "curregs", kSize, "live blocks") \
   X(private_list, kGauge, kBlocks, "private_list", kSize, "free blocks on private lists") \
@@ -128,8 +127,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(adoptions, kCounter, kRuns, "nadoptions", kU64, "full runs taken back by their last owner") \
   X(remote_frees, kCounter, kBlocks, "nremote_frees", kU64, "blocks that went through an outbox")
 
-// Of a lock; in ctl after the lock's name: "stats.mutexes.ctl.", "stats.arenas.#.mutexes.extents_dirty.",
-// "stats.arenas.#.bins.#.mutex.".
+// A lock; in ctl after "stats.mutexes.ctl.", "stats.arenas.#.mutexes.extents_dirty.", "stats.arenas.#.bins.#.mutex." …
 #define ACRE_LOCK_STATISTICS(X) \
   X(acquisitions, kCounter, kCount, "num_ops", kU64, "how often it was taken") \
   X(waits, kCounter, kCount, "num_wait", kU64, "how often a thread had to sleep for it") \
@@ -138,7 +136,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(longest_wait, kGauge, kNanoseconds, "max_wait_time", kU64, "the longest of these waits") \
   X(most_waiting, kGauge, kCount, "max_num_thds", kU32, "most threads that waited at the same time")
 
-// Of the large and the free runs of about one length; in ctl after "stats.arenas.#.extents.#.".
+// The large and the free runs of about one length; in ctl after "stats.arenas.#.extents.#.".
 #define ACRE_LENGTH_STATISTICS(X) \
   X(large_blocks, kGauge, kBlocks, "nlarge", kSize, "live large blocks") \
   X(large, kGauge, kBytes, "large_bytes", kSize, "their pages") \
@@ -149,7 +147,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(clean_runs, kGauge, kRuns, "nretained", kSize, "clean free runs") \
   X(clean, kGauge, kBytes, "retained_bytes", kSize, "their pages")
 
-// Of a tag; in ctl after "stats.tags.#.". Exact at each moment.
+// A tag; in ctl after "stats.tags.#.". Always exact.
 #define ACRE_TAG_STATISTICS(X) \
   X(live, kGauge, kBytes, "live", kU64, "live blocks") \
   X(allocated, kCounter, kBytes, "allocated", kU64, "all blocks so far") \
@@ -157,7 +155,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(limit, kGauge, kBytes, "limit", kU64, "what may be live at most; without a limit in ctl 18446744073709551615, in OpenMetrics nothing") \
   X(refused, kCounter, kCount, "refused", kU64, "allocations that were refused for the limit")
 
-// The locks that stand alone: X(name, what it guards).
+// The locks of which a process has one: X(name, what it guards).
 #define ACRE_PROCESS_LOCKS(X) \
   X(ctl, "the figures that ctl reports from") \
   X(registry, "the list of heaps, and which thread has which arena") \
@@ -183,9 +181,9 @@ enum class ProcessLock : unsigned {
 #undef ACRE_X
 };
 
-// --- The tables, for those that go through them ---------------------------------------------------------------
+// --- The tables, for code that iterates over them -------------------------------------------------------------
 
-// Without pointers, which would have to be relocated in every process.
+// No pointers, since each process would have to relocate them.
 struct StatInfo {
   char name[20];
   char ctl[20];
@@ -213,7 +211,6 @@ inline constexpr char kProcessLockNames[][12] = {
 };
 inline constexpr unsigned kProcessLocks = sizeof kProcessLockNames / sizeof kProcessLockNames[0];
 
-// What a table is about.
 enum class StatScope : uint8_t { kProcess, kArena, kClass, kLock, kLength, kTag };
 inline constexpr unsigned kStatScopes = 6;
 
@@ -222,7 +219,7 @@ struct StatTable {
   unsigned count;
 };
 
-// The figures of a struct of this scope, in the order of its table.
+// The figures in a struct, in the order of its table.
 template <class Statistics>
 const uint64_t* figures_of(const Statistics& statistics) {
   return reinterpret_cast<const uint64_t*>(&statistics);

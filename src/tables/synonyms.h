@@ -1,23 +1,23 @@
-// Environment variables of TCMalloc's that set options of acre's.
+// TCMalloc's environment variables that set options of acre.
 #pragma once
 
 #include "tables/options.h"
 
 namespace acre {
 
-// How a variable's value becomes the option's.
+// How the variable's value becomes the option's value.
 enum class SynonymValue : uint8_t {
-  kSame,          // it is the option's
-  kTruth,         // true or false, as TCMalloc reads them
-  kMegabytes,     // a number of MiB, for one of bytes
-  kReleaseRate,   // release_speed.h: a dirty_decay_ms
-  kZeroIfTrue,    // true: 0. false leaves the option as it is
-  kNeverIfTrue,   // true: -1. false leaves the option as it is
-  kUnlessZero,    // a number. 0 leaves the option as it is
-  kTrueUnlessZero,  // a number: true. 0 leaves the option as it is
+  kSame,          // as it is
+  kTruth,         // true or false, in TCMalloc's spelling
+  kMegabytes,     // a number of MiB becomes bytes
+  kReleaseRate,   // becomes a dirty_decay_ms (release_speed.h)
+  kZeroIfTrue,    // true becomes 0; false leaves the option alone
+  kNeverIfTrue,   // true becomes -1; false leaves the option alone
+  kUnlessZero,    // a number; 0 leaves the option alone
+  kTrueUnlessZero,  // another number than 0 becomes true; 0 leaves the option alone
 };
 
-// Without pointers, which would have to be relocated in every process.
+// No pointers, since each process would have to relocate them.
 struct Synonym {
   char variable[40];
   Option option;
@@ -26,7 +26,7 @@ struct Synonym {
 
 inline constexpr char kSynonymPrefix[] = "TCMALLOC_";
 
-// In this order: of two that set the same option, the later one counts.
+// If two set the same option, the later one in this order counts.
 inline constexpr Synonym kSynonyms[] = {
     {"TCMALLOC_RELEASE_RATE", Option::dirty_decay_ms, SynonymValue::kReleaseRate},
     {"TCMALLOC_AGGRESSIVE_DECOMMIT", Option::dirty_decay_ms, SynonymValue::kZeroIfTrue},

@@ -25,9 +25,9 @@ HERE = Path(__file__).resolve().parent
 GOLDEN = HERE / "golden.json"
 SKIPPED = 77
 # Heap profiling, with samples so far apart that there will be none; and the cases that seldom go through the slow path,
-# where watching is done. They cost what they cost without it.
-WATCHED = "prof:true,prof_sample:128T"
-WATCHED_CASES = ("pair_48", "batch_48", "batch_lifo_48", "batch_shuffled_48", "calloc_64")
+# where sampling is done. They cost what they cost without it.
+PROFILED = "prof:true,prof_sample:128T"
+PROFILED_CASES = ("pair_48", "batch_48", "batch_lifo_48", "batch_shuffled_48", "calloc_64")
 TOLERANCE = 0.5  # instructions a pair by which a recorded number may grow unnoticed
 ATTEMPTS = 3  # a count may include work that depends on the clock; the lowest one is the path
 
@@ -207,9 +207,9 @@ def main():
                 columns = f"{show(entry.get('limit')):>9}{show(entry.get('recorded')):>10}"
                 print(f"{name:<20}{value:>9.1f}{columns}  {said}", flush=True)
             if lib and not (args.print or args.update or args.case):
-                counts = pool.map(lambda name: measure_checked(program, name, lib, folder, bounds[name], WATCHED),
-                                  WATCHED_CASES)
-                for name, value in zip(WATCHED_CASES, counts):
+                counts = pool.map(lambda name: measure_checked(program, name, lib, folder, bounds[name], PROFILED),
+                                  PROFILED_CASES)
+                for name, value in zip(PROFILED_CASES, counts):
                     said = verdict(value, entries[name])
                     if said.isupper():
                         failed.append(f"{name} with profiling")

@@ -4,7 +4,7 @@
 - No include cycle, no source that includes a source, no path that leads nowhere.
 - Only os/ and base/ ask which platform this is.
 - A file has at most 350 lines.
-- A folder has a README.md.
+- A folder has a README.md, which names its headers.
 """
 
 import os
@@ -95,8 +95,15 @@ class Layout:
 
     def check_readmes(self):
         for layer in LAYERS:
-            if not (self.root / "src" / layer / "README.md").is_file():
+            folder = self.root / "src" / layer
+            readme = folder / "README.md"
+            if not readme.is_file():
                 self.problems.append(f"src/{layer}: no README.md")
+                continue
+            text = readme.read_text(encoding="utf-8")
+            for header in sorted(folder.glob("*.h")):
+                if f"`{header.name}`" not in text:
+                    self.problems.append(f"src/{layer}/README.md: does not name {header.name}")
 
     def check_cycles(self):
         finished, path = set(), []

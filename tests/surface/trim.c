@@ -31,6 +31,13 @@ int main(void) {
         // Whoever gave memory back says so.
         if (held > now + 4 * MIB) CHECK_EQ(released, 1);
     }
+    // What may stay is more than there is: nothing goes.
+    fill_and_free(blocks, 100000);
+    const size_t kept = resident_bytes();
+    CHECK_EQ(malloc_trim(hide_size(SIZE_MAX)), 0);
+    CHECK(resident_bytes() + MIB > kept);
+    malloc_trim(0);
+
     // Nothing left to give: 0 by and by, and never an error.
     int last = 1;
     for (int i = 0; i < 5; i++) last = malloc_trim(0);

@@ -72,6 +72,7 @@ TEST(ManualLife, WhatIsHeldGoesBack) {
 
 // Blocks of all sizes, so that a heap has many chunks, runs and headers; and several heaps of its own.
 TEST(ManualLife, LargeOnesGoBackToo) {
+  acre_free(acre_malloc(1));  // makes the first automatic arena
   PageHeap& lender = arenas::at(0)->pages;
   size_t obtained = 0;
   for (int round = 0; round < 4; ++round) {

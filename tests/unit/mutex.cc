@@ -129,7 +129,7 @@ TEST(MutexDeathTest, TheSameRankTwiceEndsTheProgram) {
 // they are taken.
 TEST(Mutex, ForkHoldsTheLockAgainstOthersOnly) {
   Mutex mutex{Rank::kWindow};
-  mutex.before_fork();
+  mutex.at_fork(ForkStage::kBefore);
   Mutex::begin_fork();
   mutex.lock();
   mutex.unlock();
@@ -144,15 +144,15 @@ TEST(Mutex, ForkHoldsTheLockAgainstOthersOnly) {
   }
   EXPECT_FALSE(got_it);
   Mutex::end_fork();
-  mutex.after_fork_in_parent();
+  mutex.at_fork(ForkStage::kInParent);
   other.join();
   EXPECT_TRUE(got_it);
 }
 
 TEST(Mutex, AfterForkTheChildFindsItFree) {
   Mutex mutex{Rank::kWindow};
-  mutex.before_fork();
-  mutex.after_fork_in_child();
+  mutex.at_fork(ForkStage::kBefore);
+  mutex.at_fork(ForkStage::kInChild);
   std::thread other([&] { Lock lock(mutex); });
   other.join();
   Lock lock(mutex);
@@ -163,13 +163,13 @@ TEST(Mutex, AfterForkTheChildFindsItFree) {
 TEST(Mutex, ALockHeldBeforeAForkIsHeldAfterIt) {
   Mutex mutex{Rank::kWindow};
   mutex.lock();
-  EXPECT_FALSE(mutex.before_fork());
+  EXPECT_FALSE(mutex.at_fork(ForkStage::kBefore));
   Mutex::begin_fork();
   {
     Lock lock(mutex);
   }
   Mutex::end_fork();
-  mutex.after_fork_in_parent();
+  mutex.at_fork(ForkStage::kInParent);
   std::atomic<bool> got_it{false};
   std::thread other([&] {
     Lock lock(mutex);
@@ -185,8 +185,8 @@ TEST(Mutex, ALockHeldBeforeAForkIsHeldAfterIt) {
 TEST(Mutex, ALockHeldBeforeAForkIsHeldInTheChild) {
   Mutex mutex{Rank::kWindow};
   mutex.lock();
-  mutex.before_fork();
-  EXPECT_FALSE(mutex.after_fork_in_child()) << "what it guards may be half changed";
+  mutex.at_fork(ForkStage::kBefore);
+  EXPECT_FALSE(mutex.at_fork(ForkStage::kInChild)) << "what it guards may be half changed";
   mutex.unlock();
   Lock again(mutex);
 }
@@ -206,17 +206,17 @@ TEST(Mutex, AForkPassesByALockWhoseHolderWaitsForTheThread) {
   inner.lock();
   std::thread waiter = waiter_for(outer, inner);
   const unsigned attempt = Mutex::begin_attempt();
-  EXPECT_FALSE(outer.before_fork());
+  EXPECT_FALSE(outer.at_fork(ForkStage::kBefore));
   EXPECT_TRUE(Mutex::is_in_vain(attempt)) << "the first time that a thread has to pass a lock by";
-  EXPECT_FALSE(inner.before_fork());
-  inner.after_fork_in_parent();
-  outer.after_fork_in_parent();
+  EXPECT_FALSE(inner.at_fork(ForkStage::kBefore));
+  inner.at_fork(ForkStage::kInParent);
+  outer.at_fork(ForkStage::kInParent);
   const unsigned next = Mutex::begin_attempt();
-  EXPECT_FALSE(outer.before_fork());
-  EXPECT_FALSE(inner.before_fork());
+  EXPECT_FALSE(outer.at_fork(ForkStage::kBefore));
+  EXPECT_FALSE(inner.at_fork(ForkStage::kBefore));
   EXPECT_FALSE(Mutex::is_in_vain(next));
-  inner.after_fork_in_parent();
-  outer.after_fork_in_parent();
+  inner.at_fork(ForkStage::kInParent);
+  outer.at_fork(ForkStage::kInParent);
   Mutex::end_attempt();
   inner.unlock();
   waiter.join();
@@ -228,11 +228,11 @@ TEST(Mutex, ALockThatWasPassedByIsFreeInTheChild) {
   Mutex outer{Rank::kRegistry}, inner{Rank::kBin};
   inner.lock();
   std::thread waiter = waiter_for(outer, inner);
-  outer.before_fork();
-  inner.before_fork();
+  outer.at_fork(ForkStage::kBefore);
+  inner.at_fork(ForkStage::kBefore);
   const pid_t child = fork();
   if (child == 0) {
-    const bool right = outer.after_fork_in_child() && !inner.after_fork_in_child();
+    const bool right = outer.at_fork(ForkStage::kInChild) && !inner.at_fork(ForkStage::kInChild);
     Mutex::end_fork_in_child();
     inner.unlock();
     outer.lock();
@@ -241,8 +241,8 @@ TEST(Mutex, ALockThatWasPassedByIsFreeInTheChild) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 9);
-  inner.after_fork_in_parent();
-  outer.after_fork_in_parent();
+  inner.at_fork(ForkStage::kInParent);
+  outer.at_fork(ForkStage::kInParent);
   Mutex::end_attempt();
   inner.unlock();
   waiter.join();
@@ -255,11 +255,11 @@ TEST(Mutex, OneOfTwoForksGoesFirst) {
     Lock lock(held);
     for (;;) {
       const unsigned attempt = Mutex::begin_attempt();
-      mine.before_fork();
-      other.before_fork();
+      mine.at_fork(ForkStage::kBefore);
+      other.at_fork(ForkStage::kBefore);
       const bool in_vain = Mutex::is_in_vain(attempt);
-      other.after_fork_in_parent();
-      mine.after_fork_in_parent();
+      other.at_fork(ForkStage::kInParent);
+      mine.at_fork(ForkStage::kInParent);
       if (!in_vain) break;
     }
     Mutex::end_attempt();
