@@ -47,7 +47,7 @@ const ThreadBytes* bytes_of_thread() {
   return heap == nullptr ? &kNoBytes : &heap->bytes;
 }
 
-const ThreadBytes* watched_bytes_of_thread() {
+const ThreadBytes* tracked_bytes_of_thread() {
   Heap* heap = looked_at();
   if (heap == nullptr) return &kNoBytes;
   heap->bytes.is_tracked = true;

@@ -16,7 +16,7 @@ int set_arena_of_thread(unsigned index);
 const ThreadBytes* bytes_of_thread();
 
 // The same. From now on each tick brings them up to date.
-const ThreadBytes* watched_bytes_of_thread();
+const ThreadBytes* tracked_bytes_of_thread();
 
 int reset_peak_of_thread();
 

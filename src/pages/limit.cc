@@ -6,12 +6,12 @@ namespace acre::limit {
 
 constinit std::atomic<size_t> g_held{0};
 constinit std::atomic<size_t> g_hard{SIZE_MAX};
-constinit std::atomic<size_t> g_alarm{kWatchedFrom};
+constinit std::atomic<size_t> g_alarm{kFirstAlarm};
 
 namespace {
 
 constinit std::atomic<size_t> g_soft{SIZE_MAX};
-constinit std::atomic<size_t> g_ceiling{kWatchedFrom};
+constinit std::atomic<size_t> g_ceiling{kFirstAlarm};
 constinit std::atomic<uint64_t> g_refusals{0};
 
 bool passes(size_t held, size_t more) {

@@ -17,7 +17,7 @@
 namespace acre::limit {
 
 // From this size on acre looks at the cgroup and at the system's memory pressure. Smaller programs never do.
-inline constexpr size_t kWatchedFrom = size_t{8} << 20;
+inline constexpr size_t kFirstAlarm = size_t{8} << 20;
 
 extern std::atomic<size_t> g_held ACRE_HIDDEN;
 extern std::atomic<size_t> g_hard ACRE_HIDDEN;
@@ -39,7 +39,7 @@ void give_back(size_t bytes);
 bool refuses(size_t bytes);
 
 // SIZE_MAX: no limit. The alarm is the lower of the soft limit and the ceiling, which is what the machine lets this
-// process hold. reclaim/pressure.cc works it out. It begins as kWatchedFrom, so that the first alarm starts that work.
+// process hold. reclaim/pressure.cc works it out. It begins as kFirstAlarm, so that the first alarm starts that work.
 void set_hard(size_t bytes);
 void set_soft(size_t bytes);
 void set_ceiling(size_t bytes);

@@ -169,7 +169,7 @@ Run* PageHeap::allocate(size_t pages, size_t align_pages) {
 
 // Does nothing if dirty or muzzy memory would do, or if a limit is near.
 ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
-  const bool looked = limit::alarm() != limit::kWatchedFrom;  // until then the alarm is only the first call to look
+  const bool looked = limit::alarm() != limit::kFirstAlarm;  // until then the alarm is only the first call to look
   if (limit::refuses(kHugePageBytes) || (looked && limit::held() + kHugePageBytes > limit::alarm())) return;
   if (!reserve_headers()) return;
   Run* run = nullptr;

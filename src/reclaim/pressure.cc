@@ -65,7 +65,7 @@ void look_at_stalls(uint64_t passed_ms) {
 
 // Does nothing before it is time. As a rule one thread looks at a time; more would do no harm.
 ACRE_COLD void look(uint64_t now) {
-  if (limit::held() < limit::kWatchedFrom) return;
+  if (limit::held() < limit::kFirstAlarm) return;
   uint64_t looked = g_looked_ms.load(std::memory_order_relaxed);
   const bool at_ceiling = limit::held() > g_ceiling.load(std::memory_order_relaxed);
   if (looked != 0 && now < looked + (at_ceiling ? kLookAgainMs : kLookMs)) return;
@@ -80,7 +80,7 @@ ACRE_COLD void look(uint64_t now) {
 size_t excess_pages() {
   const size_t alarm = limit::alarm();
   const size_t held = limit::held();
-  if (g_stalls.load(std::memory_order_relaxed) && held >= limit::kWatchedFrom) return SIZE_MAX;
+  if (g_stalls.load(std::memory_order_relaxed) && held >= limit::kFirstAlarm) return SIZE_MAX;
   return held <= alarm ? 0 : pages_for(held - alarm + alarm / kSlack);
 }
 
@@ -146,7 +146,7 @@ ACRE_COLD void attend(Heap& heap, uint64_t now_ms) {
 ACRE_COLD uint64_t look_after(uint64_t now_ms) {
   look(now_ms);
   return_excess(now_ms);
-  return limit::held() < limit::kWatchedFrom || arenas::dirty_pages() == 0 ? kNever : now_ms + kLookMs;
+  return limit::held() < limit::kFirstAlarm || arenas::dirty_pages() == 0 ? kNever : now_ms + kLookMs;
 }
 
 ACRE_COLD void before_refusal() { call_program(When::kInAnyCase); }

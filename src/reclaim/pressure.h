@@ -4,7 +4,7 @@
 // All of this happens on ticks and in the background thread, with no lock held. pages/limit.h counts the held memory
 // and has a level, the alarm. A thread that takes clean pages beyond the alarm has its next tick at once (tick_soon).
 //
-// Once a second, in programs that hold more than limit::kWatchedFrom, a tick reads the cgroup and the system's memory
+// Once a second, in programs that hold more than limit::kFirstAlarm, a tick reads the cgroup and the system's memory
 // pressure (os/cgroup.h). The cgroup's limit, less what others hold in the cgroup and a reserve, is the ceiling of what
 // acre may hold with dirty pages in it.
 #pragma once

@@ -14,17 +14,17 @@ namespace acre::fake_os {
 namespace {
 
 // Small blocks are sampled in every byte, larger ones at both ends and in up to so many pages.
-constexpr size_t kWatchedWhole = 512;
+constexpr size_t kCheckedWhole = 512;
 constexpr size_t kEdge = 64;
-constexpr size_t kWatchedPages = 64;
+constexpr size_t kCheckedPages = 64;
 
 template <class Visit>
-void each_watched_byte(size_t size, Visit visit) {
-  if (size <= kWatchedWhole) {
+void each_checked_byte(size_t size, Visit visit) {
+  if (size <= kCheckedWhole) {
     for (size_t i = 0; i < size; ++i) visit(i);
     return;
   }
-  const size_t step = larger(kPageBytes, align_up(size / kWatchedPages, kPageBytes));
+  const size_t step = larger(kPageBytes, align_up(size / kCheckedPages, kPageBytes));
   for (size_t i = 0; i < kEdge; ++i) visit(i);
   for (size_t i = kEdge; i < size - kEdge; i += step) visit(i);
   for (size_t i = size - kEdge; i < size; ++i) visit(i);
@@ -37,7 +37,7 @@ unsigned char expected_byte(uint64_t tag, size_t i) {
 bool zeroed(const unsigned char* start, size_t size) {
   if (size <= size_t{1} << 20) return test::all_zero(start, size);
   bool zero = true;
-  each_watched_byte(size, [&](size_t i) { zero &= start[i] == 0; });
+  each_checked_byte(size, [&](size_t i) { zero &= start[i] == 0; });
   return zero;
 }
 
@@ -60,12 +60,12 @@ void fail(const char* file, int line, const char* what) {
 }
 
 void Blocks::fill(const Block& block) {
-  each_watched_byte(block.size, [&](size_t i) { block.start[i] = expected_byte(block.tag, i); });
+  each_checked_byte(block.size, [&](size_t i) { block.start[i] = expected_byte(block.tag, i); });
 }
 
 // Up to `size` bytes of what fill left there.
 void Blocks::check(const Block& block, size_t size) {
-  each_watched_byte(block.size, [&](size_t i) {
+  each_checked_byte(block.size, [&](size_t i) {
     if (i < size) FAKE_OS_CHECK(block.start[i] == expected_byte(block.tag, i));
   });
 }

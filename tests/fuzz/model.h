@@ -45,7 +45,7 @@ struct Live {
 
 // Big blocks are written and read at their edges and once a page.
 template <typename Visit>
-void each_watched_byte(std::size_t length, Visit visit) {
+void each_checked_byte(std::size_t length, Visit visit) {
     if (length <= 20000) {
         for (std::size_t i = 0; i < length; i++) visit(i);
         return;
@@ -70,7 +70,7 @@ class Model {
         FUZZ_CHECK(next == starts_.begin() || std::prev(next)->second <= start);
         // A usable size of 0 still has an address of its own.
         starts_.emplace(start, start + (block.usable == 0 ? 1 : block.usable));
-        each_watched_byte(block.usable, [&](std::size_t i) {
+        each_checked_byte(block.usable, [&](std::size_t i) {
             block.memory[i] = pattern_byte(i, block.tag);
         });
         bytes_ += block.usable;
@@ -78,7 +78,7 @@ class Model {
     }
 
     void check(const Live &block, std::size_t length) const {
-        each_watched_byte(block.usable, [&](std::size_t i) {
+        each_checked_byte(block.usable, [&](std::size_t i) {
             if (i < length) FUZZ_CHECK(block.memory[i] == pattern_byte(i, block.tag));
         });
     }

@@ -42,7 +42,7 @@ bool gone;                /* the run's pages are free */
 
 inline drain() { inside = buffered; older_store = false }
 
-/* BusyAtShelves; a compare-and-swap empties the buffer */
+/* OwnerAtWork; a compare-and-swap empties the buffer */
 inline enter() {
   buffered = true;
   do

@@ -281,7 +281,7 @@ TEST_F(Properties, BlocksBySize) {
 }
 
 // What the heap profiler samples lies in runs of its own.
-TEST_F(Properties, SampledBlocksAreInTheCensus) {
+TEST_F(Properties, SampledBlocksAreAmongAllBlocks) {
   bool on = true;
   ASSERT_EQ(acre_mallctl("prof.active", nullptr, nullptr, &on, sizeof on), 0);
   size_t every_block = 0;

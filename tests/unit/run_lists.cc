@@ -103,9 +103,9 @@ void free_shuffled(std::vector<void*> blocks, uint64_t seed) {
   }
 }
 
-class ShelvesBound : public RunListsTest, public testing::WithParamInterface<size_t> {};
+class RunListsBound : public RunListsTest, public testing::WithParamInterface<size_t> {};
 
-TEST_P(ShelvesBound, IsRespected) {
+TEST_P(RunListsBound, IsRespected) {
   set_bound(GetParam());
   std::vector<void*> blocks;
   for (size_t size : {16, 100, 1000, 5000, 30000}) {
@@ -124,7 +124,7 @@ TEST_P(ShelvesBound, IsRespected) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Bytes, ShelvesBound,
+INSTANTIATE_TEST_SUITE_P(Bytes, RunListsBound,
                          testing::Values(size_t{0}, size_t{100000}, size_t{256} << 10, size_t{1} << 20,
                                          (size_t{3} << 20) + 12345, size_t{32} << 20));
 

@@ -38,7 +38,7 @@ struct Log {
 };
 constexpr sampler::Sampler kLog{Log::draw, Log::allocated, Log::freed, nullptr};
 
-class Watch : public testing::Test {
+class SamplerTest : public testing::Test {
  protected:
   void SetUp() override {
     acre_free(acre_malloc(1));
@@ -64,7 +64,7 @@ class Watch : public testing::Test {
   std::map<Ticket, std::pair<const void*, size_t>> live_;
 };
 
-TEST_F(Watch, EachBlockAfterTheGapIsSeenAndNoOther) {
+TEST_F(SamplerTest, EachBlockAfterTheGapIsSeenAndNoOther) {
   for (uint64_t gap : {0, 1, 2, 7, 63, 100, 1000}) {
     watch_every(gap);
     for (size_t bytes : {8, 48, 1000, 1024, 4096, 20000, 32768}) {
@@ -84,7 +84,7 @@ TEST_F(Watch, EachBlockAfterTheGapIsSeenAndNoOther) {
 }
 
 // A block that is freed in place goes round without the slow path, which is told of it in time.
-TEST_F(Watch, BlocksThatAreFreedInPlaceAreCounted) {
+TEST_F(SamplerTest, BlocksThatAreFreedInPlaceAreCounted) {
   for (uint64_t gap : {0, 1, 13, 255, 256, 257, 1000}) {
     for (size_t bytes : {8, 100, 1024, 4096}) {
       watch_every(gap);
@@ -101,7 +101,7 @@ TEST_F(Watch, BlocksThatAreFreedInPlaceAreCounted) {
 }
 
 // The sampler starts while another thread goes round in place: it is seen there, too.
-TEST_F(Watch, AThreadThatGoesRoundInPlaceIsSeenSoon) {
+TEST_F(SamplerTest, AThreadThatGoesRoundInPlaceIsSeenSoon) {
   std::atomic<int> step{0};
   std::thread thread([&] {
     void* lasting = acre_malloc(64);
@@ -124,7 +124,7 @@ TEST_F(Watch, AThreadThatGoesRoundInPlaceIsSeenSoon) {
 }
 
 // Freed blocks that go on the private list at once count, too.
-TEST_F(Watch, BlocksThatAreKeptAreCounted) {
+TEST_F(SamplerTest, BlocksThatAreKeptAreCounted) {
   for (uint64_t gap : {0, 1, 5, 13, 300}) {
     for (size_t bytes : {100, 2000, 4096, 20000}) {
       watch_every(gap);
@@ -146,7 +146,7 @@ TEST_F(Watch, BlocksThatAreKeptAreCounted) {
   }
 }
 
-TEST_F(Watch, WatchedBlocksAreBlocksLikeOthers) {
+TEST_F(SamplerTest, SampledBlocksAreBlocksLikeOthers) {
   watch_every(0);
   for (size_t alignment = 8; alignment <= 64 << 10; alignment *= 2) {
     void* block = acre_memalign(alignment, 100);
@@ -169,7 +169,7 @@ TEST_F(Watch, WatchedBlocksAreBlocksLikeOthers) {
   EXPECT_FALSE(acre_owns(block));
 }
 
-TEST_F(Watch, LargeAndHugeBlocks) {
+TEST_F(SamplerTest, LargeAndHugeBlocks) {
   watch_every(0);
   for (size_t bytes : {size_t{32769}, size_t{1} << 20, size_t{65} << 20}) {
     void* block = acre_malloc(bytes);
@@ -193,7 +193,7 @@ TEST_F(Watch, LargeAndHugeBlocks) {
   acre_free(block);
 }
 
-TEST_F(Watch, BlocksOfManualArenas) {
+TEST_F(SamplerTest, BlocksOfManualArenas) {
   ManualArena* arena = arenas::create({});
   watch_every(0);
   std::vector<void*> blocks;
@@ -228,7 +228,7 @@ TEST_F(Watch, BlocksOfManualArenas) {
   arenas::destroy(*arena);
 }
 
-TEST_F(Watch, FreesAreToldInOtherThreadsAndAfterTheEnd) {
+TEST_F(SamplerTest, FreesAreToldInOtherThreadsAndAfterTheEnd) {
   watch_every(0);
   std::vector<void*> blocks;
   for (size_t i = 0; i < 300; ++i) blocks.push_back(acre_malloc(i * 200));
@@ -245,7 +245,7 @@ TEST_F(Watch, FreesAreToldInOtherThreadsAndAfterTheEnd) {
   acre_free(unseen);
 }
 
-TEST_F(Watch, ThreadsThatAreNotWatched) {
+TEST_F(SamplerTest, ThreadsThatAreNotSampled) {
   watch_every(0);
   Heap& heap = *heap_if_any();
   sampler::set_thread(heap, false);
@@ -264,7 +264,7 @@ TEST_F(Watch, ThreadsThatAreNotWatched) {
   for (void* p : {block, large, seen}) acre_free(p);
 }
 
-TEST_F(Watch, TheWatcherMayAllocate) {
+TEST_F(SamplerTest, TheSamplerMayAllocate) {
   Log::allocate_within = true;
   watch_every(2);
   std::vector<void*> blocks;
@@ -274,7 +274,7 @@ TEST_F(Watch, TheWatcherMayAllocate) {
 }
 
 // What is given up with the rest of a private list was not to be seen: the next gap is a new one.
-TEST_F(Watch, AfterAListIsGivenUpTheGapIsNew) {
+TEST_F(SamplerTest, AfterAListIsGivenUpTheGapIsNew) {
   watch_every(10);
   std::vector<void*> blocks;
   for (int i = 0; i < 100; ++i) {
@@ -285,7 +285,7 @@ TEST_F(Watch, AfterAListIsGivenUpTheGapIsNew) {
   for (void* block : blocks) acre_free(block);
 }
 
-TEST_F(Watch, EmptyRunsOfWatchedBlocksGoBack) {
+TEST_F(SamplerTest, EmptyRunsOfSampledBlocksGoBack) {
   watch_every(0);
   const size_t before = arenas::used_pages();
   std::vector<void*> blocks;
@@ -296,9 +296,9 @@ TEST_F(Watch, EmptyRunsOfWatchedBlocksGoBack) {
   EXPECT_LE(arenas::used_pages(), before + 2 * run_shape(class_of_size(1000)).pages);
 }
 
-using WatchDeath = Watch;
+using SamplerDeathTest = SamplerTest;
 
-TEST_F(WatchDeath, DoubleFreesAndInteriorPointersOfWatchedBlocksAreFound) {
+TEST_F(SamplerDeathTest, DoubleFreesAndInteriorPointersOfSampledBlocksAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   watch_every(0);
   char* block = static_cast<char*>(acre_malloc(100));

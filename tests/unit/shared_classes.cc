@@ -277,7 +277,7 @@ struct Beside {
   static void freed(Ticket) {}
 };
 
-TEST(SharedClasses, WatchersAreToldOfTheLowestRun) {
+TEST(SharedClasses, TheSamplerIsAskedForTheLowestRun) {
   empty_heap(my_heap());
   std::vector<void*> blocks = allocate(1);
   const Address lowest = my_heap().arena->bin(kClass).lowest();

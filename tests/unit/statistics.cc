@@ -359,18 +359,18 @@ class Watching {
  public:
   explicit Watching(uint64_t gap) {
     gap_ = gap;
-    sampler::start(kWatcher);
+    sampler::start(kSampler);
   }
   ~Watching() { sampler::stop(); }
 
  private:
   static inline uint64_t gap_;
-  static constexpr sampler::Sampler kWatcher{[](size_t) { return gap_; },
+  static constexpr sampler::Sampler kSampler{[](size_t) { return gap_; },
                                            [](const void*, size_t, Address) -> Ticket { return 1; }, [](Ticket) {},
                                            nullptr};
 };
 
-TEST_F(StatisticsTest, WatchedBlocks) {
+TEST_F(StatisticsTest, SampledBlocks) {
   Worker other;
   Blocks blocks, others;
   for (uint64_t gap : {0, 9, 500}) {

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kLong = 100;  // pages; kShort is not worth a hole
 constexpr size_t kShort = 20;
 
-class Retreat : public test::PageHeapTest {
+class UnmapTest : public test::PageHeapTest {
  protected:
   // A run that was written to, with one in use behind it.
   PageRun* used(size_t pages) {
@@ -31,7 +31,7 @@ class Retreat : public test::PageHeapTest {
   }
 };
 
-TEST_F(Retreat, CleanRunsAreUnmappedAndNoLongerTheArenas) {
+TEST_F(UnmapTest, CleanRunsAreUnmappedAndNoLongerTheArenas) {
   const Address address = clean(used(kLong));
   const PageCounts before = heap.counts();
   // What was never used yet is the longest run, and goes as well.
@@ -45,7 +45,7 @@ TEST_F(Retreat, CleanRunsAreUnmappedAndNoLongerTheArenas) {
   EXPECT_TRUE(is_zero(run)) << "from a new chunk";
 }
 
-TEST_F(Retreat, TheLongestGoFirstAndNoMoreThanAskedFor) {
+TEST_F(UnmapTest, TheLongestGoFirstAndNoMoreThanAskedFor) {
   PageRun* runs[] = {used(kLong), used(2 * kLong)};
   const Address shorter = clean(runs[0]);
   const Address longer = clean(runs[1]);
@@ -55,7 +55,7 @@ TEST_F(Retreat, TheLongestGoFirstAndNoMoreThanAskedFor) {
   EXPECT_TRUE(is_mapped(shorter));
 }
 
-TEST_F(Retreat, NeitherShortRunsNorDirtyOnes) {
+TEST_F(UnmapTest, NeitherShortRunsNorDirtyOnes) {
   PageRun* runs[] = {used(kShort), used(kLong)};
   const Address too_short = clean(runs[0]);
   const Address dirty = runs[1]->base;
@@ -66,7 +66,7 @@ TEST_F(Retreat, NeitherShortRunsNorDirtyOnes) {
   EXPECT_EQ(heap.counts().dirty, kLong);
 }
 
-TEST_F(Retreat, NotWhereChunksAreKept) {
+TEST_F(UnmapTest, NotWhereChunksAreKept) {
   PageHeap& kept = test::new_page_heap();
   EXPECT_TRUE(kept.may_unmap());
   kept.keep_chunks(nullptr);
