@@ -10,14 +10,13 @@
 #include "os/os.h"
 #include "os/unwind.h"
 
-#if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 extern "C" {
 __attribute__((weak)) int _Unwind_Backtrace(acre::os::Unwinder::Visit, void*);
 __attribute__((weak)) acre::Address _Unwind_GetIPInfo(acre::os::UnwindContext*, int*);
 __attribute__((weak)) acre::Address _Unwind_GetCFA(acre::os::UnwindContext*);
 __attribute__((weak)) acre::Address _Unwind_GetGR(acre::os::UnwindContext*, int);
 }
-#else
+#if !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
 extern "C" const char __ehdr_start[] ACRE_HIDDEN;
 extern "C" const char _end[] ACRE_HIDDEN;
 #endif
@@ -67,14 +66,17 @@ bool is_whole(const Unwinder& found) {
 
 }  // namespace
 
-#if ACRE_STATIC_ARCHIVE || ACRE_TESTING
-// The unwinder that the program is linked with. None in a static program, which has no loader: there libgcc learns of
-// frames in a later constructor, aborts before that, and allocates with a lock held when it is first used.
-Unwinder find_unwinder() {
+// None in a static program, which has no loader: there libgcc learns of frames in a later constructor, aborts before that,
+// and allocates with a lock held when it is first used.
+static Unwinder linked_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
-  const Unwinder found{&_Unwind_Backtrace, &_Unwind_GetIPInfo, &_Unwind_GetCFA, &_Unwind_GetGR};
-  return is_whole(found) ? found : Unwinder{};
+  return {&_Unwind_Backtrace, &_Unwind_GetIPInfo, &_Unwind_GetCFA, &_Unwind_GetGR};
 }
+
+bool has_unwinder() { return is_whole(linked_unwinder()); }
+
+#if ACRE_STATIC_ARCHIVE || ACRE_TESTING
+Unwinder find_unwinder() { return has_unwinder() ? linked_unwinder() : Unwinder{}; }
 
 bool is_own_code(Address) { return false; }
 OwnImage own_image() { return {}; }
@@ -88,8 +90,9 @@ void look_up(void* library, const char* name, Function*& function) {
 
 }  // namespace
 
-// The library stays open, since frames may be walked until the process ends.
+// A library that is opened stays open, since frames may be walked until the process ends.
 Unwinder find_unwinder() {
+  if (has_unwinder()) return linked_unwinder();
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
   if (library == nullptr) return {};
   Unwinder found;

@@ -19,7 +19,11 @@ struct Unwinder {
   Address (*saved_register)(UnwindContext* frame, int number) = nullptr;  // a register that callees save
 };
 
-// Looks for an unwinder. It opens a library, which allocates: call it at start-up, with no lock held.
+// Whether the program, or a library that it was started with, has an unwinder, as C++ programs do. Takes no lock.
+bool has_unwinder();
+
+// Looks for an unwinder. Unless has_unwinder(), it opens a library, which allocates and takes the loader's lock: call it
+// with no lock held.
 Unwinder find_unwinder();
 
 // The mapping of the program or of one library.

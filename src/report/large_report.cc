@@ -6,6 +6,7 @@
 #include "base/atomics.h"
 #include "base/text.h"
 #include "os/os.h"
+#include "os/unwind.h"
 #include "report/mappings.h"
 #include "sample/at_work.h"
 #include "sample/capture.h"
@@ -68,9 +69,9 @@ void Draft::add_frame(unsigned i) {
   text.add('\n');
 }
 
-// Opens the unwinder only in a process of one thread: another thread may hold the loader's lock and wait for this one.
+// Opens an unwinder only in a process of one thread: another thread may hold the loader's lock and wait for this one.
 void tell(Draft& draft, const void* block, size_t n) {
-  if (os::is_alone()) capture::prepare();
+  if (os::is_alone() || os::has_unwinder()) capture::prepare();
   capture::take(draft.frames);
   draft.count = smaller(draft.frames.count, kMostFramesTold);
   for_each_mapping([](const Mapping& mapping, void* to) { static_cast<Draft*>(to)->look_up(mapping); }, &draft);
