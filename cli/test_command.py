@@ -17,7 +17,7 @@ from say import say, usage_error
 LABELS = ("unit", "fake_os", "stress", "fuzz")
 # QEMU's user mode has no ptrace, no processes that share memory, no /proc/self/exe to start again, a data segment that
 # does not grow, and less address space; what draws millions of samples would take an hour.
-NOT_EMULATED = r"^unit\.(Leaks|WatchDeath|DataSegment)\.|16TiB|EstimatesAre"
+NOT_EMULATED = r"^unit\.(Leaks|SamplerDeathTest|DataSegment)\.|16TiB|EstimatesAre"
 
 
 class Suite:
