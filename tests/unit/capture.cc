@@ -250,7 +250,7 @@ struct Lie {
     memcpy(table, kShared, sizeof kShared);
     const uint32_t head[] = {24, 24};
     memcpy(table + 20, head, sizeof head);
-    const uint64_t range[] = {address_of(reinterpret_cast<void*>(&liar)), 256};
+    const uint64_t range[] = {address_of(reinterpret_cast<void*>(&liar)), 1024};
     memcpy(table + 28, range, sizeof range);
     constexpr uint8_t kOwn[] = {0x07, kReturnAddress, 0, 0};
     memcpy(table + 44, kOwn, sizeof kOwn);
