@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/atomics.h"
 #include "base/fatal.h"
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
@@ -74,11 +75,12 @@ void PageHeap::remove_free(Run* run) {
 }
 
 // A free run of this arena and kind that begins or ends at this page, or null. Under another arena's lock the entry may
-// change its run, but no header changes its arena: only runs of this arena are looked at further.
+// change its run, and the header may go to a further arena meanwhile, if its own is retired. Neither makes it a header of
+// this arena, whose lock is held: only headers of this arena are looked at further.
 Run* PageHeap::free_neighbour(Address page, Holds holds) {
   Run* run = g_page_map.find(pointer_to(page));
-  if (run == nullptr || run->home != this || run->kind != RunKind::kFree || run->holds != holds) return nullptr;
-  return run;
+  if (run == nullptr || racy_load(run->home) != this) return nullptr;
+  return run->kind == RunKind::kFree && run->holds == holds ? run : nullptr;
 }
 
 void PageHeap::insert_free(Run* run, Holds holds) {
