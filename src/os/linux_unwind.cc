@@ -66,8 +66,8 @@ bool is_whole(const Unwinder& found) {
 
 }  // namespace
 
-// None in a static program, which has no loader: there libgcc learns of frames in a later constructor, aborts before that,
-// and allocates with a lock held when it is first used.
+// None in a static program, which has no loader: there libgcc learns of frames in a later constructor, aborts before
+// that, and allocates with a lock held when it is first used.
 static Unwinder linked_unwinder() {
   if (getauxval(AT_BASE) == 0) return {};
   return {&_Unwind_Backtrace, &_Unwind_GetIPInfo, &_Unwind_GetCFA, &_Unwind_GetGR};

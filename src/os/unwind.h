@@ -22,8 +22,8 @@ struct Unwinder {
 // Whether the program, or a library that it was started with, has an unwinder, as C++ programs do. Takes no lock.
 bool has_unwinder();
 
-// Looks for an unwinder. Unless has_unwinder(), it opens a library, which allocates and takes the loader's lock: call it
-// with no lock held.
+// Looks for an unwinder. Unless has_unwinder(), this function opens a library, which allocates and takes the loader's
+// lock: call it with no lock held.
 Unwinder find_unwinder();
 
 // The mapping of the program or of one library.

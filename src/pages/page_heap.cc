@@ -75,8 +75,8 @@ void PageHeap::remove_free(Run* run) {
 }
 
 // A free run of this arena and kind that begins or ends at this page, or null. Under another arena's lock the entry may
-// change its run, and the header may go to a further arena meanwhile, if its own is retired. Neither makes it a header of
-// this arena, whose lock is held: only headers of this arena are looked at further.
+// change its run, and the memory of a retired arena's header may become a header of another arena, but not of this one,
+// whose lock is held: only headers of this arena are looked at further.
 Run* PageHeap::free_neighbour(Address page, Holds holds) {
   Run* run = g_page_map.find(pointer_to(page));
   if (run == nullptr || racy_load(run->home) != this) return nullptr;

@@ -75,8 +75,8 @@ unsigned current();
 // The thread cannot go on as long as this atomic object has this value.
 void wait_while(const void* address, unsigned bytes, uint64_t value);
 
-// The memory whose accesses are searched: everything that threads share must lie here. Accesses elsewhere are not seen. All of it is
-// zero before set_up.
+// The memory whose accesses are searched: everything that threads share must lie here. Accesses elsewhere are not seen.
+// All of it is zero before set_up.
 inline constexpr size_t kWorldBytes = size_t{512} << 10;
 extern char g_world[kWorldBytes];
 

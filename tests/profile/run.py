@@ -292,8 +292,8 @@ def check_large_report(checks, folder):
     checks.that(inside == (["site"] + ["go_down"] * 4 + ["in_thread"]) and not cut,
                 "or with the whole stack, where large_alloc_report is set", said)
     with_unwinder = folder / "large_with_unwinder"
-    subprocess.run(["gcc", "-O1", "-g", "-pthread", "-Wl,--no-as-needed", "-lgcc_s", HERE / "programs/large.c", "-o", with_unwinder],
-                   check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", "-Wl,--no-as-needed", "-lgcc_s", HERE / "programs/large.c",
+                    "-o", with_unwinder], check=True)
     inside, cut, said = reported_stack(with_unwinder, 3, "in a thread")
     checks.that(inside == (["site"] + ["go_down"] * 4 + ["in_thread"]) and not cut,
                 "or where the program has an unwinder, as C++ programs do", said)

@@ -50,7 +50,7 @@ class SamplerTest : public testing::Test {
     sampler::stop();
     EXPECT_TRUE(live_.empty());
   }
-  void watch_every(uint64_t gap) {
+  void sample_every(uint64_t gap) {
     Log::gap = gap;
     sampler::start(kLog);
   }
@@ -66,7 +66,7 @@ class SamplerTest : public testing::Test {
 
 TEST_F(SamplerTest, EachBlockAfterTheGapIsSeenAndNoOther) {
   for (uint64_t gap : {0, 1, 2, 7, 63, 100, 1000}) {
-    watch_every(gap);
+    sample_every(gap);
     for (size_t bytes : {8, 48, 1000, 1024, 4096, 20000, 32768}) {
       std::vector<void*> blocks;
       const size_t rounds = 3 * (gap + 1) + 5;
@@ -87,7 +87,7 @@ TEST_F(SamplerTest, EachBlockAfterTheGapIsSeenAndNoOther) {
 TEST_F(SamplerTest, BlocksThatAreFreedInPlaceAreCounted) {
   for (uint64_t gap : {0, 1, 13, 255, 256, 257, 1000}) {
     for (size_t bytes : {8, 100, 1024, 4096}) {
-      watch_every(gap);
+      sample_every(gap);
       void* lasting = nullptr;
       for (size_t i = 0; i < 4 * (gap + 1); ++i) {
         void* block = acre_malloc(bytes);
@@ -117,7 +117,7 @@ TEST_F(SamplerTest, AThreadThatGoesRoundInPlaceIsSeenSoon) {
     acre_free(lasting);
   });
   step.wait(0);
-  watch_every(9);
+  sample_every(9);
   step = 2;
   step.notify_one();
   thread.join();
@@ -127,7 +127,7 @@ TEST_F(SamplerTest, AThreadThatGoesRoundInPlaceIsSeenSoon) {
 TEST_F(SamplerTest, BlocksThatAreKeptAreCounted) {
   for (uint64_t gap : {0, 1, 5, 13, 300}) {
     for (size_t bytes : {100, 2000, 4096, 20000}) {
-      watch_every(gap);
+      sample_every(gap);
       std::vector<void*> lasting;
       for (size_t i = 0; i < 40 * (gap + 1); ++i) {
         void* block = acre_malloc(bytes);
@@ -147,7 +147,7 @@ TEST_F(SamplerTest, BlocksThatAreKeptAreCounted) {
 }
 
 TEST_F(SamplerTest, SampledBlocksAreBlocksLikeOthers) {
-  watch_every(0);
+  sample_every(0);
   for (size_t alignment = 8; alignment <= 64 << 10; alignment *= 2) {
     void* block = acre_memalign(alignment, 100);
     EXPECT_EQ(address_of(block) % alignment, 0u);
@@ -170,7 +170,7 @@ TEST_F(SamplerTest, SampledBlocksAreBlocksLikeOthers) {
 }
 
 TEST_F(SamplerTest, LargeAndHugeBlocks) {
-  watch_every(0);
+  sample_every(0);
   for (size_t bytes : {size_t{32769}, size_t{1} << 20, size_t{65} << 20}) {
     void* block = acre_malloc(bytes);
     ASSERT_EQ(live_.size(), 1u);
@@ -195,7 +195,7 @@ TEST_F(SamplerTest, LargeAndHugeBlocks) {
 
 TEST_F(SamplerTest, BlocksOfManualArenas) {
   ManualArena* arena = arenas::create({});
-  watch_every(0);
+  sample_every(0);
   std::vector<void*> blocks;
   for (size_t bytes : {size_t{1}, size_t{1000}, size_t{32768}, size_t{32769}, size_t{1} << 20, size_t{65} << 20}) {
     for (size_t alignment : {1, 64, 16384}) {
@@ -229,7 +229,7 @@ TEST_F(SamplerTest, BlocksOfManualArenas) {
 }
 
 TEST_F(SamplerTest, FreesAreToldInOtherThreadsAndAfterTheEnd) {
-  watch_every(0);
+  sample_every(0);
   std::vector<void*> blocks;
   for (size_t i = 0; i < 300; ++i) blocks.push_back(acre_malloc(i * 200));
   EXPECT_EQ(live_.size(), 300u);
@@ -246,7 +246,7 @@ TEST_F(SamplerTest, FreesAreToldInOtherThreadsAndAfterTheEnd) {
 }
 
 TEST_F(SamplerTest, ThreadsThatAreNotSampled) {
-  watch_every(0);
+  sample_every(0);
   Heap& heap = *heap_if_any();
   sampler::set_thread(heap, false);
   void* block = acre_malloc(100);
@@ -266,7 +266,7 @@ TEST_F(SamplerTest, ThreadsThatAreNotSampled) {
 
 TEST_F(SamplerTest, TheSamplerMayAllocate) {
   Log::allocate_within = true;
-  watch_every(2);
+  sample_every(2);
   std::vector<void*> blocks;
   for (int i = 0; i < 500; ++i) blocks.push_back(acre_malloc(64));
   EXPECT_GT(live_.size(), 100u);
@@ -275,7 +275,7 @@ TEST_F(SamplerTest, TheSamplerMayAllocate) {
 
 // What is given up with the rest of a private list was not to be seen: the next gap is a new one.
 TEST_F(SamplerTest, AfterAListIsGivenUpTheGapIsNew) {
-  watch_every(10);
+  sample_every(10);
   std::vector<void*> blocks;
   for (int i = 0; i < 100; ++i) {
     for (int k = 0; k < 5; ++k) blocks.push_back(acre_malloc(64));
@@ -286,7 +286,7 @@ TEST_F(SamplerTest, AfterAListIsGivenUpTheGapIsNew) {
 }
 
 TEST_F(SamplerTest, EmptyRunsOfSampledBlocksGoBack) {
-  watch_every(0);
+  sample_every(0);
   const size_t before = arenas::used_pages();
   std::vector<void*> blocks;
   for (int i = 0; i < 20000; ++i) blocks.push_back(acre_malloc(1000));
@@ -300,7 +300,7 @@ using SamplerDeathTest = SamplerTest;
 
 TEST_F(SamplerDeathTest, DoubleFreesAndInteriorPointersOfSampledBlocksAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  watch_every(0);
+  sample_every(0);
   char* block = static_cast<char*>(acre_malloc(100));
   EXPECT_DEATH(acre_free(block + 16), "free\\(0x[0-9a-f]+\\): interior pointer: it is 16 bytes into a block of 112");
   EXPECT_DEATH(acre_free(block + 112), "double free: the block of 112 bytes is free already");

@@ -355,13 +355,13 @@ uint64_t sampled_runs_of(const Report& report) {
 }
 
 // Every so many bytes a block is seen by a sampler, and comes from a run of its own kind.
-class Watching {
+class Sampling {
  public:
-  explicit Watching(uint64_t gap) {
+  explicit Sampling(uint64_t gap) {
     gap_ = gap;
     sampler::start(kSampler);
   }
-  ~Watching() { sampler::stop(); }
+  ~Sampling() { sampler::stop(); }
 
  private:
   static inline uint64_t gap_;
@@ -374,7 +374,7 @@ TEST_F(StatisticsTest, SampledBlocks) {
   Worker other;
   Blocks blocks, others;
   for (uint64_t gap : {0, 9, 500}) {
-    const Watching watching(gap);
+    const Sampling sampling(gap);
     blocks.add(100, 3000);
     blocks.add(3000, 300);
     blocks.add(100000, 5);
@@ -458,7 +458,7 @@ TEST_F(StatisticsTest, ManyThreadsAtRest) {
 }
 
 TEST_F(StatisticsTest, ManyThreadsAtWork) {
-  const Watching watching(200);
+  const Sampling sampling(200);
   constexpr unsigned kThreads = 4;
   Mob mob(kThreads);
   std::atomic<bool> stop{false};

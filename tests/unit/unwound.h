@@ -43,8 +43,8 @@ inline void get_heap() {
   if (heap_if_any() == nullptr) release(allocate(1));
 }
 
-// As within malloc, called by some library, here the C library: by a function that no sanitizer replaces. The stack has addresses of the unwinder's from earlier walks, which must not
-// count then.
+// As within malloc, called by the C library: by a function that no sanitizer replaces. The stack has addresses of the
+// unwinder's code from earlier walks, which must not count then.
 ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames) {
   get_heap();
   const KnownCaller known(heap_if_any(), reinterpret_cast<const void*>(&gnu_get_libc_version));
