@@ -11,6 +11,8 @@ from leak_report import Report, rules_from
 from say import say
 
 LEAKS = 23
+NOT_CHECKED = 24
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as run_command has them
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # which the program gets, too
 
@@ -24,13 +26,24 @@ def settings(options, folder):
 
 
 def run(options, start):
-    """start(settings): becomes the program. -> its exit code, or 23"""
+    """start(settings): becomes the program. -> its exit code, 23 with leaks, or 24 if it ended without a check"""
     folder = os.path.abspath(options.folder) if options.folder is not None else tempfile.mkdtemp(prefix="acre-leaks-")
     try:
         return run_in(options, start, folder)
     finally:
         if options.folder is None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def how_it_ended(code):
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:  # a real-time signal
+            name = f"signal {-code}"
+        return f"{name} ended it"
+    return (f"it ended with exit code {code} and not by exit() or a return from main: by _exit(), by exec of a program "
+            "without acre, or it runs without acre itself")
 
 
 def run_in(options, start, folder):
@@ -41,8 +54,10 @@ def run_in(options, start, folder):
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         try:
             start(list(settings(options, folder)))
+        except SystemExit as refused:
+            os._exit(refused.code)
         finally:
-            os._exit(126)
+            os._exit(NOT_EXECUTABLE)
     for number in FROM_TERMINAL:
         signal.signal(number, lambda *_: None)
     for number in PASSED_ON:
@@ -50,19 +65,23 @@ def run_in(options, start, folder):
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    leaks = False
+    leaks = checked = False
     pattern = os.path.join(glob.escape(folder), f"*.{child}.*leaks.json")
     paths = sorted(glob.glob(pattern), key=os.path.getmtime)
     for path in paths:
         report = Report(path, rules)
         leaks |= bool(report.sites)
+        checked |= report.raw["moment"] == "exit"
         if report.sites or not path.endswith(f".{child}.leaks.json"):
             print(report.as_text(), end="", file=sys.stderr)
         else:
             say(report.title() + "no leaks" + (f", but {report.suppressed_blocks} suppressed blocks"
                                               if report.suppressed_blocks else ""))
-    if not paths and options.leaks != "local":
-        say("the program ended without a check for leaks: by a signal, _exit, or since acre was not loaded")
+    if not checked and options.leaks != "local":
+        if code in (NOT_EXECUTABLE, NOT_FOUND):
+            return code  # the reason was said before
+        say(f"{os.path.basename(options.program[0])} was not checked for leaks, since {how_it_ended(code)}")
+        return LEAKS if leaks else NOT_CHECKED
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

@@ -65,6 +65,7 @@ Address place_beside(Heap& heap, SizeClass c) {
 void* allocate_sampled(Heap& heap, SizeClass c) {
   void* block = sampled_runs::allocate(*heap.arena, heap.bound, c);
   if (block == nullptr) return nullptr;
+  if (fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
   thread_bytes::count_allocated(heap, size_of_class(c));
   const Ticket ticket = g_sampler.allocated(block, size_of_class(c), place_beside(heap, c));
   if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
