@@ -37,7 +37,7 @@ def add_arguments(parser):
         (("{acre} run --stats -- python3 app.py", "a summary of the memory of each process when it ends"),
          ("{acre} run --profile -o profiles -- redis-server", "heap profiles, into the folder profiles"),
          ("{acre} run --leaks -- tests/all", "the leaks, and exit code 23 if there are any")),
-        {23: "--leaks: PROGRAM has leaks",
+        {23: "--leaks: PROGRAM has leaks", 24: "--leaks: PROGRAM ended without a check, by _exit or a signal",
          126: "PROGRAM cannot be executed", 127: "PROGRAM was not found"})
     parser.add_argument("--stats", nargs="?", const="summary", choices=STATS_FORMATS, metavar="FORMAT",
                         help="print a summary of the memory when PROGRAM ends; text: all statistics; json and "
