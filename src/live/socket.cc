@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "live/authority.h"
+#include "live/snapshot.h"
 #include "live/verbs.h"
 #include "os/socket.h"
 #include "reclaim/internal_thread.h"
@@ -140,7 +141,8 @@ void* attend(void*) {
       continue;
     }
     failures = 0;
-    if (!os::wait_for(listener.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
+    const uint64_t most_ms = smaller(snapshot::look(), kLookMs);
+    if (!os::wait_for(listener.socket(), os::Direction::kRead, most_ms) || wants_end()) continue;
     const long client = os::accept_client(listener.socket());
     if (client >= 0) serve(static_cast<int>(client));
   }
@@ -190,6 +192,7 @@ void after_fork_in_child() {
   g_ends.store(0);
   g_named.store(0);
   g_retry_at_ms.store(0);
+  snapshot::after_fork_in_child();
   internal_thread::tell_of_ticks(on_tick);
   if (Heap* heap = heap_if_any()) tick_soon(*heap);
 }

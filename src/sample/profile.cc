@@ -8,6 +8,7 @@
 #include "pages/window.h"
 #include "sample/at_work.h"
 #include "sample/held.h"
+#include "sample/postmortem.h"
 #include "sample/random.h"
 #include "sample/samples.h"
 
@@ -136,6 +137,7 @@ double weight_of(size_t bytes) {
 }
 
 Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
+  if (postmortem::lacks_room()) postmortem::make_room(g_mean.load());
   for (;;) {
     {
       Lock lock(g_lock);
@@ -145,6 +147,7 @@ Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
         count_in(sample);
+        postmortem::write(*sample.stack, g_peak, g_stacks.first());
         *due = is_due();
         return ticket;
       }
@@ -185,7 +188,10 @@ void freed(Ticket ticket) {
   const uint64_t now_ms = os::now_ms();
   Lock lock(g_lock);
   const Sample& sample = g_samples.at(ticket);
-  if (sample.reset == g_resets) count_out(sample, this_thread(), now_ms);
+  if (sample.reset == g_resets) {
+    count_out(sample, this_thread(), now_ms);
+    postmortem::write(*sample.stack, g_peak, g_stacks.first());
+  }
   g_samples.drop(ticket);
 }
 
@@ -200,9 +206,10 @@ void count_growth(const capture::Frames& frames, size_t bytes) {
   do {
     Lock lock(g_lock);
     if (!g_stacks.has_room()) continue;
-    StackSums& sums = g_stacks.find(frames)->sums;
-    ++sums.grown;
-    sums.grown_bytes += bytes;
+    Stack* stack = g_stacks.find(frames);
+    ++stack->sums.grown;
+    stack->sums.grown_bytes += bytes;
+    postmortem::write(*stack, g_peak, g_stacks.first());
     ++g_totals.grown;
     g_totals.grown_bytes += bytes;
     return;
@@ -318,6 +325,9 @@ void reset(uint64_t mean) {
     g_totals = {};
     g_due_at = static_cast<double>(g_interval.load(std::memory_order_relaxed));
     g_peak = 0;
+    for (Stack* stack = g_stacks.first(); stack != nullptr; stack = stack->next) {
+      postmortem::write(*stack, g_peak, g_stacks.first());
+    }
     ++g_resets;
   }
   g_mean.store(mean);
