@@ -1,22 +1,25 @@
 """acre heap: heap profiles with names, as a table, a flame graph, or a file for pprof that needs no binaries."""
 
+import json
 import os
+import shutil
 import sys
 
 import live
 from say import fail, say, usage_error
 
 FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines", "-y": "yes",
-         "--yes": "yes"}
+         "--yes": "yes", "--json": "json", "--full-names": "full_names"}
 WITH_VALUE = {"--by": "by", "-n": "most", "--pprof": "pprof", "--binaries": "binaries", "-o": "out",
               "--save": "save"}
+MOST = 30  # functions in a table
 
 
 class Options:
-    diff = collapsed = lifetimes = lines = yes = False
+    diff = collapsed = lifetimes = lines = json = full_names = yes = False
     by = pprof = binaries = out = save = None
     html = None   # a path; "" for one that is named after the profile
-    most = 30
+    most = None
     files = ()
 
 
@@ -52,12 +55,16 @@ def check(options, files):
         usage_error("heap: --diff compares two files")
     if options.diff and options.pprof:
         usage_error("heap: --pprof and --diff do not go together; pprof itself compares (-diff_base)")
+    if options.diff and options.lifetimes:
+        usage_error("heap: --lifetimes and --diff do not go together")
     if options.save and (len(files) != 1 or not files[0].isdecimal()):
         usage_error("heap: --save keeps the profile of one process")
-    try:
+    if options.json and (options.collapsed or options.html is not None or options.pprof):
+        usage_error("heap: --json goes with none of --collapsed, --html and --pprof")
+    if options.most is not None:
+        if not options.most.isdecimal() or int(options.most) == 0:
+            usage_error(f"heap: -n takes a number of functions, not '{options.most}'")
         options.most = int(options.most)
-    except ValueError:
-        usage_error("heap: -n takes a number")
 
 
 def find_tool(yes):
@@ -106,13 +113,9 @@ def kind_of(profile, options):
         return profile.default
     at = profile.index(options.by)
     if at is None:
-        fail(f"heap: --by is one of {', '.join(kind.name for kind in profile.kinds)}")
+        fail(f"heap: there is no '{options.by}' in this profile; --by is one of "
+             f"{', '.join(kind.name for kind in profile.kinds)}")
     return at
-
-
-def title_of(options):
-    names = [os.path.basename(word) for word in options.files]
-    return f"{names[0]} → {names[1]}" if options.diff else ", ".join(names)
 
 
 def write(path, content):
@@ -143,27 +146,58 @@ def page_path(options):
     return ("profile" if name == "-" else name) + ".html"
 
 
-def show(options, whole, before, after):
-    from heap_profile import page, pprof, views
-    at = kind_of(whole, options)
+def width_of(options):
+    """Of the terminal; None for what goes elsewhere, where names stay whole."""
+    if options.full_names or options.out or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def answer(options, profiles, whole, before):
+    """The lines that are asked for."""
+    from heap_profile import about, views
+    at, most, base = kind_of(whole, options), options.most, None
+    if before is not None:
+        base = before.total(at)
+    why = about.why_empty(whole, at, options.diff)
+    if options.collapsed:
+        if why:
+            say(f"heap: {why}")
+        return views.collapsed(whole, at, options.lines)
+    freed = None
+    if options.lifetimes:
+        freed = views.freed(whole, options.lines)
+        if freed is None:
+            fail("heap: this profile has no lifetimes; those that end in .live.pb.gz have")
+        why = about.why_empty(whole, whole.index("freed_objects"))
+    if options.json:
+        found = {"profiles": [about.facts(*one) for one in zip(profiles, options.files)], "empty": why}
+        found |= (views.as_json(whole, at, most, options.lines, base) if freed is None
+                  else views.lifetimes_as_json(freed, most, options.lines))
+        return json.dumps(found, indent=1).splitlines()
+    most, width = most or MOST, width_of(options)
+    title, more = about.heading(profiles, options.files, options.diff)
+    lines = [", ".join([title, *more])]
+    if why:
+        return lines + [why]
+    return lines + (views.top(whole, at, most, options.lines, width, base) if freed is None
+                    else views.lifetimes(freed, most, width))
+
+
+def show(options, profiles, whole, before, after):
+    from heap_profile import about, page, pprof
+    kind_of(whole, options)
     if options.html is not None:
-        write(page_path(options), page.page(title_of(options), after, before).encode())
+        write(page_path(options), page.page(about.heading(profiles, options.files, options.diff), after, before,
+                                            kind_of(whole, options), options.lines).encode())
     if options.pprof is not None:
         write(options.pprof, pprof.write(whole))
-    if options.collapsed:
-        lines = views.collapsed(whole, at, options.lines)
-    elif options.lifetimes:
-        lines = views.lifetimes(whole, options.most, options.lines)
-        if lines is None:
-            fail("heap: this profile has no lifetimes; those that end in .live.pb.gz have")
-    elif options.html is None and options.pprof is None:
-        lines = views.top(whole, at, options.most, options.lines)
-    else:
-        return
-    if options.out is None:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-    else:
-        write(options.out, "".join(f"{line}\n" for line in lines).encode())
+    if (options.html is None and options.pprof is None) or options.collapsed or options.lifetimes:
+        text = "".join(f"{line}\n" for line in answer(options, profiles, whole, before))
+        if options.out is None:
+            sys.stdout.write(text)
+        else:
+            write(options.out, text.encode())
 
 
 def main(arguments):
@@ -181,5 +215,5 @@ def main(arguments):
             whole = after
     except Differ as error:
         fail(f"heap: these profiles do not go together: {error}")
-    show(options, whole, before, after)
+    show(options, profiles, whole, before, after)
     return 0

@@ -44,8 +44,11 @@ class Heap:
         self.checks.that(got == {CHAIN: 1000 * BLOCK}, "acre heap --collapsed: exact, with what was inlined",
                          f"{got}\n{said.stderr}")
         said = self.heap("-n", 3, self.small)
-        self.checks.that(re.match(rf"inuse_space: [\d.]+ MiB\n.*\n2\.0 MiB +[\d.]+% +[\d.]+% +2\.0 MiB +[\d.]+%  inlined_site\n",
-                                  said.stdout) is not None and said.stdout.count("\n") == 6,
+        self.checks.that(re.match(r"nested, process \d+, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d, every block sampled\n"
+                                  r"inuse_space: [\d.]+ MiB\n +own +own% +total +total%  function\n"
+                                  r"2\.0 MiB +[\d.]+% +2\.0 MiB +[\d.]+%  inlined_site\n",
+                                  said.stdout) is not None and said.stdout.count("\n") == 7
+                         and re.search(r"^… and \d+ functions more, together own [\d.]+ \w+$", said.stdout, re.M),
                          "acre heap prints the functions that hold most", said.stdout + said.stderr)
         said = self.heap("--lines", self.small)
         self.checks.that("inlined_site " in said.stdout and "nested.c:6\n" in said.stdout, "acre heap --lines names lines",
@@ -54,6 +57,10 @@ class Heap:
         self.checks.that(got == {CHAIN: 4000}, "several profiles are added up", f"{got}\n{said.stderr}")
         got, said = self.collapsed("--diff", self.large, self.small)
         self.checks.that(got == {CHAIN: -2000 * BLOCK}, "acre heap --diff tells what is less", f"{got}\n{said.stderr}")
+        said = self.heap("--diff", self.small, self.large)
+        self.checks.that(re.search(r"^inuse_space: \+3\.9 MiB, from 2\.\d MiB to [56]\.\d MiB; % of before$", said.stdout, re.M)
+                         and re.search(r"^\+3\.9 MiB +(?:199|200)\.\d% +\+3\.9 MiB +(?:199|200)\.\d%  inlined_site$", said.stdout, re.M),
+                         "and by how much of what there was before", said.stdout)
         data = self.small.read_bytes()
         said = subprocess.run([self.acre, "heap", "--collapsed", "-"], input=data, stdout=subprocess.PIPE, check=False)
         self.checks.that(f"{CHAIN} {1000 * BLOCK}".encode() in said.stdout, "acre heap reads its input")
@@ -121,7 +128,7 @@ class Heap:
     def check_changed_bytes(self):
         """Whatever a file has in it, it is read or refused."""
         sys.path.insert(0, str(Path(self.acre).parent / "cli"))
-        from heap_profile import legacy, page, pprof, protobuf, views
+        from heap_profile import about, legacy, page, pprof, protobuf, views
         text = (b"heap profile: 3: 300 [ 9: 900] @ heap_v2/524288\n 1: 100 [ 3: 300] @ 0x1234 0x99\n"
                 b"MAPPED_LIBRARIES:\n00001000-00002000 r-xp 00000000 00:00 0 /bin/x\n")
         draw, read = random.Random(1), 0
@@ -136,7 +143,7 @@ class Heap:
                     continue
                 read += 1
                 views.top(profile, profile.default, 5)
-                page.page("title", profile)
+                page.page(about.heading([profile], ["-"]), profile)
                 pprof.write(profile)
         self.checks.that(read > 100, "files with changed bytes are read or refused", read)
 
@@ -215,7 +222,7 @@ class Heap:
         before = browser.value(width)
         browser.click(bar % "outer_site")
         after, said = browser.value(width), browser.value("document.getElementById('numbers').textContent")
-        that(after >= before and said.startswith("2.0 MiB, ") and "#zoom=" in browser.value("location.href"),
+        that(after >= before and said.startswith("total 2.0 MiB, ") and "#zoom=" in browser.value("location.href"),
              "a click zooms in", (before, after, said))
         that("nested.c" in browser.value("document.getElementById('where').textContent"), "and tells where it is")
         browser.press("Escape")
@@ -223,7 +230,7 @@ class Heap:
         browser.value("(choice => { choice.value = 0; choice.dispatchEvent(new Event('change')) })"
                       "(document.getElementById('kind'))")
         total = browser.value("document.getElementById('numbers').textContent")
-        that(re.match(r"1,0\d\d, 100", total), "another kind of value can be chosen", total)
+        that(re.match(r"total 1,0\d\d, 100", total), "another kind of value can be chosen", total)
         browser.click("document.getElementById('as-table')")
         rows = browser.value("[...document.querySelectorAll('tbody tr')].slice(0, 1).map(row => row.innerText)")
         that(len(rows) == 1 and "1,000" in rows[0] and "inlined_site" in rows[0], "the table has what they hold", rows)
@@ -240,7 +247,7 @@ class Heap:
         that(red > blue, "what is more is red", colour)
         browser.click(bar)
         said = browser.value("document.getElementById('numbers').textContent")
-        that("before 2.0 MiB: +3.9 MiB" in said, "and how much more is told", said)
+        that("total before 2.0 MiB: +3.9 MiB" in said, "and how much more is told", said)
         browser.value("(choice => { choice.value = 'before'; choice.dispatchEvent(new Event('change')) })"
                       "(document.getElementById('sides'))")
         that("sides=before" in browser.value("location.href"), "widths can be those of before")
