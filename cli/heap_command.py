@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 
 import live
 from say import fail, say, usage_error
@@ -179,7 +180,7 @@ def answer(options, profiles, whole, before):
     title, more = about.heading(profiles, options.files, options.diff)
     lines = [", ".join([title, *more])]
     if why:
-        return lines + [why]
+        return lines + (textwrap.wrap(why, width) if width else [why])
     return lines + (views.top(whole, at, most, options.lines, width, base) if freed is None
                     else views.lifetimes(freed, most, width))
 

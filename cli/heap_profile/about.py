@@ -67,17 +67,19 @@ def why_empty(profile, at, is_diff=False):
         return None
     if is_diff:
         return f"no function's {kind} differs" + (f"; what differs is {', '.join(there)} (--by)" if there else "")
-    if not profile.active:
+    if profile.active is False:
         return f"sampling is switched off: `acre ctl {profile.pid} prof.active true` switches it on"
     if kind.startswith("growth_"):
         return "the heap has got no address space from the system since sampling began"
     if not there and profile.period > 1:
-        return (f"nothing is sampled yet: {rate(profile)} is the rate, and the program has allocated little since sampling "
-                "began; look later, or sample more often (`acre run --profile=64K`, or =0 for every block)")
+        how = "`acre run --profile=64K`" if profile.active is None else f"`acre ctl {profile.pid} prof.reset 16`: one in 64 KiB"
+        return (f"nothing is sampled yet: the program has allocated too little for {rate(profile)} since sampling began; "
+                f"look later, or sample more often ({how})")
     if not there:
         return "nothing is sampled yet: the program has allocated nothing since sampling began; look later"
     if kind.startswith("inuse_"):
-        return f"all that was sampled has been freed; --by {there[0]} shows what was allocated"
+        allocated = kind.replace("inuse_", "alloc_")
+        return "all that was sampled has been freed" + (f"; --by {allocated} shows what was allocated" if allocated in there else "")
     if kind.startswith("freed_") or kind == "lifetime":
         return "nothing that was sampled has been freed yet" + (" by another thread" if kind == "freed_elsewhere" else "")
     if kind == "held_space":

@@ -52,7 +52,7 @@ class Profile:
     time_ns: int = 0
     main: Mapping = None                          # of the program itself
     pid: int = 0
-    active: bool = True                           # new blocks are still sampled, as far as is known
+    active: bool = None                           # of a running process, where nothing is sampled: is sampling on?
     comments: list = field(default_factory=list)
     samples: dict = field(default_factory=dict)   # (stack, labels) -> values; stack: locations, the innermost first
 
