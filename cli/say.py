@@ -2,6 +2,8 @@
 
 import sys
 
+from places import NAME
+
 
 def say(text):
     print(f"acre: {text}", file=sys.stderr, flush=True)
@@ -12,8 +14,11 @@ def fail(text, code=1):
     sys.exit(code)
 
 
-def usage_error(text):
-    fail(f"{text}; ./acre help shows what there is", 2)
+def usage_error(command, text):
+    """What is wrong on the command line of `acre COMMAND`; of acre itself, if it is empty."""
+    words = f" {command}" if command else ""
+    print(f"acre{words}: {text} ('{NAME}{words} --help' tells more)", file=sys.stderr, flush=True)
+    sys.exit(2)
 
 
 class Progress:

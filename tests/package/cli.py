@@ -49,6 +49,9 @@ def check_passes_through(checks, acre, library):
     checks.that(ended.stdout == text, "stdin is the program's")
     ended = acre("run", "--", "printf", "%s|", "a b", "--", "-y", "")
     checks.that(ended.stdout == "a b|--|-y||", "arguments arrive as they were", ended)
+    for options in (["--lib", library], ["--lib", library, "--"]):
+        ended = acre("run", *options, "printf", "%s|", "--stats", "--", "-y", "-o")
+        checks.that(ended.stdout == "--stats|--|-y|-o|", f"{options} before the program: its arguments stay its own", ended)
     maps = acre("run", "--", "cat", "/proc/self/maps").stdout
     checks.that(os.path.realpath(library) in maps, "the library is in the program's memory", maps)
 
@@ -190,6 +193,7 @@ def check_refusals(checks, acre, work):
     ends("an interpreter that does not exist", 127, "run", "--", lost)
     ends("unknown command", 2, "frobnicate")
     ends("unknown option", 2, "run", "--frobnicate", "true")
+    ends("no number of bytes", 2, "run", "--profile=abc", "true")
     ends("no such format", 2, "run", "--stats=yaml", "true")
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
@@ -201,6 +205,9 @@ def check_refusals(checks, acre, work):
     checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
     usage = acre()
     checks.that(usage.returncode == 0 and "./acre run" in usage.stdout, "no arguments: usage", usage)
+    for words, meant in ((["stast"], "stats"), (["run", "--stas", "true"], "--stats"), (["bench", "compar"], "compare")):
+        ended = acre(*words)
+        checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: did you mean", ended)
 
 
 def check_static_program(checks, acre, work):
