@@ -10,7 +10,6 @@ DEFAULTS = re.compile(r", std::(?:allocator|char_traits|less|hash|equal_to|defau
 STRING = re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char, std::(?:__1::)?char_traits<char>, "
                     r"std::(?:__1::)?allocator<char> ?>")
 MOST_BRACKETS = 64  # in each other
-LEAST_GAIN = 0.8   # a form is kept if it is no longer than this part of the one before
 
 
 class Group:
@@ -83,8 +82,9 @@ def without_result(name):
     return name if re.search(r"operator|[({]", name) else name.rpartition(" ")[2]
 
 
-def forms(name):
-    """The name without what says nothing, then ever shorter ones, down to the function's own without what it lies in."""
+def forms(name, gain=1.0):
+    """The name without what says nothing, then ever shorter ones, down to the function's own without what it lies in.
+    gain: a form is left out if it is not shorter than this part of the one before."""
     tidy = STRING.sub("std::string", re.sub(r"\[abi:\w+\]|::h[0-9a-f]{16}$", "", name))
     parts = parts_of(re.sub(r"\bstd::(__cxx11|__1)::", "std::", tidy))
     if parts is None:
@@ -99,7 +99,7 @@ def forms(name):
     if not last.startswith("operator"):  # which says little alone
         shorter.append(last)
     for form in shorter[:-1]:
-        if len(form) <= LEAST_GAIN * len(found[-1]):
+        if len(form) < gain * len(found[-1]):
             found.append(form)
     if len(shorter[-1]) < len(found[-1]):
         found.append(shorter[-1])

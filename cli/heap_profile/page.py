@@ -21,7 +21,7 @@ class Tree:
 
     def names(self):
         """For each function's name: it, and what it may be shortened to, the longest first."""
-        return {name: forms(name) for name in {place[0] for place in self.places}}
+        return {name: forms(name, gain=0.8) for name in {place[0] for place in self.places}}
 
     def child(self, parent, line, module):
         key = line.function, line.file, line.number, module
