@@ -165,7 +165,8 @@ def answer(options, profiles, whole, before):
                   else views.lifetimes_as_json(freed, options.most, options.lines))
         return json.dumps(found, indent=1).splitlines()
     title, more = about.heading(profiles, options.files, options.diff)
-    head, width = [", ".join([title, *more])], width_of(options)
+    head, width = ", ".join([title, *more]), width_of(options)
+    head = textwrap.wrap(head, width) if width else [head]
     if why:
         return head + (textwrap.wrap(why, width) if width else [why])
     most = MOST if options.most is None else options.most

@@ -28,7 +28,7 @@ def facts(profile, word):
 def title(of):
     """of: facts."""
     name = os.path.basename(of["program"] or of["profile"])
-    return f"{name}, process {of['pid']}" if of["pid"] else name
+    return f"{name} (process {of['pid']})" if of["pid"] else name
 
 
 def rate(profile):

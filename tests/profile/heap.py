@@ -56,7 +56,7 @@ class Heap:
         self.checks.that(got == {CHAIN: 1000 * BLOCK}, "acre heap --collapsed: exact, with what was inlined",
                          f"{got}\n{said.stderr}")
         said = self.heap("-n", 3, self.small)
-        self.checks.that(re.match(r"nested, process \d+, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d, every block sampled\n"
+        self.checks.that(re.match(r"nested \(process \d+\), \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d, every block sampled\n"
                                   r"inuse_space: [\d.]+ MiB\n +own +own% +total +total%  function\n"
                                   r"2\.0 MiB +[\d.]+% +2\.0 MiB +[\d.]+%  inlined_site\n",
                                   said.stdout) is not None and said.stdout.count("\n") == 7
@@ -346,7 +346,7 @@ class Heap:
         labels = "[...document.querySelectorAll('.bar')].map(bar => bar.ariaLabel)"
         bar = "[...document.querySelectorAll('.bar')].find(bar => bar.ariaLabel.startsWith('%s'))"
         title = browser.value("document.title")
-        that(re.fullmatch(r"templates, process \d+, [\d-]+ [\d:]+ [+-]\d\d:\d\d, every block sampled, [\d.]+ MiB inuse space – "
+        that(re.fullmatch(r"templates \(process \d+\), [\d-]+ [\d:]+ [+-]\d\d:\d\d, every block sampled, [\d.]+ MiB inuse space – "
                           "heap profile", title) and browser.value(text % "about") in title.replace(", ", " · "),
              "the title has program, process, time, rate and total", title)
 
