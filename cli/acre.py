@@ -11,6 +11,13 @@ def main(words):
         # Nothing to parse: the 8 ms of argparse are saved where each start counts.
         import run_command
         return run_command.main(run_command.Options(words[2:]))
+    if words[:1] != ["run"]:  # whose program gets the standard files as they are
+        import standard_files
+        return standard_files.guard(lambda: parse_and_run(words))
+    return parse_and_run(words)
+
+
+def parse_and_run(words):
     from command_line import parse
     options = parse(words)
     return options.main(options)
@@ -20,8 +27,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[2:]))
     except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output went away; leave nothing to be flushed into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(1)
+        import standard_files
+        standard_files.end_by("SIGINT")

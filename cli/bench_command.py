@@ -6,6 +6,7 @@ import sys
 
 import environment
 from command_line import add_json, add_yes
+from say import usage_error
 
 BENCH = os.path.dirname(environment.REQUIREMENTS)
 sys.path.append(BENCH)
@@ -83,6 +84,8 @@ def print_list(as_json):
 
 
 def main(options):
+    if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")):
+        usage_error("bench", "--json goes with --list, overhead --of and compare")
     if options.list:
         return print_list(options.json)
     import library

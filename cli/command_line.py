@@ -11,25 +11,10 @@ import os
 import re
 import textwrap
 
+from all_commands import COMMANDS
 from places import NAME, version
 from say import usage_error
 
-# What a command does, in one line; the order is the help's.
-COMMANDS = {
-    "run": "run a program on acre",
-    "ps": "list the running processes on acre",
-    "top": "show the processes on acre again and again, on a full screen",
-    "stats": "print the statistics of a running process, or the size classes",
-    "ctl": "ask or tell a running process by name, as mallctl does",
-    "purge": "make a running process return unused memory to the system",
-    "why": "explain the resident memory of a running process",
-    "heap": "print heap profiles: a table, a flame graph, a file for pprof",
-    "leaks": "print the leaks of a report or of a running process",
-    "lib": "print the path of libacre.so",
-    "options": "print the options: what they may be, what they are, where that was set",
-    "bench": "measure acre against other allocators",
-    "test": "run acre's tests",
-}
 DESCRIPTION = "A memory allocator for Linux, and the tools around it."
 EXAMPLES = (
     ("{acre} run --stats -- python3 -c 'print(\"hello\")'", "run a program on acre, and print what memory it had"),
@@ -41,8 +26,9 @@ EXIT_CODES = {0: "all is well", 1: "it could not be done; stderr says why", 2: "
 
 def nearest(word, known):
     """'; did you mean …?' or nothing"""
-    found = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean '{found[0]}'?" if found else ""
+    plain = {name.lstrip("-"): name for name in known}
+    found = difflib.get_close_matches(word.lstrip("-"), plain, 1)
+    return f"; did you mean '{plain[found[0]]}'?" if found else ""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -117,7 +103,7 @@ class Parser(argparse.ArgumentParser):
                 if word != "--" and takes_rest.choices and word not in takes_rest.choices:
                     self.error(f"there is no command '{word}'{nearest(word, takes_rest.choices)}")
                 return [*options, *others, word, *rest]
-            if not word.startswith("-") or word == "-":
+            if not word.startswith("-") or word == "-" or word[1].isdigit():  # a value may be a negative number
                 others.append(word)
                 continue
             name = word.partition("=")[0] if word.startswith("--") else word[:2]

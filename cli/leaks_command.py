@@ -42,7 +42,6 @@ def ask_process(pid):
 
 
 def main(options):
-    sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     what = options.what
     live = what.isdigit() and not os.path.exists(what)
     report = Report(what, rules_from(options.suppressions, options.default), ask_process(what) if live else None)
@@ -54,5 +53,7 @@ def main(options):
     else:
         sys.stdout.write(report.as_text())
         if live:
-            print(f"its {report.raw['threads']} threads were stopped for {report.raw['stopped_us'] / 1000:.1f} ms")
+            number = report.raw["threads"]
+            threads = "thread was" if number == 1 else f"{number} threads were"
+            print(f"its {threads} stopped for {report.raw['stopped_us'] / 1000:.1f} ms")
     return LEAKS if report.sites else 0

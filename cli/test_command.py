@@ -15,7 +15,7 @@ import library
 import packages
 import steps
 from command_line import add_json, add_yes, at_least, nearest
-from say import say
+from say import say, usage_error
 
 LABELS = ("unit", "fake_os", "stress", "fuzz")
 # QEMU's user mode has no ptrace, no processes that share memory, no /proc/self/exe to start again, a data segment that
@@ -140,6 +140,8 @@ def print_summary(results, total_s):
 def main(options):
     if options.list:
         return print_suites(options.json)
+    if options.json:
+        usage_error("test", "--json goes with --list")
     suites = chosen(options.suites)
     started = time.monotonic()
     sections = ["build", "test"]

@@ -29,6 +29,12 @@ def parse(words):
     return options
 
 
+def parse_overhead(words):
+    parser = argparse.ArgumentParser(prog="acre bench overhead")
+    arguments.overhead(parser)
+    return parser.parse_args(words)
+
+
 def output_folder(lab, options):
     """Where this run writes; an earlier run's folder if it is to be resumed."""
     all_results = lab.built / "results"
@@ -148,10 +154,11 @@ def main(words):
             return make_report(words[1:])
         if command == "compare":
             return compare.main(words[1:], OUT)
-        if command == "overhead" and words[1:2] == ["--of"]:
-            overhead.show(words[2], OUT)
-            return 0
         if command == "overhead":
+            asked = parse_overhead(words[1:])
+            if asked.of is not None:
+                overhead.show(asked.of, OUT, as_json=asked.json)
+                return 0
             words = overhead.words(words[1:])
         lab = place.here()
         options = parse(words)

@@ -42,6 +42,7 @@ def measure(parser):
 
 def overhead(parser):
     parser.add_argument("--of", metavar="RESULTS", help="print the table again, from a folder or a file of results")
+    parser.add_argument("--json", action="store_true", help="with --of: print JSON, for programs")
     measure(parser)
 
 

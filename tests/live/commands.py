@@ -191,7 +191,12 @@ def check_heap(checks, work):
         checks.that(is_one_line(refused, "the heap profiler is off"), "acre heap: the profiler is off", refused)
         checks.that(as_json(checks, "why", process.pid, "--json")["call_sites"] is None, "acre why without the profiler")
         acre("ctl", process.pid, "prof.active", "true")
-        checks.that(acre("heap", process.pid).returncode == 0, "it can be told to begin", acre("heap", process.pid))
+        begun = acre("heap", process.pid)
+        checks.that(begun.returncode == 0 and "nothing is sampled yet" in begun.stdout
+                    and f"`acre ctl {process.pid} prof.reset 16`" in begun.stdout, "it can be told to begin", begun)
+        acre("ctl", process.pid, "prof.active", "false")
+        ended = acre("heap", process.pid)
+        checks.that(ended.returncode == 0 and f"`acre ctl {process.pid} prof.active true`" in ended.stdout, "and to end", ended)
     checks.that(is_one_line(acre("heap", "999999999"), "there is no process"), "acre heap: no such process")
 
 

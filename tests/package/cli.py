@@ -210,6 +210,30 @@ def check_refusals(checks, acre, work):
         checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: did you mean", ended)
 
 
+def check_standard_files(checks, acre):
+    """Full, closed and broken ones, and Ctrl-C: one line or none, and the codes that a shell expects."""
+    for what, line, code, said in (
+            ("a full stdout", "options > /dev/full", 1, 1), ("a full stdout for help", "--help > /dev/full", 1, 1),
+            ("a closed stdout", "options >&-", 1, 1), ("a closed stdin", "options <&-", 0, 0),
+            ("a closed stderr", "frobnicate 2>&-", 2, 0), ("a full stderr", "frobnicate 2> /dev/full", 2, 0),
+            ("all closed", "options <&- >&- 2>&-", 1, 0), ("a profile from a closed stdin", "heap - <&-", 1, 1)):
+        ended = run(["sh", "-c", f"'{acre.acre}' {line}"], acre.environment)
+        checks.that(ended.returncode == code and ended.stderr.count("\n") == said and "Traceback" not in ended.stderr,
+                    f"{what}: exit code {code}, lines of stderr: {said}", ended)
+    for command in ("options", "--help"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = subprocess.run([acre.acre, command], env=acre.environment, stdout=writer, stderr=subprocess.PIPE,
+                               timeout=60, check=False)
+        os.close(writer)
+        checks.that(ended.returncode == -signal.SIGPIPE and not ended.stderr, f"{command} into a broken pipe", ended)
+    waits = subprocess.Popen([acre.acre, "top", "-n", "2", "-d", "1000"], env=acre.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    waits.stdout.readline()
+    waits.send_signal(signal.SIGINT)
+    checks.that(waits.communicate(timeout=60)[1] == b"" and waits.returncode == -signal.SIGINT, "Ctrl-C is quiet", waits)
+
+
 def check_static_program(checks, acre, work):
     (work / "still.c").write_text('#include <stdio.h>\nint main(void) { puts("still"); return 0; }\n')
     if checks.succeeds("a static program builds", ["gcc", "-static", "-o", work / "still", work / "still.c"]):
@@ -255,6 +279,7 @@ def check(checks, source, work):
     check_options(checks, acre)
     check_tcmalloc_page(checks, library, source)
     check_refusals(checks, acre, work)
+    check_standard_files(checks, acre)
     check_static_program(checks, acre, work)
     check_places(checks, acre, work)
     check_second_run(checks, acre, work)
