@@ -6,6 +6,7 @@ import sys
 
 import environment
 from command_line import add_json, add_yes
+from places import MADE
 from say import usage_error
 
 BENCH = os.path.dirname(environment.REQUIREMENTS)
@@ -96,4 +97,4 @@ def main(options):
         os.environ["ACRE_LIB"] = library.ensure(options.yes)
     python = environment.ensure(options.yes)
     words = [word for word in sys.argv[3:] if word not in ("-y", "--yes")]  # acre.py's own: a mask, and "bench"
-    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": BENCH})
+    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")})

@@ -9,6 +9,7 @@ import difflib
 import importlib
 import os
 import re
+import shutil
 import textwrap
 
 from all_commands import COMMANDS
@@ -43,7 +44,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         return name if action.nargs == argparse.REMAINDER else super()._format_args(action, default_metavar)
 
     def _format_action_invocation(self, action):
-        return super()._format_action_invocation(action).replace(" [=", "[=")
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, action.dest.upper())
+        return ", ".join(action.option_strings) + ("" if value.startswith("[=") else " ") + value
 
     def _fill_text(self, text, width, indent):
         """Paragraphs are filled; lists, which have lines that begin with a blank, stay as they are."""
@@ -57,6 +61,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments, command=None, **settings):
         super().__init__(*arguments, formatter_class=Formatter, allow_abbrev=False, add_help=False, **settings)
         self.add_argument("-h", "--help", action="help", help="print this and end")
+        self._positionals.title = "arguments"
         self.command = command    # whose module adds the arguments when they are needed
         self.examples = ()
         self.exit_codes = EXIT_CODES
@@ -77,10 +82,15 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self):
         self.complete()
+        width = shutil.get_terminal_size().columns - 2
+
+        def filled(first, indent, text):
+            return textwrap.fill(text, width, initial_indent=first, subsequent_indent=indent)
+
         lines = ["examples:"]
         for line, meaning in self.examples:
-            lines += [f"  {line.replace('{acre}', NAME)}", f"      {meaning}"]
-        lines += ["", "exit codes:"] + [f"  {code:<5} {meaning}" for code, meaning in self.exit_codes.items()]
+            lines += [f"  {line.replace('{acre}', NAME)}", filled(" " * 6, " " * 6, meaning)]
+        lines += ["", "exit codes:", *(filled(f"  {code:<5} ", " " * 8, meaning) for code, meaning in self.exit_codes.items())]
         self.epilog = "\n".join(lines)
         return super().format_help()
 
