@@ -3,18 +3,16 @@
 import glob
 import os
 import shutil
-import signal
 import sys
 import tempfile
 
+import child
 from leak_report import Report, rules_from
+from run_report import Kept
 from say import count, say
 
 LEAKS = 23
 NOT_CHECKED = 24
-NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as run_command has them
-PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # which the program gets, too
 
 
 def settings(options, folder):
@@ -37,53 +35,31 @@ def run(options, start):
 
 def how_it_ended(code):
     if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:  # a real-time signal
-            name = f"signal {-code}"
-        return f"{name} ended it"
+        return f"{child.signal_name(-code)} ended it"
     return (f"it ended with exit code {code} and not by exit() or a return from main: by _exit(), by exec of a program "
             "without acre, or it runs without acre itself")
 
 
 def run_in(options, start, folder):
     rules = rules_from(options.suppressions)
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON + FROM_TERMINAL)
-    child = os.fork()
-    if child == 0:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        try:
-            start(list(settings(options, folder)))
-        except SystemExit as refused:
-            os._exit(refused.code)
-        finally:
-            os._exit(NOT_EXECUTABLE)
-    for number in FROM_TERMINAL:
-        signal.signal(number, lambda *_: None)
-    for number in PASSED_ON:
-        signal.signal(number, lambda number, _: os.kill(child, number))
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
+    with Kept(options) as kept:
+        root, code = child.run(lambda: start([*settings(options, folder), *kept.settings()]))
+        kept.report(root, code)
     leaks = checked = False
-    pattern = os.path.join(glob.escape(folder), f"*.{child}.*leaks.json")
+    pattern = os.path.join(glob.escape(folder), f"*.{root}.*leaks.json")
     paths = sorted(glob.glob(pattern), key=os.path.getmtime)
     for path in paths:
         report = Report(path, rules)
         leaks |= bool(report.sites)
         checked |= report.raw["moment"] == "exit"
-        if report.sites or not path.endswith(f".{child}.leaks.json"):
+        if report.sites or not path.endswith(f".{root}.leaks.json"):
             print(report.as_text(), end="", file=sys.stderr)
         else:
             say(report.title() + "no leaks" + (f", but {count(report.suppressed_blocks, 'suppressed block')}"
                                               if report.suppressed_blocks else ""))
     if not checked and options.leaks != "local":
-        if code in (NOT_EXECUTABLE, NOT_FOUND):
+        if code in (child.NOT_EXECUTABLE, child.NOT_FOUND):
             return code  # the reason was said before
         say(f"{os.path.basename(options.program[0])} was not checked for leaks, since {how_it_ended(code)}")
         return LEAKS if leaks else NOT_CHECKED
-    if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-        return 128 - code
-    return LEAKS if leaks else code
+    return LEAKS if leaks else child.end_as(code)

@@ -7,9 +7,8 @@ import sys
 import library
 from say import fail, say, usage_error
 
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
-STATS_FORMATS = ("summary", "text", "json", "openmetrics")
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as shells have them
+STATS_FORMATS = ("summary", "main", "text", "json", "openmetrics")
 LEAK_MODES = ("minimal", "normal", "strict", "draconian", "local")
 
 
@@ -40,8 +39,8 @@ def add_arguments(parser):
         {23: "--leaks: PROGRAM has leaks", 24: "--leaks: PROGRAM ended without a check, by _exit or a signal",
          126: "PROGRAM cannot be executed", 127: "PROGRAM was not found"})
     parser.add_argument("--stats", nargs="?", const="summary", choices=STATS_FORMATS, metavar="FORMAT",
-                        help="print a summary of the memory when PROGRAM ends; text: all statistics; json and "
-                        "openmetrics: for programs")
+                        help="print a summary of the memory when a process ends; main: of the last one only; text: all "
+                        "statistics; json and openmetrics: for programs")
     parser.add_argument("--profile", nargs="?", const="", type=sample_bytes, metavar="BYTES",
                         help="write heap profiles for pprof when PROGRAM ends, sampling once in 512 KiB or so many "
                         "bytes (64K, 1M; 0: every block)")
@@ -101,8 +100,9 @@ def original_environment():
 def settings(options):
     """What the run's arguments ask of the library, as ACRE_CONF says it."""
     if options.stats:
-        yield "stats_print:true"
-        if options.stats != "summary":
+        if options.stats != "main":
+            yield "stats_print:true"
+        if options.stats not in ("summary", "main"):
             yield f"stats_format:{options.stats}"
     if options.profile is not None:
         yield "prof:true"
@@ -182,6 +182,9 @@ def main(options):
     if options.leaks is not None:
         import leaks_run
         return leaks_run.run(options, start)
+    if options.stats or options.profile is not None:
+        import run_report
+        return run_report.run(options, start)
     start()
 
 

@@ -6,7 +6,7 @@ import sys
 
 import live
 
-from . import legacy, pprof
+from . import legacy, postmortem, pprof
 
 
 def standard_input(word):
@@ -33,6 +33,8 @@ SOURCES = (standard_input, process, file)
 def read(word):
     """The profile; raises OSError, Malformed or live.LiveError."""
     data = next(data for data in (source(word) for source in SOURCES) if data is not None)
+    if postmortem.is_postmortem(data):
+        return postmortem.Postmortem(data).profile()
     profile = legacy.read(data) if legacy.is_legacy(data) else pprof.read(data)
     if is_process(word):
         profile.pid = int(word)  # as we see it, also of one in a container

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "base/atomics.h"
+#include "base/text.h"
 #include "control/print.h"
 #include "live/snapshot.h"
 #include "os/os.h"
@@ -88,11 +89,19 @@ void catch_signals() {
   }
 }
 
+void keep_in(const char* folder) {
+  const int error = postmortem::start(folder);
+  if (error == 0) return snapshot::write();
+  Line<160> line;
+  line.add("acre: no file in the folder of the option postmortem: error ").decimal(static_cast<uint64_t>(error)).add('\n');
+  write_all(STDERR_FILENO, line.c_str(), line.size());
+}
+
 }  // namespace
 
 void start() {
   const char* folder = path_of(options().postmortem);
-  if (folder[0] != '\0') postmortem::start(folder);
+  if (folder[0] != '\0') keep_in(folder);
   if (options().stats_print && fstat(STDERR_FILENO, &g_summary_file) == 0) {
     g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
   }

@@ -30,6 +30,7 @@ constinit std::atomic<uint32_t> g_making{0};
 constinit std::atomic<size_t> g_room_end{0};  // an offset in the file
 constinit std::atomic<uint32_t> g_files{0};   // that this process and its parents made
 constinit uint32_t g_filled = 0;              // the last file into which all stacks were written
+constinit std::atomic<uint64_t> g_mean{0};
 constinit uint32_t g_text_half = 0, g_text_bytes = 0;
 
 char* at(Head* head, size_t offset) { return reinterpret_cast<char*>(head) + offset; }
@@ -57,6 +58,7 @@ void fill_head(Head* head) {
   head->pid = static_cast<uint64_t>(getpid());
   head->start_ns = os::wall_clock_ns();
   head->rows_end.store(kRows);
+  head->mean.store(g_mean.load());
   strncpy(head->program, program_invocation_name, sizeof head->program - 1);
   memcpy(head->magic, "acrepost", sizeof head->magic);
 }
@@ -116,6 +118,11 @@ static void after_fork_in_child() {
 
 bool is_on() { return g_folder != nullptr && !g_refused.load(std::memory_order_relaxed); }
 
+void note_mean(uint64_t mean) {
+  g_mean.store(mean);
+  if (Head* head = g_head.load()) head->mean.store(mean);
+}
+
 int start(const char* folder) {
   g_folder = folder;
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
@@ -131,13 +138,11 @@ bool lacks_room() {
 }
 
 // One thread at a time; others do without their rows meanwhile.
-void make_room(uint64_t mean) {
+void make_room() {
   if (!is_on() || g_making.exchange(1) != 0) return;
   Head* head = g_head.load();
   const bool done = head == nullptr ? make() == 0 : grow(head);
   if (!done) g_refused.store(true);
-  head = g_head.load();
-  if (head != nullptr) head->mean.store(mean);
   g_making.store(0);
 }
 
@@ -171,7 +176,7 @@ void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first) {
 }
 
 void begin_statistics() {
-  if (g_head.load() == nullptr) make_room(0);
+  if (g_head.load() == nullptr) make_room();
   Head* head = g_head.load();
   g_text_half = head == nullptr ? 0 : 1 - head->statistics.half.load();
   g_text_bytes = 0;

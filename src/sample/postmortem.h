@@ -57,11 +57,14 @@ struct Row {
 int start(const char* folder);
 bool is_on();
 
+// The average bytes between samples from now on.
+void note_mean(uint64_t mean);
+
 // --- The profile's rows. The caller holds the profile's lock, except for make_room(). -------------------------------
 
 // Whether make_room() has to be called before the next new stack.
 bool lacks_room();
-void make_room(uint64_t mean);
+void make_room();
 // Writes the stack's row; a new stack gets one if there is room. Into a new file all stacks are written, from `first` on.
 void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first);
 

@@ -137,7 +137,7 @@ double weight_of(size_t bytes) {
 }
 
 Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
-  if (postmortem::lacks_room()) postmortem::make_room(g_mean.load());
+  if (postmortem::lacks_room()) postmortem::make_room();
   for (;;) {
     {
       Lock lock(g_lock);
@@ -297,6 +297,7 @@ bool prepare(uint64_t mean) {
   }
   if (!grow_tables() || !make_places()) return false;
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   g_prepared.store(true);
   return true;
 }
@@ -331,6 +332,7 @@ void reset(uint64_t mean) {
     ++g_resets;
   }
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   if (is_active()) sampler::start(kSampler);
 }
 
