@@ -5,7 +5,8 @@ import sys
 import time
 
 import ps_command
-from say import usage_error
+from command_line import at_least
+from say import fail
 
 ORDERS = {"r": ("resident", "resident memory"), "l": ("live", "live blocks"), "c": ("cached", "what threads keep"),
           "d": ("dirty", "dirty pages"), "p": ("pid", "process number")}
@@ -15,21 +16,17 @@ PARTS = (("live", curses.COLOR_GREEN), ("cached", curses.COLOR_YELLOW), ("in_run
          ("dirty", curses.COLOR_RED))
 
 
-def parse(arguments):
-    seconds, times, words = 2.0, None, iter(arguments)
-    for word in words:
-        try:
-            if word == "-d":
-                seconds = float(next(words, ""))
-            elif word == "-n":
-                times = int(next(words, ""))
-            else:
-                usage_error(f"top: unknown argument '{word}'")
-        except ValueError:
-            usage_error(f"top: {word} needs a number")
-    if seconds < 0.1 or (times is not None and times < 1):
-        usage_error("top: -d is 0.1 or more, -n 1 or more")
-    return seconds, times
+def add_arguments(parser):
+    parser.explain(
+        """
+        Shows the running processes on acre and their memory again and again, on a full screen. Where stdin or stdout
+        is no terminal, prints the table of `acre ps` as often as -n says.
+        """,
+        (("{acre} top", "until q or Ctrl-C ends it"),
+         ("{acre} top -d 10 -n 6 > memory.txt", "six tables, one every ten seconds")))
+    parser.add_argument("-d", "--delay", type=at_least(0.1, float), default=2.0, metavar="SECONDS",
+                        help="from one look to the next (2)")
+    parser.add_argument("-n", "--times", type=at_least(1), metavar="TIMES", help="how many looks")
 
 
 def ordered(rows, key):
@@ -99,13 +96,13 @@ def watch(screen, seconds, times):
             key = letter if letter in ORDERS else key
 
 
-def main(arguments):
-    seconds, times = parse(arguments)
+def main(options):
+    seconds, times = options.delay, options.times
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print_plain(seconds, times or 1)
         return 0
     try:
         curses.wrapper(watch, seconds, times)
     except curses.error as error:
-        usage_error(f"top: this terminal can't be used: {error}")
+        fail(f"top: this terminal can't be used: {error}")
     return 0

@@ -5,6 +5,7 @@ import json
 import sys
 
 import live
+from command_line import add_json, add_process
 from live import human
 from resident import KINDS, Resident
 
@@ -225,11 +226,22 @@ def lines_of(explanation, in_colour):
     yield from (f"* {line}" for line in explanation["advice"] or ["there is nothing to gain worth mentioning"])
 
 
-def main(arguments):
-    pid, _, as_json = live.words_of("why", arguments, "say which process: acre why PID", 1)
+def add_arguments(parser):
+    parser.explain(
+        """
+        Says in plain words where the resident memory of a running process is: live blocks, what threads keep, runs
+        that few blocks hold open, dirty pages, what is not acre's; and what could be done about it.
+        """,
+        (("{acre} why $(pidof redis-server)", "a bar, a line a part, and advice"),
+         ("{acre} why 4711 --json", "the figures behind it, for a program")))
+    add_process(parser)
+    add_json(parser)
+
+
+def main(options):
     with live.reported("why"):
-        explanation = explain(pid)
-    if as_json:
+        explanation = explain(options.pid)
+    if options.json:
         print(json.dumps(explanation, indent=1))
     else:
         print("\n".join(lines_of(explanation, sys.stdout.isatty())))
