@@ -285,10 +285,12 @@ static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new
   tags::note_peak(tag);
 }
 
-// The sampler and hooks see a change of size as a free and an allocation. What a huge block gains is fresh.
+// The sampler and hooks see a change of size as a free and an allocation. What a huge block gains is fresh. If the
+// block has moved, another thread may have the old address by now: a tracer (base/probes.h) may then take that thread's
+// block for freed.
 static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
   if (fill::clears_sampled() && to->kind != RunKind::kHuge) fill::clear(pointer_to(to->base), old_bytes, to->bytes());
-  if (ticket != kNoTicket) sampler::freed(ticket);
+  if (ticket != kNoTicket) sampler::freed(block, ticket);
   if (sampler::is_on()) sampler::allocated_run(to);
   hooks::freeing(block);
   hooks::allocated(pointer_to(to->base), to->bytes(), n);

@@ -97,10 +97,10 @@ void allocated_run(Run* run);
 bool sees(size_t bytes);
 void seen_run(Run* run, size_t bytes);
 
-// freeing_run: before a run with a ticket is freed. freed: when a ticket's block is freed. release: frees a block of
-// this run.
+// freeing_run: before a run with a ticket is freed. freed: when a block with a ticket is freed. release: frees a block
+// of this run.
 void freeing_run(Run* run);
-void freed(Ticket ticket);
+void freed(const void* block, Ticket ticket);
 void release(SampledRun* run, void* block);
 
 }  // namespace sampler

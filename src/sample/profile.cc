@@ -1,5 +1,6 @@
 #include "sample/profile.h"
 
+#include "base/probes.h"
 #include "observe/sampler.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -180,6 +181,9 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
   const Ticket ticket = record(sample, frames, &due);
+  if (ticket != kNoTicket) {
+    probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
+  }
   if (due) ask();
   return ticket;
 }

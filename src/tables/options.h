@@ -96,6 +96,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(pressure, Bool, 1, 0, 1, kAnyTime, "look at the system's memory pressure, once a second, and return unused memory at once while there is some") \
   X(mmap, Bool, 1, 0, 1, kAtStart, "memory for the program comes from anonymous mappings") \
   X(sbrk, Bool, 1, 0, 1, kAtStart, "memory for the program comes from sbrk where mappings are refused or switched off") \
+  X(name_mappings, Bool, 1, 0, 1, kAtStart, "acre's mappings have names in /proc/PID/maps and smaps, if the kernel knows names") \
   X(file, Path, 0, 0, kMostPathValue, kAtStart, "memory for the program comes from a file in this folder, or from this file, which must be empty") \
   X(file_limit, Bytes, 0, 0, kMostBytes, kAtStart, "so much at most comes from the file; 0: no limit") \
   X(file_private, Bool, 0, 0, 1, kAtStart, "the file is mapped privately: what is written goes to memory and not to the file") \
