@@ -164,12 +164,18 @@ static void write_row(Head* head, profile::Stack& stack) {
   head->rows_end.store(end + bytes, std::memory_order_release);
 }
 
+void write_all(profile::Stack* first) {
+  Head* head = g_head.load(std::memory_order_acquire);
+  if (head == nullptr) return;
+  for (profile::Stack* stack = first; stack != nullptr; stack = stack->next) write_row(head, *stack);
+}
+
 void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first) {
   Head* head = g_head.load(std::memory_order_acquire);
   if (head == nullptr) return;
   if (g_filled != g_files.load()) {
     g_filled = g_files.load();
-    for (profile::Stack* each = first; each != nullptr; each = each->next) write_row(head, *each);
+    write_all(first);
   }
   write_row(head, stack);
   head->peak.store(last_peak, std::memory_order_relaxed);

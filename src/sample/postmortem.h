@@ -67,6 +67,7 @@ bool lacks_room();
 void make_room();
 // Writes the stack's row; a new stack gets one if there is room. Into a new file all stacks are written, from `first` on.
 void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first);
+void write_all(profile::Stack* first);  // the rows of all stacks, from the first one on
 
 // --- Texts. One thread at a time. ------------------------------------------------------------------------------------
 

@@ -240,13 +240,6 @@ void grew(size_t bytes) {
 
 }  // namespace
 
-unsigned frames_of(const Stack* stack, const Address** frames) {
-  *frames = stack->frames();
-  return stack->count;
-}
-
-bool is_truncated(const Stack* stack) { return stack->truncated; }
-
 Lifetime lifetime_of(uint64_t ms) {
   return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
 }
@@ -330,9 +323,7 @@ void reset(uint64_t mean) {
     g_totals = {};
     g_due_at = static_cast<double>(g_interval.load(std::memory_order_relaxed));
     g_peak = 0;
-    for (Stack* stack = g_stacks.first(); stack != nullptr; stack = stack->next) {
-      postmortem::write(*stack, g_peak, g_stacks.first());
-    }
+    postmortem::write_all(g_stacks.first());
     ++g_resets;
   }
   g_mean.store(mean);
