@@ -93,15 +93,17 @@ def of_options(docs):
 
 # --- acre(3) --------------------------------------------------------------------------------------------------------
 
-PARTS = re.compile(r"^/\*(?P<comment>.*?)\*/\n(?P<code>(?:[^\n]+\n)*)", re.M | re.S)
+PARTS = re.compile(r"^/\*(?P<comment>.*?)\*/\n(?P<code>(?:(?!/\*)[^\n]+\n)*)", re.M | re.S)
 
 
 def parts_of(header):
     """(comment, declarations) of a header in turn; the first comment is of the whole header."""
     for found in PARTS.finditer(header.read_text(encoding="utf-8")):
         comment = "\n".join(re.sub(r"^ \* ?", "", line) for line in found["comment"].removeprefix(" ").splitlines())
-        code = [re.sub(r" ACRE_NOT_READ", "", line) for line in found["code"].splitlines()
-                if not line.startswith("#") or re.match(r"#define ACRE_\w+ +\S", line)]
+        is_for_compilers = "#if" in found["code"]
+        code = [] if is_for_compilers else [
+            line.replace(" ACRE_NOT_READ", "") for line in found["code"].splitlines()
+            if not line.startswith("#") or re.match(r"#define ACRE_\w+ +\S", line)]
         yield comment.rstrip(), code
 
 
@@ -110,9 +112,9 @@ def of_headers(folder):
     page += [".SH SYNOPSIS", *(line for name in HEADERS for line in (f".B #include <acre/{name}>", ".br"))]
     page += [".PP", roff.bold("cc program.c -lacre"), ".br", roff.bold("cc program.c $(pkg-config --cflags --libs acre)")]
     for at, name in enumerate(HEADERS):
-        page += [".SH DESCRIPTION" if at == 0 else f".SH {roff.escaped(name.upper())}"]
+        page += [".SH DESCRIPTION" if at == 0 else f".SH {roff.escaped('acre/' + name)}"]
         for number, (comment, code) in enumerate(parts_of(folder / name)):
-            if number and code and not code[0].startswith("#if"):
+            if number and code:
                 page += [".PP", ".nf", *(roff.bold(line) for line in code), ".fi", ".RS 4"]
                 page += [*roff.comment(comment), ".RE"]
             elif number == 0:
