@@ -11,7 +11,7 @@ import re
 import shutil
 import textwrap
 
-from commands import COMMANDS
+from command_names import COMMANDS
 from places import NAME, installed, version
 from say import usage_error
 
