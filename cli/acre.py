@@ -36,6 +36,8 @@ acre: a memory allocator for Linux, and the tools around it
         make a running process return unused memory to the system
   ./acre why PID [--json]
         explain the resident memory of a running process, and what could be done about it
+  ./acre why PID --watch [-d SECONDS] [-n TIMES] [--json]
+        show again and again what grew since the first look, and what that is in an hour
   ./acre lib [-y]
         print the path of libacre.so, building it first if need be
   ./acre options [-y] [--json] [--lib PATH]

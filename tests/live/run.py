@@ -284,7 +284,8 @@ def main():
         work = Work(Path(folder))
         os.environ.pop("XDG_RUNTIME_DIR", None)
         for check in (commands.check_run, commands.check_ps, commands.check_stats, commands.check_ctl,
-                      commands.check_background_thread, commands.check_purge, commands.check_why, commands.check_heap,
+                      commands.check_background_thread, commands.check_purge, commands.check_why,
+                      commands.check_why_adds_up, commands.check_watch, commands.check_heap,
                       commands.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
                       check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
                       check_last_thread, check_static, check_hostile):

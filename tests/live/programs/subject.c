@@ -99,6 +99,11 @@ static void change_when_told(void) {
     }
 }
 
+int acre_tag_push(const char *name) __attribute__((weak));
+
+static void *volatile last;
+__attribute__((noinline)) static void grow(void) { last = memset(malloc(3000), 1, 3000); }
+
 static void *end_late(void *argument) {
     free(malloc(100));
     usleep(300000);
@@ -137,6 +142,13 @@ int main(int count, char **arguments) {
         for (int i = 0; i < 100000; i++) blocks[i] = memset(malloc(1300), 1, 1300);  // class of 1408
         tell("ready");
         idle();
+    } else if (strcmp(what, "grows") == 0) {
+        if (acre_tag_push != NULL) acre_tag_push("growing");
+        tell("ready");
+        while (!stop) {
+            grow();
+            usleep(1000);
+        }
     } else if (strcmp(what, "fork") == 0) {
         const pid_t child = fork();
         allocate_a_little();
