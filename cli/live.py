@@ -4,6 +4,7 @@ import base64
 import contextlib
 import errno
 import json
+import mmap
 import os
 import pwd
 import re
@@ -12,6 +13,7 @@ import stat
 import struct
 import time
 
+import on_request
 from say import fail, usage_error
 
 PATIENCE_S = 15     # more than the process gives a client
@@ -98,6 +100,30 @@ class Process:
     def has_library(self):
         return b"libacre" in self.read("maps")
 
+    def is_static_on_acre(self):
+        """A program without a loader that has the archive in it: the name of a thread of acre's is in its file."""
+        maps = self.read("maps")
+        if b"/ld-" in maps or b"/ld." in maps:
+            return False
+        try:
+            with open(f"/proc/{self.pid}/exe", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+                return data.find(b"acre-control\0") >= 0
+        except (OSError, ValueError):
+            return False
+
+    def is_on_acre(self):
+        return self.has_library() or self.is_static_on_acre()
+
+    def has_background_thread(self):
+        tasks = []
+        with contextlib.suppress(OSError):
+            tasks = os.listdir(f"/proc/{self.pid}/task")
+        return any(self.read(f"task/{task}/comm") == b"acre-decay\n" for task in tasks)
+
+    def is_itself_alone(self):
+        """It has one user, and is dumpable: otherwise it answers nobody."""
+        return len(set(self.users)) == 1 and self.is_dumpable()
+
     def age_s(self):
         began = int(self.read("stat").rpartition(b")")[2].split()[19] or 0) / os.sysconf("SC_CLK_TCK")
         return time.clock_gettime(time.CLOCK_BOOTTIME) - began
@@ -153,16 +179,17 @@ def connect(client, path, patience_s):
 def why_no_socket(process):
     if not process.is_mine():
         return (f"{process} belongs to {user_name(process.user)}: only that user and root may ask it")
-    if len(set(process.users)) > 1 or not process.is_dumpable():
+    if not process.is_itself_alone():
         return (f"{process} answers nobody, if it runs on acre at all: it has changed its user since it started, has more than "
                 "one, or is not dumpable")
     if process.has_library() and process.may_get_socket():
         return (f"{process} has the option control, but no socket: {list(process.folders())[-1]} may be another user's, or "
                 "the process has changed its user since it started, or the system refused a thread, or is older than Linux 5.9")
-    if process.has_library():
-        return (f"{process} runs on acre, but answers at no socket: it was started without the option control, "
-                "which `acre run` sets")
-    return f"{process} does not run on acre, or was started without the option control, which `acre run` sets"
+    if process.is_on_acre():
+        return (f"{process} runs on acre without the option control, which `acre run` sets, and has opened no socket within "
+                f"{on_request.wait_s(process)} s: it does so while it allocates, or has a background thread, unless "
+                "control_on_request is false; try again while it works")
+    return f"{process} does not run on acre"
 
 
 def ask(pid, *words, patience_s=None, errors="replace"):
@@ -183,6 +210,8 @@ def ask_once(pid, words, patience_s, errors):
         time.sleep(0.02)
         process = Process(pid)
         client = open_socket(process, patience_s)
+    if client is None and process.is_mine() and process.is_itself_alone() and process.is_on_acre():
+        client = on_request.opened(process, lambda asked: open_socket(asked, patience_s))
     if client is None:
         raise LiveError(why_no_socket(process))
     with client:

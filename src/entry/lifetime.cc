@@ -38,7 +38,7 @@ __attribute__((constructor(101))) void on_load() {
   if (report::is_asked_for()) capture::prepare();
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().prof) report::start_profiler();
-  if (options().control) live::start();
+  options().control ? live::start() : live::start_on_request();
   if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
   if (!options().stats_print || fstat(STDERR_FILENO, &g_summary_file) != 0) return;
   g_summary_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kLeastDescriptor);
@@ -46,7 +46,7 @@ __attribute__((constructor(101))) void on_load() {
 
 // stats_print may have been turned on after start-up. Then the summary goes to stderr as it is now.
 __attribute__((destructor(101))) void on_unload() {
-  if (options().control) live::end();
+  if (live::is_started()) live::end();
   if (options().leaks != LeakMode::kNone) leaks::end();
   if (relaxed_load(options().prof_final)) report::end_profiler();
   if (options().utrace != 0) trace::end();

@@ -31,8 +31,6 @@ def check_run(checks, work):
     checks.that(seen == "control:true,control:false\n", "acre run leaves ACRE_CONF the last word", seen)
     with work.running("idle", conf="control:true,control:false") as process:
         checks.that(set(tasks(process.pid)) == {"subject"}, "and without the option there is no thread")
-        checks.that(is_one_line(acre("stats", process.pid), "without the option control"),
-                    "without the option: one line", acre("stats", process.pid))
 
 
 def check_ps(checks, work):

@@ -171,6 +171,19 @@ int main(int count, char **arguments) {
         }
         tell("ready");
         idle();
+    } else if (strcmp(what, "fork_when_told") == 0) {
+        signal(SIGUSR1, on_wish);
+        start_work(1);
+        tell("ready");
+        while (!stop && request == 0) usleep(2000);
+        const pid_t child = fork();
+        if (child == 0) {
+            tell("child");
+            work(NULL);
+            return 0;
+        }
+        idle();
+        waitpid(child, NULL, 0);
     } else if (strcmp(what, "forks") == 0) {
         start_work(1);
         tell("ready");
