@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 # A command is a module with main(arguments) -> exit code, imported when it is called.
-COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "heap", "leaks", "lib", "options", "bench", "test")
+COMMANDS = ("run", "ps", "top", "stats", "ctl", "purge", "why", "doctor", "heap", "leaks", "lib", "options", "bench", "test")
 
 USAGE = """\
 acre: a memory allocator for Linux, and the tools around it
@@ -38,6 +38,8 @@ acre: a memory allocator for Linux, and the tools around it
         explain the resident memory of a running process, and what could be done about it
   ./acre why PID --watch [-d SECONDS] [-n TIMES] [--json]
         show again and again what grew since the first look, and what that is in an hour
+  ./acre doctor [PID] [--json]
+        find out what is wrong with the machine, the installation and a running process
   ./acre lib [-y]
         print the path of libacre.so, building it first if need be
   ./acre options [-y] [--json] [--lib PATH]

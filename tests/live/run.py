@@ -22,6 +22,7 @@ from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, a
 
 import authority
 import commands
+import doctor_checks
 import live
 import on_request_checks
 from checks import Checks, check_page, clean_environment, run
@@ -289,7 +290,8 @@ def main():
                       commands.check_why_adds_up, commands.check_watch, commands.check_heap,
                       commands.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
                       check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
-                      check_last_thread, check_static, check_hostile, on_request_checks.check_on_request):
+                      check_last_thread, check_static, check_hostile, on_request_checks.check_on_request,
+                      doctor_checks.check_doctor):
             if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
                 check(checks, work)
         commands.check_call_sites(checks)
