@@ -26,8 +26,8 @@ acre: a memory allocator for Linux, and the tools around it
           --lib PATH    use this libacre.so and build nothing
   ./acre ps [--json]
         list the running processes that `acre run` has started, or that have the option control
-  ./acre top [-d SECONDS] [-n TIMES]
-        the same, again and again, on a full screen
+  ./acre top [-d SECONDS] [-n TIMES] [--json]
+        the same, again and again, on a full screen, with views into each process
   ./acre stats PID [--text|--json|--openmetrics]
         print a summary of the memory of a running process, or all statistics
   ./acre ctl PID [NAME [VALUE]] [--json]

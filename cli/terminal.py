@@ -11,6 +11,10 @@ def is_dumb():
     return os.environ.get("TERM", "dumb") in ("dumb", "")
 
 
+def has_input():
+    return sys.stdin.isatty()
+
+
 def width():
     """Columns of the terminal on stdout; None: stdout is none, and lines are left whole."""
     return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None

@@ -343,15 +343,3 @@ def on_terminal(*arguments, keys=b"", environment=None, columns=80, lines=40):
     os.close(terminal)
     os.waitpid(pid, 0)
     return text.decode(errors="replace")
-
-
-def check_top(checks, work):
-    with work.running("dirty") as process:
-        ended = acre("top", "-n", "2", "-d", "0.1")
-        lines = [line for line in ended.stdout.splitlines() if line.strip().startswith(str(process.pid))]
-        checks.that(ended.returncode == 0 and len(lines) == 2, "acre top without a terminal prints tables", ended)
-        text = on_terminal("top", "-d", "30", keys=b"dq")
-        checks.that("sorted by dirty pages" in text.replace("\033[K", "") or "dirty pages" in text, "acre top on a terminal takes keys", text)
-        checks.that(str(process.pid) in text, "acre top shows the process on a terminal", text)
-        checks.that(acre("top", "-d", "x").returncode == 2 and acre("top", "-n", "0").returncode == 2
-                    and acre("top", "what").returncode == 2, "acre top with wrong arguments")

@@ -25,6 +25,7 @@ import commands
 import doctor_checks
 import live
 import on_request_checks
+import top_checks
 from checks import Checks, check_page, clean_environment, run
 
 
@@ -288,7 +289,7 @@ def main():
         for check in (commands.check_run, commands.check_ps, commands.check_stats, commands.check_ctl,
                       commands.check_background_thread, commands.check_purge, commands.check_why,
                       commands.check_why_adds_up, commands.check_watch, commands.check_heap,
-                      commands.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
+                      top_checks.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
                       check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
                       check_last_thread, check_static, check_hostile, on_request_checks.check_on_request,
                       doctor_checks.check_doctor):
