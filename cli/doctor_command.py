@@ -1,10 +1,10 @@
-"""find out what is wrong, with acre's installation, this machine, and a running process"""
+"""acre doctor [PID]: what is wrong with acre's installation, with this machine, and with a running process."""
 
-import argparse
 import json
 
 import live
 import terminal
+from command_line import add_json, process_number
 
 STATES = {"ok": ("ok", 34), "note": ("note", 220), "problem": ("WRONG", 196)}
 SECTIONS = (("machine", "This machine"), ("installation", "The installation"), ("process", "Process {pid}"))
@@ -34,16 +34,20 @@ def lines_of(findings, pid, in_colour, columns):
 
 
 def add_arguments(parser):
-    parser.add_argument("pid", metavar="PID", nargs="?", type=lambda word: live.number_of("doctor", word),
-                        help="a running process; without one the machine and the installation are looked at")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.explain(
+        """
+        Looks for what is wrong with acre's installation, with this machine, and, where PID says which, with a running
+        process, on acre or not: whose malloc it calls, whether it can be asked, whether its functions have names, what is
+        in the way. Each finding says what to do.
+        """,
+        (("{acre} doctor", "the machine and the installation"),
+         ("{acre} doctor $(pidof redis-server)", "a process, too")),
+        {0: "nothing is wrong", 1: "something is, or there is no such process"})
+    parser.add_argument("pid", type=process_number, metavar="PID", nargs="?", help="the number of the process")
+    add_json(parser)
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="acre doctor", description=__doc__,
-                                     epilog="exit code: 0 nothing is wrong, 1 something is, or there is no such process")
-    add_arguments(parser)
-    options = parser.parse_args(arguments)
+def main(options):
     import doctor_machine
     import doctor_process
     with live.reported("doctor"):

@@ -10,6 +10,7 @@ import live
 from allocators import other_allocator
 from doctor_command import finding
 from live import human
+from places import installed
 
 LEAST_KERNEL = (5, 9)         # close_range with CLOSE_RANGE_UNSHARE: the control socket
 NEAR_LIMIT = 0.8
@@ -142,11 +143,15 @@ def installation():
 
 
 def built(found):
-    if not os.path.exists(library.LIBRARY):
+    path = library.path()
+    if installed:
+        state = ("ok", path) if os.path.exists(path) else ("problem", f"{path} is gone", "install acre again")
+        return found("library", *state)
+    if not os.path.exists(path):
         return found("library", "note", "the release library is not built yet", "`acre lib` builds it, and prints its path")
     if not library.is_up_to_date():
-        return found("library", "note", f"{library.LIBRARY} is older than the source", "`acre lib` builds it anew")
-    return found("library", "ok", library.LIBRARY)
+        return found("library", "note", f"{path} is older than the source", "`acre lib` builds it anew")
+    return found("library", "ok", path)
 
 
 def settings(found):
@@ -154,10 +159,10 @@ def settings(found):
     where = " and ".join(filter(None, ("/etc/acre.conf" if os.path.lexists("/etc/acre.conf") else "",
                                        "ACRE_CONF" if os.environ.get("ACRE_CONF") else "",
                                        "MALLOC_CONF" if os.environ.get("MALLOC_CONF") else "")))
-    if not where or not os.path.exists(library.LIBRARY):
+    if not where or not os.path.exists(library.path()):
         return found("settings", "ok", f"{where}; not tried, without the library" if where else
                      "no /etc/acre.conf, no ACRE_CONF: defaults")
-    tried = subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": library.LIBRARY}, stdout=subprocess.DEVNULL,
+    tried = subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": library.path()}, stdout=subprocess.DEVNULL,
                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
     wrong = [line for line in tried.stderr.splitlines() if line.startswith("acre")]
     if wrong or tried.returncode:

@@ -1,15 +1,16 @@
-"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/."""
+"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/ or, where acre is installed,
+in the user's cache."""
 
 import os
 import shutil
 import sys
 
 import packages
-from places import ROOT
+from places import MADE, ROOT
 from say import say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
-FOLDER = os.path.join(ROOT, "build", "environment")
+FOLDER = os.path.join(MADE, "environment")
 PYTHON = os.path.join(FOLDER, "bin", "python")
 STAMP = os.path.join(FOLDER, "requirements.txt")  # what is installed, written last
 

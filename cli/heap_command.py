@@ -4,60 +4,43 @@ import os
 import sys
 
 import live
+from command_line import add_yes, at_least
 from say import fail, say, usage_error
 
-FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines", "-y": "yes",
-         "--yes": "yes"}
-WITH_VALUE = {"--by": "by", "-n": "most", "--pprof": "pprof", "--binaries": "binaries", "-o": "out",
-              "--save": "save"}
+def add_arguments(parser):
+    parser.explain(
+        """
+        Prints the functions of heap profiles, added up, by what they hold. A profile is a file of acre's or gperftools',
+        the number of a running process, or - for stdin.
+        """,
+        (("{acre} heap $(pidof redis-server)", "who holds the memory of a running process"),
+         ("{acre} heap --html app.4711.live.pb.gz", "a flame graph, as a page for a browser"),
+         ("{acre} heap --diff before.pb.gz after.pb.gz", "what is more, and less, in the second")))
+    parser.add_argument("--by", metavar="KIND", help="inuse_space, alloc_space, held_space …: what to count")
+    parser.add_argument("-n", "--most", type=at_least(0), default=30, metavar="N", help="so many functions (30)")
+    parser.add_argument("--lines", action="store_true", help="line by line")
+    parser.add_argument("--lifetimes", action="store_true",
+                        help="how long freed blocks had lived, and whether another thread freed them")
+    parser.add_argument("--collapsed", action="store_true", help="a line a stack, for flame graph programs")
+    parser.add_argument("--html", nargs="?", const="", metavar="PAGE", help="a flame graph, as a page for a browser")
+    parser.add_argument("--pprof", metavar="FILE",
+                        help="the same profile with names, for pprof without the binaries")
+    parser.add_argument("--save", metavar="FILE", help="of one process: its profile as it is; .peak.pb.gz, "
+                        ".growth.pb.gz, .pb.gz or another end of the name say of what kind")
+    parser.add_argument("--diff", action="store_true", help="what is more, and less, in the second of two profiles")
+    parser.add_argument("--binaries", metavar="FOLDER", help="where programs and libraries are looked for first")
+    parser.add_argument("-o", "--out", metavar="FILE", help="print into this file")
+    add_yes(parser)
+    parser.add_argument("files", nargs="+", metavar="PROFILE", help="a file, the number of a process, or -")
 
 
-class Options:
-    diff = collapsed = lifetimes = lines = yes = False
-    by = pprof = binaries = out = save = None
-    html = None   # a path; "" for one that is named after the profile
-    most = 30
-    files = ()
-
-
-def parse(arguments):
-    options, files = Options(), []
-    words = iter(arguments)
-    for word in words:
-        name, _, value = word.partition("=")
-        if word == "--html":
-            options.html = ""
-        elif word.startswith("--html="):
-            options.html = value
-        elif word in FLAGS:
-            setattr(options, FLAGS[word], True)
-        elif name in WITH_VALUE:
-            value = value if "=" in word else next(words, None)
-            if not value:
-                usage_error(f"heap: {name} needs a value")
-            setattr(options, WITH_VALUE[name], value)
-        elif word.startswith("-") and word != "-":
-            usage_error(f"heap: unknown option '{word}'")
-        else:
-            files.append(word)
-    check(options, files)
-    options.files = files
-    return options
-
-
-def check(options, files):
-    if not files:
-        usage_error("heap: no FILE to read, and no process to ask")
-    if options.diff and len(files) != 2:
-        usage_error("heap: --diff compares two files")
+def check(options):
+    if options.diff and len(options.files) != 2:
+        usage_error("heap", "--diff compares two files")
     if options.diff and options.pprof:
-        usage_error("heap: --pprof and --diff do not go together; pprof itself compares (-diff_base)")
-    if options.save and (len(files) != 1 or not files[0].isdecimal()):
-        usage_error("heap: --save keeps the profile of one process")
-    try:
-        options.most = int(options.most)
-    except ValueError:
-        usage_error("heap: -n takes a number")
+        usage_error("heap", "--pprof and --diff do not go together; pprof itself compares (-diff_base)")
+    if options.save and (len(options.files) != 1 or not options.files[0].isdecimal()):
+        usage_error("heap", "--save keeps the profile of one process")
 
 
 def find_tool(yes):
@@ -129,7 +112,7 @@ def save(options):
     kinds = {".peak.pb.gz": "peak", ".growth.pb.gz": "growth", ".pb.gz": "live", "": "text"}
     kind = next(kind for end, kind in kinds.items() if options.save.endswith(end))
     with live.reported("heap"):
-        profile = live.heap_profile(live.number_of("heap", options.files[0]), kind)
+        profile = live.heap_profile(int(options.files[0]), kind)
     write(options.save, profile)
     return 0
 
@@ -166,8 +149,8 @@ def show(options, whole, before, after):
         write(options.out, "".join(f"{line}\n" for line in lines).encode())
 
 
-def main(arguments):
-    options = parse(arguments)
+def main(options):
+    check(options)
     if options.save:
         return save(options)
     from heap_profile.profile import Differ, combined

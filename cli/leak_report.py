@@ -5,14 +5,10 @@ import json
 import suppressions
 from heap_profile.profile import TRUNCATED
 from leak_stacks import Stacks
-from say import fail
+from say import count, fail
 
 MOST_FRAMES = 24   # of a stack, in the text
 MOST_HELD = 5      # stacks of held blocks for each site, in the text
-
-
-def count(number, word):
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 class Part:
@@ -140,7 +136,7 @@ class Report:
                 lines.append(f"    hold {count(part.bytes, 'byte')} in {count(part.blocks, 'block')}, allocated by")
                 lines += part.lines("        ")
             if len(site.held) > MOST_HELD:
-                lines.append(f"    and blocks of {len(site.held) - MOST_HELD} more stacks")
+                lines.append(f"    and blocks of {count(len(site.held) - MOST_HELD, 'more stack')}")
             lines.append("")
         lines += [f"note: {note}" for note in self.notes()]
         lines += [f"suppressed: {count(rule.bytes, 'byte')} in {count(rule.blocks, 'block')} by '{rule.text}'"

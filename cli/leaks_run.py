@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from leak_report import Report, rules_from
-from say import say
+from say import count, say
 
 LEAKS = 23
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -59,7 +59,7 @@ def run_in(options, start, folder):
         if report.sites or not path.endswith(f".{child}.leaks.json"):
             print(report.as_text(), end="", file=sys.stderr)
         else:
-            say(report.title() + "no leaks" + (f", but {report.suppressed_blocks} suppressed blocks"
+            say(report.title() + "no leaks" + (f", but {count(report.suppressed_blocks, 'suppressed block')}"
                                               if report.suppressed_blocks else ""))
     if not paths and options.leaks != "local":
         say("the program ended without a check for leaks: by a signal, _exit, or since acre was not loaded")

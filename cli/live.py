@@ -14,7 +14,7 @@ import struct
 import time
 
 import on_request
-from say import fail, usage_error
+from say import fail
 
 PATIENCE_S = 15     # more than the process gives a client
 GLANCE_S = 3        # where one of many does not answer
@@ -303,20 +303,6 @@ def remove_dead_sockets():
 
 
 # --- For the commands -------------------------------------------------------------------------------------------
-
-def number_of(command, word):
-    if not word.isdecimal() or int(word) == 0:
-        fail(f"{command}: '{word}' is no process number", 2)
-    return int(word)
-
-
-def words_of(command, arguments, usage, most):
-    """-> the number of the process, the other words, and whether --json is among the arguments"""
-    words = [word for word in arguments if word != "--json"]
-    if not words or len(words) > most:
-        usage_error(f"{command}: {usage}")
-    return number_of(command, words[0]), words[1:], "--json" in arguments
-
 
 @contextlib.contextmanager
 def reported(command):

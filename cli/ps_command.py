@@ -3,7 +3,7 @@
 import json
 
 import live
-from say import usage_error
+from command_line import add_json
 
 COLUMNS = ("PID", "USER", "LIVE", "CACHED", "IN RUNS", "DIRTY", "METADATA", "RESIDENT", "THREADS", "COMMAND")
 
@@ -43,12 +43,17 @@ def table(entries):
                       for cell, width, title in zip(line, widths, COLUMNS)).rstrip() for line in lines]
 
 
-def main(arguments):
-    for word in arguments:
-        if word != "--json":
-            usage_error(f"ps: unknown argument '{word}'")
+def add_arguments(parser):
+    parser.explain(
+        "Lists the running processes that `acre run` has started, or that have the option control, and their memory.",
+        (("{acre} ps", "a table; root sees the processes of all users"),
+         ("{acre} ps --json", "the same in bytes, for a program")))
+    add_json(parser)
+
+
+def main(options):
     entries = rows()
-    if arguments:
+    if options.json:
         print(json.dumps(entries, indent=1))
     else:
         print("\n".join(table(entries)))

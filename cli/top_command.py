@@ -1,12 +1,12 @@
-"""show the processes on acre again and again, on a full screen"""
+"""acre top: the processes on acre, again and again."""
 
-import argparse
 import json
 import time
 
 import ps_command
 import terminal
 import top_tables
+from command_line import add_json, at_least
 from say import say
 
 
@@ -34,26 +34,29 @@ def print_json(seconds, times):
 
 
 def add_arguments(parser):
-    parser.add_argument("-d", dest="seconds", metavar="SECONDS", type=float, default=2.0,
-                        help="from look to look, 0.1 or more (2)")
-    parser.add_argument("-n", dest="times", metavar="TIMES", type=int,
-                        help="end after so many looks; without a terminal 1 if it is not said")
-    parser.add_argument("--json", action="store_true", help="print a line of JSON each look")
+    parser.explain(
+        """
+        Shows the running processes on acre and their memory again and again, on a full screen with a list of keys. Enter
+        goes into a process: its parts, size classes, call sites (while the heap profiler is on), what threads keep,
+        arenas. Where the terminal has no full screen (TERM=dumb) it prints tables, and where stdin or stdout is no
+        terminal as many of them as -n says.
+        """,
+        (("{acre} top", "until q or Ctrl-C ends it"),
+         ("{acre} top -d 10 -n 6 > memory.txt", "six tables, one every ten seconds")))
+    parser.add_argument("-d", "--delay", type=at_least(0.1, float), default=2.0, metavar="SECONDS",
+                        help="from one look to the next (2)")
+    parser.add_argument("-n", "--times", type=at_least(1), metavar="TIMES", help="how many looks")
+    add_json(parser, "print a line of JSON each look, for programs")
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="acre top", description=__doc__)
-    add_arguments(parser)
-    options = parser.parse_args(arguments)
-    if options.seconds < 0.1 or (options.times is not None and options.times < 1):
-        parser.error("-d is 0.1 or more, -n 1 or more")
+def main(options):
     columns = terminal.width()
     if options.json:
-        print_json(options.seconds, options.times)
+        print_json(options.delay, options.times)
     elif columns is None or not terminal.has_input():
-        print_plain(options.seconds, options.times or 1, columns)
+        print_plain(options.delay, options.times or 1, columns)
     elif terminal.is_dumb():
-        print_plain(options.seconds, options.times, columns)
+        print_plain(options.delay, options.times, columns)
     else:
         show(options, columns)
     return 0
@@ -65,9 +68,9 @@ def show(options, columns):
         import top_screen
     except ImportError:  # a Python without curses
         say("top: this python3 has no curses: a table in place of the screen")
-        return print_plain(options.seconds, options.times, columns)
+        return print_plain(options.delay, options.times, columns)
     try:
-        top_screen.start(options.seconds, options.times)
+        top_screen.start(options.delay, options.times)
     except curses.error as error:
         say(f"top: this terminal has no full screen ({error}): a table in its place")
-        print_plain(options.seconds, options.times, columns)
+        print_plain(options.delay, options.times, columns)

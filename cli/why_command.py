@@ -1,10 +1,10 @@
-"""explain the resident memory of a running process, and what could be done about it"""
+"""acre why PID: where the resident memory of a running process is, in plain words, and what could be done about it."""
 
-import argparse
 import json
 
 import live
 import terminal
+from command_line import add_json, add_process, at_least
 from live import human
 from resident import KINDS
 from why_figures import explain
@@ -130,24 +130,29 @@ def lines_of(explanation, in_colour, columns=None):
 # --- The command ------------------------------------------------------------------------------------------------
 
 def add_arguments(parser):
-    parser.add_argument("pid", metavar="PID", type=lambda word: live.number_of("why", word))
-    parser.add_argument("--json", action="store_true", help="print JSON; with --watch a line each look")
+    parser.explain(
+        """
+        Says in plain words where the resident memory of a running process is: live blocks, what threads keep, runs
+        that few blocks hold open, dirty pages, what is not acre's; and what could be done about it. With --watch, what
+        grew since the first look, by size class, call site (while the heap profiler is on) and tag, and what that is in
+        an hour.
+        """,
+        (("{acre} why $(pidof redis-server)", "a bar, a line a part, and advice"),
+         ("{acre} why 4711 --watch -d 60", "what grows, looked at each minute, until Ctrl-C ends it"),
+         ("{acre} why 4711 --json", "the figures behind it, for a program")))
+    add_process(parser)
+    add_json(parser, "print JSON, for programs; with --watch a line each look")
     parser.add_argument("--watch", action="store_true", help="show again and again what grew since the first look")
-    parser.add_argument("-d", dest="seconds", metavar="SECONDS", type=float, default=5.0,
-                        help="with --watch: from look to look, 0.1 or more (5)")
-    parser.add_argument("-n", dest="times", metavar="TIMES", type=int, help="with --watch: end after so many looks")
+    parser.add_argument("-d", "--delay", type=at_least(0.1, float), default=5.0, metavar="SECONDS",
+                        help="with --watch: from one look to the next (5)")
+    parser.add_argument("-n", "--times", type=at_least(1), metavar="TIMES", help="with --watch: how many looks")
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="acre why", description=__doc__)
-    add_arguments(parser)
-    options = parser.parse_args(arguments)
-    if options.seconds < 0.1 or (options.times is not None and options.times < 1):
-        parser.error("-d is 0.1 or more, -n 1 or more")
+def main(options):
     with live.reported("why"):
         if options.watch:
             import why_watch
-            why_watch.watch(options.pid, options.seconds, options.times, options.json)
+            why_watch.watch(options.pid, options.delay, options.times, options.json)
             return 0
         explanation = explain(options.pid)
     if options.json:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from checks import clean_environment
-from commands import on_terminal, without_colours
+from command_checks import on_terminal, without_colours
 from support import HERE, LIBRARY, acre
 
 OWN_MALLOC = """

@@ -7,7 +7,7 @@ import re
 import live
 import top_screen
 import top_tables
-from commands import on_terminal
+from command_checks import on_terminal
 from support import acre, as_json
 
 

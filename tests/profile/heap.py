@@ -110,12 +110,12 @@ class Heap:
             path = self.folder / f"bad.{name}"
             path.write_bytes(data)
             said = self.heap(path)
-            self.checks.that(said.returncode == 1 and re.fullmatch(r"acre: heap: .*is no heap profile.*\n", said.stderr),
+            self.checks.that(said.returncode == 1 and re.fullmatch(r"acre heap: .*is no heap profile.*\n", said.stderr),
                              f"a file that is none is refused in one line: {name}", said)
         for arguments in (["/nowhere"], ["--by", "nothing", self.small], ["--diff", self.small], ["--what"], [],
                           ["--lifetimes", self.small.with_name(self.small.name.replace("live", "peak"))]):
             said = self.heap(*arguments)
-            self.checks.that(said.returncode != 0 and re.fullmatch(r"acre: .*\n", said.stderr),
+            self.checks.that(said.returncode != 0 and re.fullmatch(r"acre heap: .*\n", said.stderr),
                              f"acre heap {' '.join(str(word)[-20:] for word in arguments)}: refused", said)
 
     def check_changed_bytes(self):
