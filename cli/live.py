@@ -187,8 +187,8 @@ def why_no_socket(process):
                 "the process has changed its user since it started, or the system refused a thread, or is older than Linux 5.9")
     if process.is_on_acre():
         return (f"{process} runs on acre without the option control, which `acre run` sets, and has opened no socket within "
-                f"{on_request.wait_s(process)} s: it does so while it allocates, or has a background thread, unless "
-                "control_on_request is false; try again while it works")
+                f"{on_request.wait_s(process)} s: it does so once it allocates, or has a background thread, unless "
+                "control_on_request is false; the request stays, so try again later")
     return f"{process} does not run on acre"
 
 
@@ -211,7 +211,7 @@ def ask_once(pid, words, patience_s, errors):
         process = Process(pid)
         client = open_socket(process, patience_s)
     if client is None and process.is_mine() and process.is_itself_alone() and process.is_on_acre():
-        client = on_request.opened(process, lambda asked: open_socket(asked, patience_s))
+        client = on_request.opened([process], lambda asked: open_socket(asked, patience_s)).get(process)
     if client is None:
         raise LiveError(why_no_socket(process))
     with client:
@@ -264,6 +264,19 @@ FIGURES_ALONE = "gmablxe"  # the letters that leave the process's own figures
 
 # --- All of them ------------------------------------------------------------------------------------------------
 
+def wake_everyone():
+    """Asks all processes that run on acre's library to open their sockets, and waits for them."""
+    asleep = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(LiveError):
+            process = Process(int(name))
+            if (process.is_mine() and process.is_itself_alone() and not process.stopped and process.has_library()
+                    and not any(map(is_socket, process.socket_paths()))):
+                asleep.append(process)
+    for client in on_request.opened(asleep, lambda process: open_socket(process, GLANCE_S)).values():
+        client.close()
+
+
 def everyone():
     """(process, its figures) of each that answers, none that is stopped; root sees those of all users."""
     remove_dead_sockets()
@@ -292,6 +305,7 @@ def own_folders():
 def remove_dead_sockets():
     """A process that was killed leaves its socket behind. One that lives has listened before its socket got its name."""
     for folder in own_folders():
+        on_request.forget_dead(folder)
         for name in os.listdir(folder):
             path = f"{folder}/{name}"
             if not name.endswith(".sock") or not is_socket(path):

@@ -45,30 +45,43 @@ def open_run_folder(process):
     return folder
 
 
-@contextlib.contextmanager
-def asked(process):
-    """The file is there meanwhile. It is the process's user's, also when root makes it. May raise OSError."""
-    name, folder = f"{process.own_pid}.ask", open_run_folder(process)
+def ask(process):
+    """Puts the file there. It is the process's user's, also when root makes it. The process takes it away; until it
+    looks, the file stays, also when nobody waits any more. May raise OSError."""
+    folder = open_run_folder(process)
     try:
         with contextlib.suppress(FileExistsError):
-            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+            file = os.open(f"{process.own_pid}.ask", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600,
+                           dir_fd=folder)
             try:
                 os.fchown(file, process.user, -1)
             finally:
                 os.close(file)
-        yield
     finally:
-        with contextlib.suppress(FileNotFoundError):  # the process has taken it
-            os.unlink(name, dir_fd=folder)
         os.close(folder)
 
 
-def opened(process, connect):
-    """What connect(process) returns once the process has its socket; None: it opens none in time."""
-    end = time.monotonic() + wait_s(process)
-    with contextlib.suppress(OSError), asked(process):
-        while time.monotonic() < end and os.path.exists(f"/proc/{process.pid}"):
-            if client := connect(process):
-                return client
-            time.sleep(STEP_S)
-    return None
+def opened(processes, connect):
+    """-> {process: what connect(process) returned} of those that have opened their socket in time."""
+    found, end = {}, 0
+    for process in processes:
+        with contextlib.suppress(OSError):
+            ask(process)
+            end = max(end, time.monotonic() + wait_s(process))
+    while len(found) < len(processes) and time.monotonic() < end:
+        for process in processes:
+            if process not in found and (client := connect(process)):
+                found[process] = client
+        if not any(os.path.exists(f"/proc/{process.pid}") for process in processes if process not in found):
+            break
+        time.sleep(STEP_S)
+    return found
+
+
+def forget_dead(folder):
+    """Removes requests for processes that are gone."""
+    for name in os.listdir(folder):
+        number, _, kind = name.partition(".")
+        if kind == "ask" and number.isdecimal() and not os.path.exists(f"/proc/{number}"):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{folder}/{name}")

@@ -3,6 +3,7 @@
 import json
 import time
 
+import live
 import ps_command
 import terminal
 import top_tables
@@ -46,10 +47,13 @@ def add_arguments(parser):
     parser.add_argument("-d", "--delay", type=at_least(0.1, float), default=2.0, metavar="SECONDS",
                         help="from one look to the next (2)")
     parser.add_argument("-n", "--times", type=at_least(1), metavar="TIMES", help="how many looks")
+    ps_command.add_all(parser)
     add_json(parser, "print a line of JSON each look, for programs")
 
 
 def main(options):
+    if options.all:
+        live.wake_everyone()
     columns = terminal.width()
     if options.json:
         print_json(options.delay, options.times)

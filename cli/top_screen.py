@@ -117,7 +117,7 @@ class Processes(View):
             screen.put(y, 0, text.ljust(width), curses.A_BOLD | curses.A_UNDERLINE if row["pid"] == self.chosen else 0)
             self.put_bar(screen, y, shown, row)
         if not rows:
-            screen.put(HEAD + 1, 2, "No process answers. `acre run -- PROGRAM` starts one; `acre why PID` wakes one on acre.")
+            screen.put(HEAD + 1, 2, "No process answers. `acre top --all` asks all on acre; `acre run` starts one.")
         screen.put(height - 1, 0, f"sort: {self.letters()} <- ->  choose: up down  Enter: inside  ?: help  q: end".ljust(width),
                    curses.A_REVERSE)
 

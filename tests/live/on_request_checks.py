@@ -8,7 +8,7 @@ from pathlib import Path
 
 import live
 import on_request as asking
-from support import FOLDER, NOBODY, acre, ends_well, eventually, is_one_line, path_of, tasks
+from support import FOLDER, NOBODY, acre, as_json, ends_well, eventually, is_one_line, path_of, tasks
 
 
 def has_control(pid):
@@ -32,12 +32,24 @@ def check_on_request(checks, work):
         checks.that(acre("stats", process.pid).returncode == 0, "so does a static program")
     with work.running("dirty", conf="background_thread:true") as process:
         checks.that(acre("stats", process.pid).returncode == 0, "and one that is idle, by its background thread")
-    for what, conf in (("idle", ""), ("work", "control_on_request:false")):
-        with work.running(what, conf=conf) as process:
-            ended = acre("stats", process.pid)
-            checks.that(is_one_line(ended, "runs on acre without the option control", "opened no socket", "while it allocates",
-                                    "control_on_request"), f"{what} {conf}: one line", ended)
-            checks.that(not has_control(process.pid) and f"{process.pid}.ask" not in requests(), "no thread, and no file left")
+    with work.running("work_when_told", conf="") as process:
+        ended = acre("stats", process.pid)
+        checks.that(is_one_line(ended, "runs on acre without the option control", "opened no socket", "once it allocates",
+                                "the request stays"), "one that is idle: one line", ended)
+        checks.that(not has_control(process.pid) and f"{process.pid}.ask" in requests(), "no thread, and the request waits")
+        process.send_signal(signal.SIGUSR1)
+        checks.that(eventually(lambda: has_control(process.pid)) and acre("stats", process.pid).returncode == 0,
+                    "once it works it answers")
+        checks.that(ends_well(process), "and ends well")
+    with work.running("work", conf="control_on_request:false") as process:
+        ended = acre("stats", process.pid)
+        checks.that(is_one_line(ended, "control_on_request") and not has_control(process.pid), "the option forbids it", ended)
+    acre("ps")
+    checks.that(f"{process.pid}.ask" not in requests(), "acre ps removes requests for processes that are gone", requests())
+    with work.running("work", conf="") as first, work.running("dirty", conf="background_thread:true") as second:
+        pids = {first.pid, second.pid}
+        checks.that(not pids & {row["pid"] for row in as_json(checks, "ps", "--json")}
+                    and pids <= {row["pid"] for row in as_json(checks, "ps", "--all", "--json")}, "acre ps --all asks all")
     check_child(checks, work)
     check_users_of_requests(checks, work)
 
@@ -87,6 +99,6 @@ def check_users_of_requests(checks, work):
     with work.running("work", program="/subject", preload=False, conf="", preexec_fn=lambda: os.chroot(root)) as process:
         checks.that(acre("stats", process.pid).returncode == 0 and (root / f"tmp/acre-0/{process.pid}.sock").exists(),
                     "a process in another root is asked there")
-    with asking.asked(live.Process(os.getpid())):
-        checks.that(requests(), "a request lies in the run folder")
-    checks.that(not os.path.exists(f"{FOLDER}/{os.getpid()}.ask"), "and goes when nobody waits for the answer")
+    asking.ask(live.Process(os.getpid()))
+    checks.that(f"{os.getpid()}.ask" in requests(), "a request lies in the run folder")
+    os.unlink(f"{FOLDER}/{os.getpid()}.ask")

@@ -120,6 +120,11 @@ int main(int count, char **arguments) {
         start_work(2);
         tell("ready");
         idle();
+    } else if (strcmp(what, "work_when_told") == 0) {
+        signal(SIGUSR1, on_wish);
+        tell("ready");
+        while (!stop && request == 0) usleep(2000);
+        work(NULL);
     } else if (strcmp(what, "work_alone") == 0) {
         tell("ready");
         work(NULL);
