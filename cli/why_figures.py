@@ -194,7 +194,7 @@ def advice(pid, explanation, options):
         else:
             yield ("few blocks keep these runs: free or move the blocks of the classes above that live long; "
                    f"{begin} show where they are allocated")
-    if is_much("cached") and not 0 <= options["thread_cache_max"] <= 16 << 20:
+    if is_much("cached") and parts["cached"] > 16 << 20 and not 0 <= options["thread_cache_max"] <= 16 << 20:
         yield (f"`acre ctl {pid} opt.thread_cache_max 16M` bounds what all threads keep together; "
                "fewer threads keep less")
     if is_much("rounding"):
