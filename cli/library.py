@@ -35,6 +35,11 @@ def fingerprint():
     return "\n".join(lines)
 
 
+def path():
+    """Where the library is, or will be once it is built."""
+    return os.path.normpath(os.path.join(ROOT, installed.LIBRARY)) if installed else LIBRARY
+
+
 def is_up_to_date():
     try:
         with open(STAMP, encoding="utf-8", errors="surrogateescape") as stamp:
@@ -46,7 +51,7 @@ def is_up_to_date():
 def ensure(yes):
     """-> the path of the installed library; in the sources of the release library, built if it was not up to date."""
     if installed:
-        return os.path.normpath(os.path.join(ROOT, installed.LIBRARY))
+        return path()
     if is_up_to_date():
         return LIBRARY
     import packages

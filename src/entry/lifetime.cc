@@ -29,12 +29,12 @@ __attribute__((constructor(101))) void on_load() {
   if (options().leaks != LeakMode::kNone) leaks::start();
   last_dump::start();
   if (options().prof) report::start_profiler();
-  if (options().control) live::start();
+  options().control ? live::start() : live::start_on_request();
   if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
 }
 
 __attribute__((destructor(101))) void on_unload() {
-  if (options().control) live::end();
+  if (live::is_started()) live::end();
   if (options().leaks != LeakMode::kNone) leaks::end();
   last_dump::write();
   if (options().utrace != 0) trace::end();

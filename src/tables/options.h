@@ -121,6 +121,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(final_signals, Bool, 0, 0, 1, kAtStart, "SIGHUP, SIGINT and SIGTERM, where they end the program, do so after the final profile and statistics are written") \
   X(large_alloc_report, Bytes, int64_t{1} << 30, 0, kMostBytes, kAnyTime, "an allocation of so many bytes or more is reported on stderr with its stack, and the next one that is an eighth larger; 0: none is") \
   X(control, Bool, 0, 0, 1, kAtStart, "a thread answers at a socket, so that acre's commands can ask and tell the running process") \
+  X(control_on_request, Bool, 1, 0, 1, kAnyTime, "without control: the thread starts when a file in the run folder asks for it") \
   X(leaks, LeaksChoice, 0, 0, 5, kAtStart, "look for leaks when the program ends, by the rules minimal, normal, strict or draconian; local: only where it asks for it") \
   X(leaks_exit_code, Number, 23, 0, 255, kAtStart, "the exit code of a program that has leaks when it ends; 0: its own") \
   X(leaks_process, Number, 0, -1, INT32_MAX, kAtStart, "the process that looks for leaks; 0: each that starts with the option leaks; -1: children of fork too") \
