@@ -133,7 +133,8 @@ int acre_sallocm(const void *block, size_t *rsize, int flags);
 int acre_dallocm(void *block, int flags);
 int acre_nallocm(size_t *rsize, size_t size, int flags);
 
-/* jemalloc's malloc_stats_print: acre/jemalloc.h describes it. */
+/* Redis's and jemalloc's get_defrag_hint and malloc_stats_print: acre/jemalloc.h describes them. */
+int acre_get_defrag_hint(void *block);
 void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 
 /* Writes statistics (docs/statistics.md) by calls of `write`, or to stderr if `write` is NULL. format: "summary" (a few

@@ -73,6 +73,11 @@ int sallocm(const void *block, size_t *rsize, int flags);
 int dallocm(void *block, int flags);
 int nallocm(size_t *rsize, size_t size, int flags);
 
+/* Returns 1 if a copy of this block would probably lie in a fuller run of pages, so that a program that moves its blocks
+ * should move this one: allocate, copy, free. 0: not so, or a large block. The figures of the block's run are of this
+ * moment, those of the other runs of the last epoch. docs/defragmentation.md has more. */
+int get_defrag_hint(void *block);
+
 /* Writes all statistics by calls of write_cb; if write_cb is NULL, of malloc_message; if that is NULL too, to stderr.
  * opts may be NULL, or has letters: J for JSON instead of text; g, m, a, b, l, e, x leave out what never changes, all
  * arenas together, each arena, size classes, large blocks by length, free runs by length, locks. Writes nothing if

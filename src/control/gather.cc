@@ -63,6 +63,7 @@ void add_slab(ArenaReport& to, const Run* run) {
   ClassStatistics& figures = to.classes[use.size_class];
   ++figures.runs;
   ++runs_in(figures, use.state);
+  figures.nonfull += use.free() != 0;
   figures.deferred += use.deferred;
   figures.remote_list += use.remote;
   figures.uncarved += use.uncarved;

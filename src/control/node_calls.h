@@ -11,6 +11,7 @@
 #include "control/nodes.h"
 #include "control/snapshot.h"
 #include "control/this_thread.h"
+#include "control/utilization.h"
 #include "manual/tags.h"
 #include "observe/sampler.h"
 #include "reclaim/background.h"
@@ -89,6 +90,10 @@ constexpr Row maker(const char* name, Get) {
 template <Type kType, class Get>
 constexpr Row lookup(const char* name, Get) {
   return {name, kType, Kind::kLookup, false, get<kType, Get>};
+}
+template <class Do>
+constexpr Row query(const char* name, Do) {
+  return {name, Type::kVoid, Kind::kQuery, false, run<Do>};
 }
 
 // --- Functions (node_calls.cc) --------------------------------------------------------------------------------

@@ -121,6 +121,8 @@ constexpr Row kRows[] = {
     value<kUnsigned>("arenas.nlextents", [](Call&) { return kLargeSizes; }),
     value<kSize>("arenas.lextent.#.size", [](Call& call) { return size_of_large(call.index); }),
     lookup<kUnsigned>("arenas.lookup", [](Call& call) { return arena_of_block(call.address, &call.error); }),
+    query("experimental.utilization.query", [](Call& call) { return query_utilization(call); }),
+    query("experimental.utilization.batch_query", [](Call& call) { return query_utilizations(call); }),
     value<kSize>("memory.held", [](Call&) { return limit::held(); }),
     value<kUnsigned>("stats.tags.numbers", [](Call&) { return tags::numbers(); }),
     value<kString>("stats.tags.#.name", [](Call& call) { return name_of_tag(call.index, &call.error); }),

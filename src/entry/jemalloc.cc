@@ -9,6 +9,7 @@
 #include "cache/registry.h"
 #include "control/ctl.h"
 #include "control/print.h"
+#include "control/utilization.h"
 
 using namespace acre;
 
@@ -37,6 +38,8 @@ ACRE_EXPORT int acre_mallctlbymib(const size_t* mib, size_t miblen, void* oldp, 
   start_process();
   return ctl::by_mib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
+
+ACRE_EXPORT int acre_get_defrag_hint(void* block) { return ctl::is_worth_moving(block); }
 
 ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque,
                                          const char* opts) {
@@ -98,6 +101,7 @@ ACRE_EXPORT int mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_
                              size_t newlen) {
   return acre_mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
+ACRE_EXPORT int get_defrag_hint(void* block) { return acre_get_defrag_hint(block); }
 ACRE_EXPORT void malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque, const char* opts) {
   acre_malloc_stats_print(write_cb, opaque, opts);
 }

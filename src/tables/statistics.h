@@ -117,9 +117,10 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(runs, kGauge, kRuns, "curslabs", kSize, "runs: owned, full, binned, shared and sampled") \
   X(owned, kGauge, kRuns, "owned_slabs", kSize, "runs that a thread owns") \
   X(full, kGauge, kRuns, "full_slabs", kSize, "runs that no thread owns, with too little free to be looked for") \
-  X(binned, kGauge, kRuns, "nonfull_slabs", kSize, "runs in the arena's bin") \
+  X(binned, kGauge, kRuns, "binned_slabs", kSize, "runs in the arena's bin") \
   X(shared, kGauge, kRuns, "shared_slabs", kSize, "runs taken from an idle owner, whose blocks all threads may have") \
   X(sampled, kGauge, kRuns, "sampled_slabs", kSize, "runs of blocks that the heap profiler has sampled, and of free ones for more") \
+  X(nonfull, kGauge, kRuns, "nonfull_slabs", kSize, "runs with a free block, whoever has them: all but full ones and those of sampled blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
