@@ -30,6 +30,7 @@ int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, 
  *   LG_ALIGN, ALIGN  the block's address is a multiple of this alignment, a power of two
  *   ZERO             the block, or what is added to it, is zeroed to its end
  *   TCACHE           changes nothing, since acre's threads keep runs and no caches of blocks
+ *   TCACHE_NONE      for dallocx and sdallocx: the block goes back to its run at once
  *   ARENA            the block comes from the arena of this number, or not at all; blocks above 64 MiB have none */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)__builtin_ctzll((unsigned long long)(a)))

@@ -9,6 +9,7 @@
 #include "control/caches.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
+#include "control/quantum8.h"
 #include "control/snapshot.h"
 #include "control/this_thread.h"
 #include "control/utilization.h"
@@ -106,6 +107,7 @@ inline constexpr unsigned kDoublings = floor_log2(size_t{PTRDIFF_MAX}) - floor_l
 inline constexpr unsigned kLargeSizes = kStepsOfAPage + kDoublings + 1;
 
 constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
+constexpr unsigned bin_at(size_t index) { return static_cast<unsigned>(index); }
 
 size_t size_of_large(size_t index);
 const char* version();

@@ -75,16 +75,18 @@ int query_utilization(Call& call) {
   return 0;
 }
 
-int query_utilizations(Call& call) {
+int answer_batch(Call& call, RunFill (*of)(const void* block)) {
   const size_t blocks = call.in_bytes / sizeof(void*);
   if (call.in_bytes % sizeof(void*) != 0 || call.out_bytes != blocks * kBatchBytes) return EINVAL;
   for (size_t i = 0; i < blocks; ++i) {
     const void* block;
     memcpy(&block, static_cast<const char*>(call.in) + i * sizeof block, sizeof block);
-    const RunFill fill = fill_of(block);
+    const RunFill fill = of(block);
     memcpy(static_cast<char*>(call.out) + i * kBatchBytes, &fill, kBatchBytes);
   }
   return 0;
 }
+
+int query_utilizations(Call& call) { return answer_batch(call, fill_of); }
 
 }  // namespace acre::ctl

@@ -36,4 +36,7 @@ bool is_worth_moving(const void* block);
 int query_utilization(Call& call);
 int query_utilizations(Call& call);
 
+// Answers a batch of blocks by this function.
+int answer_batch(Call& call, RunFill (*of)(const void* block));
+
 }  // namespace acre::ctl

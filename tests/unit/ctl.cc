@@ -115,11 +115,10 @@ TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, size_of(info.type)), EPERM) << name;
       EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 1), EPERM) << name;
     }
-    if (info.readable) return;
+    if (info.readable || name.find("query") != std::string::npos) return;  // queries: utilization.cc
     if (info.writable || size_of(info.type) != 0) return;  // orders, sinks, makers, lookups
     EXPECT_EQ(ctl::by_name(name.c_str(), value, &size, nullptr, 0), EPERM) << name;
     EXPECT_EQ(ctl::by_name(name.c_str(), nullptr, nullptr, value, 8), EPERM) << name;
-    if (name.find("utilization") != std::string::npos) return;  // queries: utilization.cc
     const bool needs_manual = name == "arena.0.reset" || name == "arena.0.destroy";
     EXPECT_EQ(act(name), needs_manual ? EFAULT : 0) << name;
   });

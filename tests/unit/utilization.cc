@@ -10,7 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "acre/acre.h"
+#include "acre/jemalloc.h"
+#include "cache/heap.h"
+#include "control/quantum8.h"
 #include "ctl_calls.h"
 
 namespace acre {
@@ -46,6 +48,7 @@ class Blocks {
     for (void* block : all_) acre_free(block);
   }
   std::vector<unsigned char*>& all() { return all_; }
+  const std::vector<unsigned char*>& all() const { return all_; }
   size_t size() const { return size_; }
 
   void free_two_thirds_at_random() {
@@ -61,9 +64,9 @@ class Blocks {
     size_t moved = 0;
     for (unsigned char*& block : all_) {
       if (!hint(block)) continue;
-      auto* copy = static_cast<unsigned char*>(acre_malloc(size_));
+      auto* copy = static_cast<unsigned char*>(acre_mallocx(size_, MALLOCX_TCACHE_NONE));
       memcpy(copy, block, size_);
-      acre_free(block);
+      acre_dallocx(block, MALLOCX_TCACHE_NONE);
       block = copy;
       ++moved;
     }
@@ -93,16 +96,16 @@ TEST_F(Utilization, AQueryTellsHowFullARunIs) {
   const RunShape& shape = run_shape(c);
   Blocks blocks(1100, 3 * shape.capacity);
   ASSERT_EQ(renew_figures(), 0);
+  const std::string bin =
+      "stats.arenas." + std::to_string(heap_if_any()->arena->index) + ".bins." + std::to_string(c);
   for (const void* block : blocks.all()) {
     Answer answer;
     ASSERT_EQ(query(block, &answer), 0);
     EXPECT_EQ(answer.blocks, shape.capacity);
     EXPECT_EQ(answer.bytes, shape.pages * kPageBytes);
     EXPECT_EQ(answer.free, use_of(ctl::slab_of(block)).free());
-    EXPECT_GE(answer.blocks_in_bin, 3u * shape.capacity);
-    EXPECT_EQ(answer.blocks_in_bin % shape.capacity, 0u);
-    EXPECT_EQ(answer.free_in_bin, answer.blocks_in_bin - value_of<size_t>("stats.arenas.4096.bins." + std::to_string(c) +
-                                                                          ".curregs"));
+    EXPECT_EQ(answer.blocks_in_bin, value_of<size_t>(bin + ".curslabs") * shape.capacity);
+    EXPECT_EQ(answer.free_in_bin, answer.blocks_in_bin - value_of<size_t>(bin + ".curregs"));
     EXPECT_NE(answer.current, nullptr);
   }
   // All blocks of a run that is not current, but for the last one.
@@ -253,6 +256,58 @@ TEST_F(Utilization, MovingByHintsBringsBlocksTogether) {
     blocks.expect_whole();
     EXPECT_LE(blocks.runs(), needed + needed / 4 + 2);
   }
+}
+
+// What Valkey checks when it starts, and asks of each block.
+TEST_F(Utilization, BinsOfAQuantumOf8AreThoseOfJemalloc) {
+  EXPECT_EQ(value_of<size_t>("quantum8.quantum"), 8u);
+  const unsigned bins = value_of<unsigned>("quantum8.nbins");
+  std::vector<size_t> sizes;
+  for (unsigned i = 0; i < bins; ++i) sizes.push_back(value_of<size_t>("quantum8.bin." + std::to_string(i) + ".size"));
+  const std::vector<size_t> first = {8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448};
+  EXPECT_EQ(std::vector<size_t>(sizes.begin(), sizes.begin() + first.size()), first);
+  EXPECT_EQ(sizes.back(), kSmallMax);
+  EXPECT_EQ(ctl::by_name(("quantum8.bin." + std::to_string(bins) + ".size").c_str(), nullptr, nullptr, nullptr, 0), ENOENT);
+  for (unsigned i = 0; i < bins; ++i) {
+    const std::string bin = "quantum8.bin." + std::to_string(i);
+    EXPECT_EQ(value_of<size_t>(bin + ".slab_size"), sizes[i] * value_of<uint32_t>(bin + ".nregs")) << i;
+  }
+}
+
+TEST_F(Utilization, FiguresOfAQuantumOf8FitEachOther) {
+  Blocks a(150, 20000), b(170, 9000), c(3000, 500);
+  a.free_two_thirds_at_random();
+  c.free_two_thirds_at_random();
+  ASSERT_EQ(renew_figures(), 0);
+  size_t live = 0;
+  for (unsigned i = 0; i < ctl::quantum8::kBins; ++i) {
+    const std::string bin = "quantum8.arenas.4096.bins." + std::to_string(i) + ".";
+    const size_t blocks = ctl::quantum8::bin_blocks(i), runs = value_of<size_t>(bin + "curslabs");
+    const size_t nonfull = value_of<size_t>(bin + "nonfull_slabs"), regs = value_of<size_t>(bin + "curregs");
+    EXPECT_LE(nonfull, runs);
+    EXPECT_GE(regs, (runs - nonfull) * blocks);
+    EXPECT_LE(regs, runs * blocks);
+    live += regs * ctl::quantum8::bin_bytes(i);
+  }
+  EXPECT_NEAR(static_cast<double>(live), static_cast<double>(value_of<size_t>("stats.live_small")), 0.2 * static_cast<double>(live));
+  std::vector<const void*> in;
+  for (const Blocks* blocks : {&a, &b, &c}) in.insert(in.end(), blocks->all().begin(), blocks->all().end());
+  void* large = acre_malloc(50000);
+  in.push_back(large);
+  std::vector<Fill> out(in.size());
+  size_t size = out.size() * sizeof(Fill);
+  ASSERT_EQ(ctl::by_name("quantum8.utilization.batch_query", out.data(), &size, in.data(), in.size() * sizeof in[0]), 0);
+  for (size_t i = 0; i + 1 < in.size(); ++i) {
+    const Slab* run = ctl::slab_of(in[i]);
+    const unsigned bin = ctl::quantum8::bin_of(run->block_bytes);
+    EXPECT_EQ(out[i].bytes / out[i].blocks, ctl::quantum8::bin_bytes(bin));
+    EXPECT_EQ(out[i].blocks, ctl::quantum8::bin_blocks(bin));
+    EXPECT_EQ(out[i].free == 0, use_of(run).free() == 0 || ctl::is_current(run));
+    EXPECT_LT(out[i].free, out[i].blocks);
+  }
+  EXPECT_EQ(out.back().blocks, 1u);
+  EXPECT_GT(out.back().bytes, kSmallMax);
+  acre_free(large);
 }
 
 }  // namespace
