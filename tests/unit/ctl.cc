@@ -289,8 +289,10 @@ TEST_F(Ctl, BackgroundThread) {
     EXPECT_FALSE(value_of<bool>("background_thread"));
     EXPECT_FALSE(running()) << "its end is waited for";
   }
+  EXPECT_GE(value_of<uint64_t>("stats.background_thread.num_runs"), 3u);
   EXPECT_EQ(value_of<size_t>("max_background_threads"), value_of<size_t>("opt.max_background_threads"));
   EXPECT_EQ(set<bool>("background_thread", true), 0);
+  while (value_of<uint64_t>("stats.background_thread.run_interval") == 0) std::this_thread::yield();
   EXPECT_EQ(set<size_t>("max_background_threads", kMostArenas + 1), EINVAL);
   EXPECT_EQ(set<size_t>("max_background_threads", 0), 0);
   EXPECT_FALSE(running());
