@@ -6,7 +6,7 @@ import shutil
 import sys
 
 import packages
-from places import MADE, ROOT
+from places import MADE, ROOT, shown
 from say import say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
@@ -29,7 +29,7 @@ def ensure(yes):
     if read(STAMP) == wanted:
         return PYTHON
     packages.ensure(["environment"], yes)
-    say(f"making {os.path.relpath(FOLDER)} with the libraries of {os.path.relpath(REQUIREMENTS)}")
+    say(f"making {shown(FOLDER)} with the libraries of {shown(REQUIREMENTS)}")
     shutil.rmtree(FOLDER, ignore_errors=True)
     packages.run_quietly([sys.executable, "-I", "-m", "venv", FOLDER])
     packages.run_quietly([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",

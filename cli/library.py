@@ -2,7 +2,7 @@
 
 import os
 
-from places import ROOT, build_folder, installed
+from places import ROOT, build_folder, installed, shown
 from say import fail, say
 
 FOLDER = build_folder("release")
@@ -64,7 +64,7 @@ def ensure(yes):
 
 def build():
     import steps
-    say(f"building {os.path.relpath(LIBRARY)}, which takes a minute or so the first time")
+    say(f"building {shown(LIBRARY)}, which takes a minute or so the first time")
     try:
         before = fingerprint()
         steps.configure("release")

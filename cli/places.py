@@ -14,6 +14,11 @@ MADE = (os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.
         else os.path.join(ROOT, "build"))
 
 
+def shown(path):
+    """As people read it: from the current folder, if that is shorter."""
+    return min(path, os.path.relpath(path), key=len)
+
+
 def build_folder(preset):
     return os.path.join(MADE, preset)
 
