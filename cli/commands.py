@@ -9,6 +9,7 @@ COMMANDS = {
     "ctl": "ask or tell a running process by name, as mallctl does",
     "purge": "make a running process return unused memory to the system",
     "why": "explain the resident memory of a running process",
+    "exporter": "serve the processes on acre by HTTP, for Prometheus and pprof",
     "heap": "print heap profiles: a table, a flame graph, a file for pprof",
     "leaks": "print the leaks of a report or of a running process",
     "lib": "print the path of libacre.so",
