@@ -7,13 +7,12 @@ called. add_arguments begins with parser.explain(…). An option with nargs="?" 
 import argparse
 import difflib
 import importlib
-import os
 import re
 import shutil
 import textwrap
 
-from commands import COMMANDS
-from places import NAME, version
+from command_names import COMMANDS
+from places import NAME, installed, version
 from say import usage_error
 
 DESCRIPTION = "A memory allocator for Linux, and the tools around it."
@@ -79,6 +78,23 @@ class Parser(argparse.ArgumentParser):
             self.command = None
             module.add_arguments(self)
             self.set_defaults(main=module.main)
+
+    def arguments(self):
+        """Its options and other words, without its commands."""
+        return [action for action in self._actions if action.nargs != argparse.PARSER]
+
+    def commands(self):
+        return [parser for action in self._actions if action.nargs == argparse.PARSER
+                for parser in action.choices.values()]
+
+    def meaning_of(self, command):
+        """What the list of commands says of one of them."""
+        return next(shown.help for action in self._actions if action.nargs == argparse.PARSER
+                    for shown in action._choices_actions if command.prog.endswith(f" {shown.dest}"))
+
+    def value_of(self, action):
+        """The name of an argument's value; empty if it has none."""
+        return self._get_formatter()._format_args(action, action.metavar or "") if action.nargs != 0 else ""
 
     def format_help(self):
         self.complete()
@@ -164,24 +180,19 @@ def at_least(least, kind=int):
     return number
 
 
-def commands():
-    """Those that there are here: tests do not come with an installed acre."""
-    from places import ROOT
-    return [name for name in COMMANDS if name != "test" or os.path.isdir(os.path.join(ROOT, "tests"))]
-
-
 def whole():
     """The parser of all commands; they get their arguments when they are parsed, or by complete()."""
     parser = Parser(prog=NAME)
     parser.explain(DESCRIPTION, EXAMPLES)
     parser.add_argument("--version", action="version", version=f"acre {version()}", help="print the version and end")
-    parsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for name in commands():
-        parsers.add_parser(name, command=name, help=COMMANDS[name])
-    return parser, parsers.choices
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name in COMMANDS:
+        if name != "test" or not installed:  # its tests are in the sources
+            commands.add_parser(name, command=name, help=COMMANDS[name])
+    return parser
 
 
 def parse(words):
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
-    return whole()[0].parse_args(words or ["--help"])
+    return whole().parse_args(words or ["--help"])

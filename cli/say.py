@@ -3,7 +3,7 @@
 import os
 import sys
 
-from commands import COMMANDS
+from command_names import COMMANDS
 from places import NAME
 
 

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import manual
 from checks import clean_environment, run
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -255,6 +256,7 @@ def check(checks, source, build, work):
     check_elf(checks, prefix)
     check_jemalloc(checks, prefix, work)
     check_command(checks, prefix, work)
+    manual.check(checks, source, prefix)
     check_cmake(checks, prefix, work)
     check_compilers(checks, prefix, work)
     check_dlopen(checks, prefix, work)

@@ -1,6 +1,5 @@
-"""The commands."""
+"""The commands: a name, and what it does in one line."""
 
-# What a command does, in one line; the order is the help's.
 COMMANDS = {
     "run": "run a program on acre",
     "ps": "list the running processes on acre",
