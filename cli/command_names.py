@@ -9,6 +9,7 @@ COMMANDS = {
     "purge": "make a running process return unused memory to the system",
     "why": "explain the resident memory of a running process",
     "doctor": "find out what is wrong with the machine, the installation and a process",
+    "exporter": "serve the processes on acre by HTTP, for Prometheus and pprof",
     "heap": "print heap profiles: a table, a flame graph, a file for pprof",
     "leaks": "print the leaks of a report or of a running process",
     "lib": "print the path of libacre.so",

@@ -277,14 +277,21 @@ def wake_everyone():
         client.close()
 
 
-def everyone():
-    """(process, its figures) of each that answers, none that is stopped; root sees those of all users."""
+def with_sockets():
+    """The processes that have a socket, none that is stopped; root sees those of all users."""
     remove_dead_sockets()
     for name in sorted(filter(str.isdecimal, os.listdir("/proc")), key=int):
         with contextlib.suppress(LiveError):
             process = Process(int(name))
             if process.is_mine() and not process.stopped and any(map(is_socket, process.socket_paths())):
-                yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
+                yield process
+
+
+def everyone():
+    """(process, its figures) of each that answers."""
+    for process in with_sockets():
+        with contextlib.suppress(LiveError):
+            yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
 
 
 def is_socket(path):

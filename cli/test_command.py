@@ -43,7 +43,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus)$"], "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks, by gcc; only by name"),
@@ -55,11 +55,13 @@ SUITES = (
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
+    Suite("prometheus", "release", ["acre"], labelled("prometheus"),
+          "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
