@@ -10,8 +10,8 @@ from say import fail, say, usage_error
 def add_arguments(parser):
     parser.explain(
         """
-        Prints the functions of heap profiles, added up, by what they hold. A profile is a file of acre's or gperftools',
-        the number of a running process, or - for stdin.
+        Prints the functions of heap profiles, added up, by what they hold. A profile is a file of acre's or
+        gperftools', the number of a running process, or - for stdin.
         """,
         (("{acre} heap $(pidof redis-server)", "who holds the memory of a running process"),
          ("{acre} heap --html app.4711.live.pb.gz", "a flame graph, as a page for a browser"),
