@@ -24,7 +24,8 @@ def add_arguments(parser):
          ("{acre} bench --workload redis --alloc acre --alloc jemalloc", "one workload, two allocators"),
          ("{acre} bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9", "two builds of acre")),
         {1: "something could not be measured; the report says what"})
-    parser.add_argument("--list", action="store_true", help="print the workloads and the allocators, and measure nothing")
+    parser.add_argument("--list", action="store_true",
+                        help="print the workloads and the allocators, and measure nothing")
     add_json(parser, "with --list: as JSON")
     arguments.measure(parser)
     add_yes(parser)
@@ -97,4 +98,5 @@ def main(options):
         os.environ["ACRE_LIB"] = library.ensure(options.yes)
     python = environment.ensure(options.yes)
     words = [word for word in sys.argv[3:] if word not in ("-y", "--yes")]  # acre.py's own: a mask, and "bench"
-    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")})
+    places = {"PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")}
+    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), **places})

@@ -1,4 +1,5 @@
-"""The command line: argparse with options whose value is optional (--NAME=VALUE), "did you mean", examples and exit codes.
+"""The command line: argparse with options whose value is optional (--NAME=VALUE), "did you mean", examples and exit
+codes.
 
 A command is a module NAME_command.py with add_arguments(parser) and main(options) -> exit code, imported when it is
 called. add_arguments begins with parser.explain(…). An option with nargs="?" takes a value after a = only.
@@ -106,7 +107,8 @@ class Parser(argparse.ArgumentParser):
         lines = ["examples:"]
         for line, meaning in self.examples:
             lines += [f"  {line.replace('{acre}', NAME)}", filled(" " * 6, " " * 6, meaning)]
-        lines += ["", "exit codes:", *(filled(f"  {code:<5} ", " " * 8, meaning) for code, meaning in self.exit_codes.items())]
+        lines += ["", "exit codes:"]
+        lines += [filled(f"  {code:<5} ", " " * 8, meaning) for code, meaning in self.exit_codes.items()]
         self.epilog = "\n".join(lines)
         return super().format_help()
 

@@ -1,5 +1,5 @@
-"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/ or, where acre is installed,
-in the user's cache."""
+"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/ or, where acre
+is installed, in the user's cache."""
 
 import os
 import shutil

@@ -72,8 +72,8 @@ def ensure(sections, yes):
         return
     command = printable_command(wanted)
     if os.geteuid() != 0:
-        fail(f"acre needs {count(len(wanted), 'more package')}, and only root can install packages. Run this, then try again:\n"
-             f"  {command}")
+        fail(f"needs {count(len(wanted), 'more package')}, and only root can install packages. Run this, then try "
+             f"again:\n  {command}")
     say(f"will install {count(len(wanted), 'package')}: {' '.join(wanted)}")
     allowed = may_install(yes)
     if allowed is None:

@@ -33,8 +33,8 @@ def rows(found, base, names):
 def as_row(workload, allocator, metric, base, estimate):
     def number(value):
         return None if math.isnan(value) else value
-    return {"workload": workload, "allocator": allocator, "metric": metric, "base": base, "ratio": number(estimate.value),
-            "low": number(estimate.low), "high": number(estimate.high)}
+    return {"workload": workload, "allocator": allocator, "metric": metric, "base": base,
+            "ratio": number(estimate.value), "low": number(estimate.low), "high": number(estimate.high)}
 
 
 def show(folder, console, base=OURS, names=tuple(PROFILED), as_json=False):

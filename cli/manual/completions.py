@@ -25,9 +25,8 @@ def others_of(parser):
     return [action for action in parser.arguments() if not action.option_strings]
 
 
-def key_of(parser):
-    """'' for acre, 'bench report' for acre bench report."""
-    return parser.prog.partition(" ")[2]
+def name_of(parser):
+    return parser.prog.split()[-1]
 
 
 # --- bash -----------------------------------------------------------------------------------------------------------
@@ -82,7 +81,9 @@ _acre() {
         unknown) ;;
         files) mapfile -t COMPREPLY < <(compgen -f -- "$word") ; compopt -o filenames ;;
         folders) mapfile -t COMPREPLY < <(compgen -d -- "$word") ; compopt -o filenames ;;
-        processes) mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" ps 2>/dev/null | awk 'NR > 1 {print $1}')" -- "$word") ;;
+        processes)
+            known=$("${COMP_WORDS[0]}" ps 2>/dev/null | awk 'NR > 1 {print $1}')
+            mapfile -t COMPREPLY < <(compgen -W "$known" -- "$word") ;;
         program)
             if declare -F _command_offset >/dev/null; then
                 _command_offset $at
@@ -118,7 +119,7 @@ def for_bash(acre, commands):
                     joined.append(f"{key} {string}")
                     strings.append(f"{string}=")
         options.append((key, " ".join(strings)))
-        names.append((key, " ".join(key_of(child).split()[-1] for child in parser.commands())))
+        names.append((key, " ".join(name_of(child) for child in parser.commands())))
         kinds = [known for known in map(values_of, others_of(parser)) if known]
         words.append((key, kinds[0] if kinds else ""))
     return BASH % {"options": array(options), "commands": array(names), "words": array(words),
@@ -176,8 +177,8 @@ def zsh_function(parser):
     if not children:
         body = [f"    _arguments -s -S {' '.join(map(zsh_quoted, specs))}"]
     else:
-        described = " ".join(zsh_quoted(f"{key_of(child).split()[-1]}:{zsh_text(parser.meaning_of(child))}") for child in children)
-        cases = [f"            {key_of(child).split()[-1]}) _{child.prog.replace(' ', '_')} ;;" for child in children]
+        described = " ".join(zsh_quoted(f"{name_of(child)}:{zsh_text(parser.meaning_of(child))}") for child in children)
+        cases = [f"            {name_of(child)}) _{child.prog.replace(' ', '_')} ;;" for child in children]
         body = ["    local context state state_descr line", "    typeset -A opt_args",
                 f"    local -a names=({described})",
                 f"    _arguments -s -C {' '.join(map(zsh_quoted, specs))} '1: :->command' '*:: :->rest'",
@@ -189,7 +190,7 @@ def zsh_function(parser):
 def for_zsh(acre):
     lines = ["#compdef acre", "# made by cli/manual from the parsers of the command", "",
              "_acre_processes() {", "    local -a processes",
-             "    processes=(${(f)\"$(_call_program processes acre ps 2>/dev/null | awk 'NR > 1 {print $1 \":\" $NF}')\"})",
+             "    processes=(${(f)\"$(acre ps 2>/dev/null | awk 'NR > 1 {print $1 \":\" $NF}')\"})",
              "    _describe process processes", "}", "", *zsh_function(acre), '_acre "$@"']
     return "\n".join(lines) + "\n"
 
@@ -214,16 +215,17 @@ def fish_value(action):
 
 
 def fish_lines(parser):
-    names = key_of(parser).split()
-    children = [key_of(child).split()[-1] for child in parser.commands()]
+    names = parser.prog.split()[1:]
+    children = [name_of(child) for child in parser.commands()]
     condition = " && ".join(f"__fish_seen_subcommand_from {name}" for name in names)
     if children:
         condition += (" && " if names else "") + f"not __fish_seen_subcommand_from {' '.join(children)}"
     start = f"complete -c acre -n {fish_quoted(condition)}"
     for child in parser.commands():
-        yield f"{start} -f -a {key_of(child).split()[-1]} -d {fish_quoted(parser.meaning_of(child))}"
+        yield f"{start} -f -a {name_of(child)} -d {fish_quoted(parser.meaning_of(child))}"
     for action in options_of(parser):
-        flags = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in action.option_strings)
+        flags = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
+                         for name in action.option_strings)
         yield f"{start} {flags}{fish_value(action)} -d {fish_quoted(action.help)}"
     valued = [name for action in options_of(parser) if action.nargs is None for name in action.option_strings]
     for action in others_of(parser):

@@ -23,7 +23,9 @@ def head_of(action, parser):
         return roff.italic(value.strip("[]"))
     if not value:
         return names
-    return names + (f"[={roff.italic(action.metavar)}]" if action.nargs == argparse.OPTIONAL else f" {roff.italic(value)}")
+    if action.nargs == argparse.OPTIONAL:
+        return f"{names}[={roff.italic(action.metavar)}]"
+    return f"{names} {roff.italic(value)}"
 
 
 def arguments_of(parser):
@@ -47,8 +49,8 @@ def of_command(acre, commands):
     page = roff.title("acre", 1, version(), acre.description[0].lower() + acre.description[1:].rstrip("."))
     page += [".SH SYNOPSIS", f"{roff.bold('acre')} {roff.italic('COMMAND')} {roff.escaped('…')}", ".br",
              f"{roff.bold('acre')} {roff.italic('COMMAND')} {roff.bold('--help')}", ".SH DESCRIPTION",
-             roff.escaped("libacre.so replaces the C library's malloc without a change to the program. The command runs "
-                          "programs on it, and shows what they have in memory.")]
+             roff.escaped("libacre.so replaces the C library's malloc without a change to the program. The command "
+                          "runs programs on it, and shows what they have in memory.")]
     page += arguments_of(acre)
     page += [".SH COMMANDS"]
     for parser in commands:
@@ -62,7 +64,7 @@ def of_command(acre, commands):
     page += [".SH EXIT STATUS", *codes_of(acre.exit_codes), ".SH EXAMPLES", *examples_of(acre)]
     page += [".SH ENVIRONMENT"]
     page += roff.item(roff.bold("ACRE_CONF"), roff.inline("options of the library; see acre.conf(5)"))
-    page += roff.item(roff.bold("XDG_CACHE_HOME"), roff.inline("what `acre bench` makes is in its folder acre (~/.cache)"))
+    page += roff.item(roff.bold("XDG_CACHE_HOME"), roff.inline("what `acre bench` makes is in acre in it (~/.cache)"))
     page += roff.item(roff.bold("CI"), roff.inline("`true`: missing packages are installed without asking, by root"))
     return roff.finished(page + see_also(("acre.conf", 5), ("acre", 3)))
 
@@ -110,7 +112,8 @@ def parts_of(header):
 def of_headers(folder):
     page = roff.title("acre", 3, version(), "functions of the memory allocator acre")
     page += [".SH SYNOPSIS", *(line for name in HEADERS for line in (f".B #include <acre/{name}>", ".br"))]
-    page += [".PP", roff.bold("cc program.c -lacre"), ".br", roff.bold("cc program.c $(pkg-config --cflags --libs acre)")]
+    page += [".PP", roff.bold("cc program.c -lacre"), ".br"]
+    page += [roff.bold("cc program.c $(pkg-config --cflags --libs acre)")]
     for at, name in enumerate(HEADERS):
         page += [".SH DESCRIPTION" if at == 0 else f".SH {roff.escaped('acre/' + name)}"]
         for number, (comment, code) in enumerate(parts_of(folder / name)):
@@ -119,5 +122,6 @@ def of_headers(folder):
                 page += [*roff.comment(comment), ".RE"]
             elif number == 0:
                 page += roff.comment(comment)
-    page += [".SH NOTES", "acre/jemalloc.h and acre/tcmalloc.h declare the functions of jemalloc and TCMalloc that acre has."]
+    page += [".SH NOTES", "acre/jemalloc.h and acre/tcmalloc.h declare the functions of jemalloc and of TCMalloc that "
+             "acre has."]
     return roff.finished(page + see_also(("acre", 1), ("acre.conf", 5), ("malloc", 3)))

@@ -8,9 +8,12 @@ import time
 INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^]]+)\]\([^)]*\)")
 
 
+NAMES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"})
+
+
 def escaped(text):
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
-    text = re.sub(r"^\.", r"\\&.", text.replace("~", "\\(ti"), flags=re.M)
+    text = text.translate(NAMES)
+    text = re.sub(r"^\.", r"\\&.", text, flags=re.M)
     return re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found[0]):04X}]", text)
 
 

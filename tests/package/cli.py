@@ -51,7 +51,7 @@ def check_passes_through(checks, acre, library):
     checks.that(ended.stdout == "a b|--|-y||", "arguments arrive as they were", ended)
     for options in (["--lib", library], ["--lib", library, "--"]):
         ended = acre("run", *options, "printf", "%s|", "--stats", "--", "-y", "-o")
-        checks.that(ended.stdout == "--stats|--|-y|-o|", f"{options} before the program: its arguments stay its own", ended)
+        checks.that(ended.stdout == "--stats|--|-y|-o|", f"the program's arguments stay its own after {options}", ended)
     maps = acre("run", "--", "cat", "/proc/self/maps").stdout
     checks.that(os.path.realpath(library) in maps, "the library is in the program's memory", maps)
 
@@ -205,9 +205,10 @@ def check_refusals(checks, acre, work):
     checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
     usage = acre()
     checks.that(usage.returncode == 0 and "./acre run" in usage.stdout, "no arguments: usage", usage)
-    for words, meant in ((["stast"], "stats"), (["run", "--stas", "true"], "--stats"), (["bench", "compar"], "compare")):
+    for words, meant in ((["stast"], "stats"), (["run", "--stas", "true"], "--stats"),
+                         (["bench", "compar"], "compare")):
         ended = acre(*words)
-        checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: did you mean", ended)
+        checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: {meant}?", ended)
 
 
 def check_standard_files(checks, acre):
@@ -227,11 +228,12 @@ def check_standard_files(checks, acre):
                                timeout=60, check=False)
         os.close(writer)
         checks.that(ended.returncode == -signal.SIGPIPE and not ended.stderr, f"{command} into a broken pipe", ended)
-    waits = subprocess.Popen([acre.acre, "top", "-n", "2", "-d", "1000"], env=acre.environment, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    waits = subprocess.Popen([acre.acre, "top", "-n", "2", "-d", "1000"], env=acre.environment,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     waits.stdout.readline()
     waits.send_signal(signal.SIGINT)
-    checks.that(waits.communicate(timeout=60)[1] == b"" and waits.returncode == -signal.SIGINT, "Ctrl-C is quiet", waits)
+    said = waits.communicate(timeout=60)[1]
+    checks.that(said == b"" and waits.returncode == -signal.SIGINT, "Ctrl-C is quiet", said)
 
 
 def check_static_program(checks, acre, work):

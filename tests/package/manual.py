@@ -31,8 +31,8 @@ def check_pages(checks, prefix, source):
     options = re.findall(r"^\| `(\w+)` \|", (source / "docs/reference.md").read_text().partition("## Names")[0], re.M)
     missing = [name for name in options if f" {name}: " not in texts["acre.conf.5"]]
     checks.that(len(options) > 40 and not missing, "acre.conf(5) has every option", missing)
-    functions = [name for header in ("acre.h", "heap.h", "tags.h", "leaks.h")
-                 for name in re.findall(r"^\w[\w *]*\b(acre_\w+)\(", (source / "include/acre" / header).read_text(), re.M)]
+    headers = "".join((source / f"include/acre/{name}.h").read_text() for name in ("acre", "heap", "tags", "leaks"))
+    functions = re.findall(r"^\w[\w *]*\b(acre_\w+)\(", headers, re.M)
     missing = [name for name in functions if f"{name}(" not in texts["acre.3"]]
     checks.that(len(functions) > 60 and not missing, "acre(3) has every function", missing)
     return texts["acre.1"]
@@ -45,7 +45,8 @@ def check_help(checks, prefix, page):
     for name in re.findall(r"^    (\w+) ", run([acre, "--help"]).stdout.partition("commands:")[2], re.M):
         said = run([acre, name, "--help"]).stdout
         words = re.findall(r"^  (?:-\w, )?(--[\w-]+)", said.partition("\noptions:\n")[2], re.M)
-        missing += [f"{name} {word}" for word in words if word != "--help" and word not in page.partition(f" acre {name} ")[2]]
+        told = page.partition(f" acre {name} ")[2]
+        missing += [f"{name} {word}" for word in words if word != "--help" and word not in told]
         checks.that(len(words) > 1 or name == "lib", f"acre {name} --help has options", said)
     checks.that(not missing, "acre(1) has every option of every command", missing)
 
@@ -93,7 +94,7 @@ def check_completions(checks, prefix):
     if checks.has("bash", "its completion"):
         for line, offered in COMPLETED:
             ended = completed_by_bash(line, prefix)
-            checks.that(offered in ended.stdout.splitlines() or any(word.endswith("/" + offered) for word in ended.stdout.split()),
+            checks.that(any(f"/{word}".endswith(f"/{offered}") for word in ended.stdout.splitlines()),
                         f"bash completes {line}", ended)
     if checks.has("fish", "its completion"):
         for line, offered in COMPLETED:
