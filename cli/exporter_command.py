@@ -60,7 +60,7 @@ def add_arguments(parser):
     parser.add_argument("--listen", type=address, default=("127.0.0.1", PORT), metavar="ADDRESS:PORT",
                         help=f"where to listen (127.0.0.1:{PORT}); port 0: any that is free")
     parser.add_argument("--all", action="store_true",
-                        help="/metrics has size classes, arenas and locks too: over a thousand series a process")
+                        help="/metrics has size classes, arenas and locks too: hundreds of series a process")
 
 
 class Refused(Exception):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
-DETAILS = ("acre_arena_", "acre_class_", "acre_lock_")  # a process has over a thousand series of these
+DETAILS = ("acre_arena_", "acre_class_", "acre_lock_")  # a process has hundreds of series of these, or a thousand
 
 HEAD = re.compile(r"# (TYPE|UNIT|HELP) (\S+) ?(.*)")
 SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")

@@ -99,12 +99,12 @@ def check_pprof(checks, url, server, process, folder):
                 "names=0, kind=peak", peak.kinds)
     if checks.has("go", "pprof reads the address"):
         top = run(["go", "tool", "pprof", "-top", "-unit=mb", f"{heap}?pid={process.pid}"],
-                  environment=clean_environment(HOME=folder, PPROF_TMPDIR=folder))
+                  environment=clean_environment(PPROF_TMPDIR=folder))
         found = re.search(r"^ *([\d.]+)MB .* hold$", top.stdout, re.M)
         checks.that(top.returncode == 0 and found and float(found[1]) >= 30, "go tool pprof takes the address",
                     top.stdout + top.stderr)
         top = run(["go", "tool", "pprof", "-top", heap],
-                  environment=clean_environment(HOME=folder, PPROF_TMPDIR=folder))
+                  environment=clean_environment(PPROF_TMPDIR=folder))
         checks.that("say which process" in top.stderr, "pprof shows why it gets nothing", top.stderr)
     for query, code, words in (("", 400, "say which process"), ("?pid=0", 404, "there is no process 0"),
                                (f"?pid={process.pid}&kind=x", 400, "kind is one of live, peak, growth"),
