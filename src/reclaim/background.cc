@@ -59,7 +59,8 @@ void* live(void*) {
       g_in_gaps_ms.fetch_add(now - last, std::memory_order_relaxed);
     }
     last = now;
-    const uint64_t due = look_after_memory(now, quiet);
+    uint64_t due = look_after_memory(now, quiet);
+    due = smaller(due, internal_thread::tell_of_look(nullptr, now));
     if (!registry::has_threads() || !is_wanted()) break;
     if (wakeup::sleep(due == kNever ? kNever : due - smaller(now, due))) quiet = 0;
     wakeup::nap(kNapMs);
@@ -166,6 +167,7 @@ void after_fork_in_child() {
   g_state.store(State::kNone);
   g_to_join.store(false);
   wakeup::close();
+  if (const auto call = internal_thread::g_after_fork_in_child.load(std::memory_order_relaxed)) call();
 }
 
 }  // namespace acre::background

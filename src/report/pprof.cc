@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <new>
 
 #include "acre/acre.h"
 #include "base/bits.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "os/os.h"
 #include "report/mappings.h"
 #include "report/protobuf.h"
@@ -162,6 +164,9 @@ void Writer::write_head() {
   integer(of_profile::kPeriod, larger<uint64_t>(profile::mean(), 1));
   integer(of_profile::kTime, os::wall_clock_ns());
   integer(of_profile::kComment, text("acre " ACRE_VERSION));
+  Line<32> process;
+  process.add("process ").decimal(static_cast<uint64_t>(getpid()));
+  integer(of_profile::kComment, text(process.c_str()));
   integer(of_profile::kDefaultType, text(all.initial));
   truncated_ = {text("stack"), text("truncated")};
   if (kind_ != Kind::kLive) return;

@@ -1,5 +1,6 @@
 #include "sample/profile.h"
 
+#include "base/probes.h"
 #include "observe/sampler.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -8,6 +9,7 @@
 #include "pages/window.h"
 #include "sample/at_work.h"
 #include "sample/held.h"
+#include "sample/postmortem.h"
 #include "sample/random.h"
 #include "sample/samples.h"
 
@@ -136,6 +138,7 @@ double weight_of(size_t bytes) {
 }
 
 Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
+  if (postmortem::lacks_room()) postmortem::make_room();
   for (;;) {
     {
       Lock lock(g_lock);
@@ -145,6 +148,7 @@ Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
         count_in(sample);
+        postmortem::write(*sample.stack, g_peak, g_stacks.first());
         *due = is_due();
         return ticket;
       }
@@ -177,6 +181,9 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
   const Ticket ticket = record(sample, frames, &due);
+  if (ticket != kNoTicket) {
+    probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
+  }
   if (due) ask();
   return ticket;
 }
@@ -185,7 +192,10 @@ void freed(Ticket ticket) {
   const uint64_t now_ms = os::now_ms();
   Lock lock(g_lock);
   const Sample& sample = g_samples.at(ticket);
-  if (sample.reset == g_resets) count_out(sample, this_thread(), now_ms);
+  if (sample.reset == g_resets) {
+    count_out(sample, this_thread(), now_ms);
+    postmortem::write(*sample.stack, g_peak, g_stacks.first());
+  }
   g_samples.drop(ticket);
 }
 
@@ -200,9 +210,10 @@ void count_growth(const capture::Frames& frames, size_t bytes) {
   do {
     Lock lock(g_lock);
     if (!g_stacks.has_room()) continue;
-    StackSums& sums = g_stacks.find(frames)->sums;
-    ++sums.grown;
-    sums.grown_bytes += bytes;
+    Stack* stack = g_stacks.find(frames);
+    ++stack->sums.grown;
+    stack->sums.grown_bytes += bytes;
+    postmortem::write(*stack, g_peak, g_stacks.first());
     ++g_totals.grown;
     g_totals.grown_bytes += bytes;
     return;
@@ -228,13 +239,6 @@ void grew(size_t bytes) {
 }
 
 }  // namespace
-
-unsigned frames_of(const Stack* stack, const Address** frames) {
-  *frames = stack->frames();
-  return stack->count;
-}
-
-bool is_truncated(const Stack* stack) { return stack->truncated; }
 
 Lifetime lifetime_of(uint64_t ms) {
   return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
@@ -290,6 +294,7 @@ bool prepare(uint64_t mean) {
   }
   if (!grow_tables() || !make_places()) return false;
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   g_prepared.store(true);
   return true;
 }
@@ -318,9 +323,11 @@ void reset(uint64_t mean) {
     g_totals = {};
     g_due_at = static_cast<double>(g_interval.load(std::memory_order_relaxed));
     g_peak = 0;
+    postmortem::write_all(g_stacks.first());
     ++g_resets;
   }
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   if (is_active()) sampler::start(kSampler);
 }
 

@@ -27,6 +27,13 @@ bool same(const Stack* stack, const capture::Frames& frames) {
 
 }  // namespace
 
+unsigned frames_of(const Stack* stack, const Address** frames) {
+  *frames = stack->frames();
+  return stack->count;
+}
+
+bool is_truncated(const Stack* stack) { return stack->truncated; }
+
 void Stacks::add_room(void* memory, size_t bytes) {
   if (room_.left() >= bytes) return;
   room_.next = static_cast<char*>(memory);

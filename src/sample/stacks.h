@@ -15,6 +15,8 @@ struct Stack {
   bool truncated = false;
   uint64_t peak = 0;            // number of the peak to which `sums.live_at_peak` belongs
   StackSums sums;
+  uint64_t row = 0;             // where its row is in that file (postmortem.h)
+  uint32_t row_file = 0;        // 0: in none
 
   Address* frames() { return reinterpret_cast<Address*>(this + 1); }
   const Address* frames() const { return reinterpret_cast<const Address*>(this + 1); }
