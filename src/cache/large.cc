@@ -290,7 +290,7 @@ static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new
 // block for freed.
 static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
   if (fill::clears_sampled() && to->kind != RunKind::kHuge) fill::clear(pointer_to(to->base), old_bytes, to->bytes());
-  if (ticket != kNoTicket) sampler::freed(block, ticket);
+  if (ticket != kNoTicket) sampler::freed(block, old_bytes, ticket);
   if (sampler::is_on()) sampler::allocated_run(to);
   hooks::freeing(block);
   hooks::allocated(pointer_to(to->base), to->bytes(), n);

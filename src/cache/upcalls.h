@@ -100,7 +100,7 @@ void seen_run(Run* run, size_t bytes);
 // freeing_run: before a run with a ticket is freed. freed: when a block with a ticket is freed. release: frees a block
 // of this run.
 void freeing_run(Run* run);
-void freed(const void* block, Ticket ticket);
+void freed(const void* block, size_t bytes, Ticket ticket);
 void release(SampledRun* run, void* block);
 
 }  // namespace sampler

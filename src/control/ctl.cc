@@ -235,13 +235,14 @@ size_t size_of(Type type) {
     case Type::kText: return sizeof(const char*);
     case Type::kHooks: return sizeof(extent_hooks_t*);
     case Type::kCounter: return sizeof(const uint64_t*);
+    case Type::kFunction: return sizeof(void (*)());
   }
   return 0;
 }
 
 const char* name_of(Type type) {
   static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *", "char *", "extent_hooks_t *", "uint64_t *"};
+                                           "const char *", "char *", "extent_hooks_t *", "uint64_t *", "void (*)()"};
   return kTypes[static_cast<unsigned>(type)];
 }
 

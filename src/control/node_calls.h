@@ -45,6 +45,7 @@ constexpr auto member() {
   else if constexpr (kType == Type::kSsize) return &Value::of_ssize;
   else if constexpr (kType == Type::kHooks) return &Value::of_hooks;
   else if constexpr (kType == Type::kCounter) return &Value::of_counter;
+  else if constexpr (kType == Type::kFunction) return &Value::of_function;
   else return &Value::of_string;
 }
 
@@ -71,6 +72,16 @@ constexpr Row value(const char* name, Get) {
 template <Type kType, class Get, class Set>
 constexpr Row value(const char* name, Get, Set) {
   return {name, kType, Kind::kValue, true, get_or_set<kType, Get, Set>};
+}
+// A function of the program's that acre calls.
+template <auto& kHook>
+constexpr Row hook(const char* name) {
+  return {name, Type::kFunction, Kind::kValue, true, [](Call& call) {
+            using Function = decltype(kHook.load());
+            if (call.is_told) kHook.store(reinterpret_cast<Function>(call.to.of_function));
+            call.value.of_function = reinterpret_cast<void (*)()>(kHook.load());
+            return 0;
+          }};
 }
 template <class Do>
 constexpr Row action(const char* name, Do) {

@@ -12,7 +12,9 @@ namespace acre::ctl {
 
 // kText: a kString that is copied, with its terminator, to the program's buffer. oldp holds the buffer's address, a
 // char *; if that is null, oldp gets the string itself.
-enum class Type : uint8_t { kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kText, kHooks, kCounter };
+enum class Type : uint8_t {
+  kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kText, kHooks, kCounter, kFunction
+};
 
 union Value {
   bool of_bool;
@@ -24,6 +26,7 @@ union Value {
   const char* of_string;
   extent_hooks_t* of_hooks;
   const uint64_t* of_counter;
+  void (*of_function)();
 };
 
 // How a node is used.

@@ -25,7 +25,7 @@ bool begins_with(const char* name, const char* start) { return strncmp(name, sta
 // Nodes that concern the calling thread, hand over addresses, or free what the program uses.
 bool is_for_program_alone(const Node& node) {
   if (begins_with(node.name, "thread.") || begins_with(node.name, "tcache.")) return true;
-  if (node.type == Type::kHooks || node.type == Type::kCounter) return true;
+  if (node.type == Type::kHooks || node.type == Type::kCounter || node.type == Type::kFunction) return true;
   if (node.kind == Kind::kMaker || node.kind == Kind::kLookup || node.kind == Kind::kQuery) return true;
   return strcmp(node.name, "arena.#.reset") == 0 || strcmp(node.name, "arena.#.destroy") == 0;
 }

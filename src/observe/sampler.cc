@@ -172,11 +172,16 @@ void allocated_run(Run* run) {
 void freeing_run(Run* run) {
   const Ticket ticket = run->ticket;
   run->ticket = kNoTicket;
-  freed(pointer_to(run->base), ticket);
+  freed(pointer_to(run->base), run->bytes(), ticket);
 }
 
-void freed(const void* block, Ticket ticket) {
+static void tell_of_free(const void* block, size_t bytes) {
   probes::free(block);
+  if (FreedHook* hook = g_on_freed.load(std::memory_order_relaxed)) hook(block, bytes);
+}
+
+void freed(const void* block, size_t bytes, Ticket ticket) {
+  tell_of_free(block, bytes);
   g_sampler.freed(ticket);
 }
 
@@ -185,7 +190,7 @@ void release(SampledRun* run, void* block) {
   if (ticket == sampled_runs::kDead) misuse::double_free("free", block, run->block_bytes);
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
-  if (ticket != kNoTicket) probes::free(block);  // before another thread may get the block
+  if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block
   sampled_runs::free(run, block);
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {

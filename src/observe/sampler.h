@@ -45,6 +45,14 @@ void set_new_threads(bool on);
 // Whether there are hooks (hooks.h): sampler::is_on() is then true, too, since slow paths check that alone.
 void set_hooked(bool on);
 
+// Functions of the program's that are told of sampled blocks while the heap profiler runs, as in jemalloc's
+// experimental.hooks: called with no lock held, by the thread that allocates or frees the block, for a free before
+// another thread can get the block. They may allocate, and see no blocks of their own. Null: none.
+using SampledHook = void(const void* block, size_t bytes, void** frames, unsigned count, size_t usable_bytes);
+using FreedHook = void(const void* block, size_t bytes);
+inline constinit std::atomic<SampledHook*> g_on_sampled{nullptr};
+inline constinit std::atomic<FreedHook*> g_on_freed{nullptr};
+
 // For a sampler that was ever started.
 extern Sampler g_sampler ACRE_HIDDEN;  // written only while no other thread can be sampled
 inline void at_fork(ForkStage stage) {

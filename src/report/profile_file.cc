@@ -118,8 +118,7 @@ bool name_part(const char* path, Line<kMostBytesOfPart>* part) {
 
 // Under another name first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and
 // so is a file where no other one can be made or put in its place.
-int write_profile(const char* path, Kind kind) {
-  if (!profile::is_prepared()) return ENOENT;
+static int write_whole(const char* path, Kind kind) {
   Line<kMostBytesOfPart> part;
   if (!os::is_file_or_nothing(path) || !name_part(path, &part)) return write_to(path, kind);
   int error = write_to(part.c_str(), kind);
@@ -127,6 +126,14 @@ int write_profile(const char* path, Kind kind) {
   if (error == 0) return 0;
   os::remove_file(part.c_str());
   return error == EACCES || error == EPERM || error == ENAMETOOLONG ? write_to(path, kind) : error;
+}
+
+int write_profile(const char* path, Kind kind) {
+  if (!profile::is_prepared()) return ENOENT;
+  const int error = write_whole(path, kind);
+  WrittenHook* hook = g_on_written.load(std::memory_order_relaxed);
+  if (error == 0 && hook != nullptr) hook(path);
+  return error;
 }
 
 int write_profile(Sink sink, Kind kind) { return profile::is_prepared() ? write_to(sink, kind) : ENOENT; }

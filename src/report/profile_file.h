@@ -1,6 +1,7 @@
 // The heap profile as a file.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "report/output.h"
@@ -19,6 +20,11 @@ enum class Kind : uint8_t {
 // other file can be made, and to a link, a pipe or a device, it is written as it comes.
 // Calls malloc never. Not for signal handlers.
 int write_profile(const char* path, Kind kind);
+
+// A function of the program's that is told of each file written so, as jemalloc's experimental.hooks.prof_dump. Null:
+// none.
+using WrittenHook = void(const char* path);
+inline constinit std::atomic<WrittenHook*> g_on_written{nullptr};
 
 // The same to whoever takes it, in parts of at most 64 KiB. After an error it may have taken some.
 int write_profile(Sink sink, Kind kind);

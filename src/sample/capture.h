@@ -19,6 +19,7 @@ struct Frames {
   unsigned count = 0;
   bool truncated = false;            // there are more frames, or their number is unknown
   Address address[kMostFrames];      // where each frame goes on, innermost first, without acre's own frames
+  void** pointers() { return reinterpret_cast<void**>(address); }
 };
 
 // How stacks are walked.

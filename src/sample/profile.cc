@@ -182,6 +182,7 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   bool due = false;
   const Ticket ticket = record(sample, frames, &due);
   if (ticket != kNoTicket) {
+    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, frames.pointers(), frames.count, bytes);
     probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
   }
   if (due) ask();

@@ -3,6 +3,7 @@
 #include "control/ctl.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <set>
@@ -270,6 +271,64 @@ TEST_F(Ctl, TheOldValueIsReadBeforeTheNewOneIsWritten) {
   after = false;
   EXPECT_EQ(ctl::by_name("opt.stats_print", &before, &size, &after, sizeof after), EINVAL);
   EXPECT_TRUE(options().stats_print) << "nothing is written then";
+}
+
+namespace hooked {
+std::vector<std::pair<const void*, size_t>> sampled, freed;
+std::vector<void*> backtrace;
+std::string path;
+bool is_on = false;  // the vectors allocate, too
+
+void on_sampled(const void* block, size_t size, void** frames, unsigned count, size_t usable) {
+  EXPECT_EQ(size, usable);
+  if (!is_on) return;
+  is_on = false;
+  sampled.emplace_back(block, size);
+  backtrace.assign(frames, frames + count);
+  is_on = true;
+}
+void on_freed(const void* block, size_t size) {
+  if (is_on) freed.emplace_back(block, size);
+}
+void on_written(const char* to) { path = to; }
+}  // namespace hooked
+
+// ClickHouse logs samples by these.
+TEST_F(Ctl, HooksAreToldOfSampledBlocksAndOfProfiles) {
+  using Function = void (*)();
+  constexpr char kSampled[] = "experimental.hooks.prof_sample", kFreed[] = "experimental.hooks.prof_sample_free",
+                 kWritten[] = "experimental.hooks.prof_dump";
+  for (const char* name : {kSampled, kFreed, kWritten}) EXPECT_EQ(value_of<Function>(name), nullptr);
+  EXPECT_EQ(set(kSampled, reinterpret_cast<Function>(hooked::on_sampled)), 0);
+  EXPECT_EQ(set(kFreed, reinterpret_cast<Function>(hooked::on_freed)), 0);
+  EXPECT_EQ(set(kWritten, reinterpret_cast<Function>(hooked::on_written)), 0);
+  EXPECT_EQ(value_of<Function>(kSampled), reinterpret_cast<Function>(hooked::on_sampled));
+  EXPECT_EQ(set<bool>("prof.active", true), 0);
+  EXPECT_EQ(set<size_t>("prof.reset", 0), 0);  // one sample in a byte: all blocks
+  hooked::is_on = true;
+  void* small = acre_malloc(5000);
+  void* large = acre_malloc(100000);
+  void* grown = acre_realloc(large, 300000);
+  acre_free(small);
+  acre_free(grown);
+  hooked::is_on = false;
+  ASSERT_EQ(hooked::sampled.size(), 3u);
+  ASSERT_EQ(hooked::freed.size(), 3u);
+  const auto seen = [](const void* block, size_t size) { return std::pair(block, acre_nallocx(size, 0)); };
+  EXPECT_EQ(hooked::sampled[0], seen(small, 5000));
+  EXPECT_EQ(hooked::sampled[1], seen(large, 100000));
+  EXPECT_EQ(hooked::sampled[2], seen(grown, 300000));
+  EXPECT_EQ(hooked::freed[0], seen(large, 100000)) << "a change of size is a free and an allocation";
+  EXPECT_EQ(hooked::freed[1], seen(small, 5000));
+  EXPECT_EQ(hooked::freed[2], seen(grown, 300000));
+  EXPECT_FALSE(hooked::backtrace.empty());
+  const std::string path = testing::TempDir() + "hooked.heap";
+  EXPECT_EQ(set("prof.dump", path.c_str()), 0);
+  EXPECT_EQ(hooked::path, path);
+  unlink(path.c_str());
+  for (const char* name : {kSampled, kFreed, kWritten}) EXPECT_EQ(set<Function>(name, nullptr), 0);
+  EXPECT_EQ(set<size_t>("prof.reset", 19), 0);
+  EXPECT_EQ(set<bool>("prof.active", false), 0);
 }
 
 TEST_F(Ctl, BackgroundThread) {
