@@ -160,11 +160,11 @@ Run* find_run(size_t n, size_t alignment) {
   return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment);
 }
 
-ACRE_COLD static void tell_of_block(Run* run, size_t n, bool zeroed, const void* caller) {
+ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
   const KnownCaller known(heap_if_any(), caller);
   void* block = pointer_to(run->base);
   if (sampler::is_on()) {
-    if (fill::clears_sampled() && !run->fresh) fill::clear(block, zeroed ? n : 0, run->bytes());
+    if (fill::clears_sampled() && !run->fresh) fill::clear(block, 0, run->bytes());
     sampler::allocated_run(run);
     hooks::allocated(block, run->bytes(), n);
   }
@@ -183,9 +183,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   } else {
     allocated_without_heap(run, zeroed ? n : 0);
   }
-  if (ACRE_UNLIKELY(sampler::is_on() || n >= kLeastReported)) {
-    tell_of_block(run, n, zeroed, __builtin_return_address(0));
-  }
+  if (ACRE_UNLIKELY(sampler::is_on() || n >= kLeastReported)) tell_of_block(run, n, __builtin_return_address(0));
   return block;
 }
 
