@@ -10,6 +10,7 @@
 #include "sample/held.h"
 #include "sample/random.h"
 #include "sample/samples.h"
+#include "tables/options.h"
 
 namespace acre::profile {
 
@@ -135,12 +136,12 @@ double weight_of(size_t bytes) {
   return 1 / random::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
 }
 
-Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
+Ticket record(Sample& sample, const Trace& trace, bool* due) {
   for (;;) {
     {
       Lock lock(g_lock);
       if (g_samples.has_free() && g_stacks.has_room()) {
-        sample.stack = g_stacks.find(frames);
+        sample.stack = g_stacks.find(trace);
         sample.reset = g_resets;
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
@@ -165,8 +166,8 @@ uint64_t gap(size_t block_bytes) {
 Ticket allocated(const void* block, size_t bytes, Address beside) {
   const AtWork at_work;
   if (at_work.is_inner()) return kNoTicket;
-  capture::Frames frames;
-  capture::take(frames);
+  Trace trace;
+  take(trace);
   Sample sample;
   sample.bytes = bytes;
   sample.weight = weight_of(bytes);
@@ -176,7 +177,7 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   const Heap* heap = heap_if_any();
   sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
-  const Ticket ticket = record(sample, frames, &due);
+  const Ticket ticket = record(sample, trace, &due);
   if (due) ask();
   return ticket;
 }
@@ -191,16 +192,17 @@ void freed(Ticket ticket) {
 
 void at_fork(ForkStage stage) {
   g_lock.at_fork(stage);
+  python::at_fork(stage);
   if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
 }
 
 constexpr sampler::Sampler kSampler{gap, allocated, freed, at_fork};
 
-void count_growth(const capture::Frames& frames, size_t bytes) {
+void count_growth(const Trace& trace, size_t bytes) {
   do {
     Lock lock(g_lock);
     if (!g_stacks.has_room()) continue;
-    StackSums& sums = g_stacks.find(frames)->sums;
+    StackSums& sums = g_stacks.find(trace)->sums;
     ++sums.grown;
     sums.grown_bytes += bytes;
     ++g_totals.grown;
@@ -221,9 +223,9 @@ bool is_new_maximum() {
 void grew(size_t bytes) {
   const AtWork at_work;
   if (at_work.is_inner()) return;
-  capture::Frames frames;
-  capture::take(frames);
-  count_growth(frames, bytes);
+  Trace trace;
+  take(trace);
+  count_growth(trace, bytes);
   if (g_at_new_maximum.load(std::memory_order_relaxed) && is_new_maximum()) ask();
 }
 
@@ -232,6 +234,11 @@ void grew(size_t bytes) {
 unsigned frames_of(const Stack* stack, const Address** frames) {
   *frames = stack->frames();
   return stack->count;
+}
+
+unsigned python_frames_of(const Stack* stack, const python::Frame** frames) {
+  *frames = stack->python_frames();
+  return stack->python_count;
 }
 
 bool is_truncated(const Stack* stack) { return stack->truncated; }
@@ -282,6 +289,7 @@ bool prepare(uint64_t mean) {
   if (g_prepared.load()) return true;
   random::seed(0);
   capture::prepare();
+  python::set_active(options().prof_python);
   void* buckets = metadata::allocate(Stacks::kBucketBytes);
   if (buckets == nullptr) return false;
   {

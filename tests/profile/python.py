@@ -1,0 +1,120 @@
+"""Python functions and lines in heap profiles, of each CPython 3.11 to 3.14 that is here."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from checks import clean_environment, run
+
+HERE = Path(__file__).resolve().parent
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+PAGES = 777  # of a block that only the test allocates
+
+
+def interpreters():
+    """The interpreters of these versions, by their own word: {version: path}."""
+    names = [path for version in VERSIONS for path in (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}",
+             *glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")))]
+    found = {}
+    for path in filter(os.path.exists, names):
+        ask = "import sys; print(sys.version.split()[0], hasattr(sys, '_is_gil_enabled') and not sys._is_gil_enabled())"
+        said = run([path, "-c", ask]).stdout.split()
+        if len(said) == 2 and said[1] == "False":
+            found[f"{said[0]} in {Path(path).parents[1]}"] = path
+    return found
+
+
+def profiled(python, library, work, *arguments, **more):
+    """Blocks of 20 pages or more are sampled for certain, all but one in 10^8."""
+    settings = f"prof:true,prof_final:true,prof_sample:4K,prof_folder:{work},prof_python:true"
+    return run([python, *arguments], environment=clean_environment(LD_PRELOAD=library, ACRE_CONF=settings, **more))
+
+
+def python_stacks(profile):
+    """The Python frames of each stack, as the program tells them, by the size of its blocks."""
+    space, objects = profile.index("alloc_space"), profile.index("alloc_objects")
+    found = {}
+    for (stack, labels), values in profile.samples.items():
+        if values[objects] != 0:
+            frames = [[line.function, line.file, line.number] for location in stack for line in location.lines]
+            found.setdefault(values[space] // values[objects], []).append(frames)
+    return found
+
+
+class Python:
+    def __init__(self, checks, acre, library, folder):
+        sys.path.insert(0, str(Path(acre).parent / "cli"))
+        from heap_profile import pprof
+        self.read = lambda path: pprof.read(path.read_bytes())
+        self.checks, self.acre, self.library, self.folder = checks, acre, library, folder
+
+    def check_frames(self, version, python):
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        ended = profiled(python, self.library, work, "-Wignore", HERE / "programs/frames.py", "fork")
+        files = sorted(work.glob("*.live.pb.gz"))
+        if not self.checks.that(ended.returncode == 0 and not ended.stderr and len(files) == 2,
+                                f"CPython {version}: a profiled program with a child ends well", (ended, files)):
+            return
+        got = {}
+        for file in files:
+            for size, stacks in python_stacks(self.read(file)).items():
+                got.setdefault(size, []).extend(stacks)
+        told = {int(size): frames for line in ended.stdout.splitlines() for size, frames in json.loads(line).items()}
+        wrong = [(frames, got.get(size)) for size, frames in told.items() if frames not in got.get(size, [])]
+        self.checks.that(not wrong and len(told) > 35, f"CPython {version}: functions and lines are the interpreter's",
+                         "\n".join(map(str, wrong)))
+
+    def check_sub_interpreters(self, version, python):
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        inside = f"def in_sub():\n    return bytearray({PAGES} * 4096 - 100)\nin_sub()"
+        module = "_interpreters" if version >= "3.13" else "_xxsubinterpreters"
+        ended = profiled(python, self.library, work, "-c",
+                         f"import {module} as many\nfor _ in range(3):\n  one = many.create()\n"
+                         f"  many.run_string(one, {inside!r})\n  many.destroy(one)")
+        got = python_stacks(self.read(next(work.glob("*.live.pb.gz")))).get(PAGES * 4096, [])
+        wanted = [["in_sub", "<string>", 2], ["<module>", "<string>", 3]]
+        self.checks.that(ended.returncode == 0 and any(stack[:2] == wanted for stack in got),
+                         f"CPython {version}: sub-interpreters have functions", (ended, got))
+
+    def check_deep(self, version, python):
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        ended = profiled(python, self.library, work, "-c",
+                         f"def down(n):\n    return down(n - 1) if n else bytearray({PAGES} * 4096 - 100)\ndown(500)")
+        profile = self.read(next(work.glob("*.live.pb.gz")))
+        got = {(sum(line.function == "down" for location in stack for line in location.lines), labels[-1:])
+               for stack, labels in profile.samples}
+        self.checks.that(ended.returncode == 0 and (128, (("stack", "truncated"),)) in got,
+                         f"CPython {version}: a deep recursion is cut and marked", (ended, got))
+
+    def check_embedded(self, version, python):
+        ask = "import sysconfig as s, os; print(os.path.join(s.get_config_var('LIBDIR'), s.get_config_var('LDLIBRARY')))"
+        path = run([python, "-c", ask]).stdout.strip()
+        if not path.endswith(".so") or not os.path.exists(path):
+            return
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        subprocess.run(["gcc", "-O1", HERE / "programs/embeds.c", "-o", work / "embeds", "-ldl"], check=True)
+        ended = profiled(work / "embeds", self.library, work, path, PYTHONHOME=Path(python).parents[1])
+        files = sorted(work.glob("*.live.pb.gz"))
+        got = python_stacks(self.read(files[0])).get(PAGES * 4096, []) if files else []
+        self.checks.that(ended.stdout == "done\n" and [["embedded", "<string>", 2], ["<module>", "<string>", 3]] in got,
+                         f"CPython {version}: an interpreter that is opened, ended and closed", (ended, got))
+
+    def check(self, version, python):
+        self.check_frames(version, python)
+        self.check_sub_interpreters(version, python)
+        self.check_deep(version, python)
+        self.check_embedded(version, python)
+
+
+def check(checks, acre, library, folder):
+    python = Python(checks, acre, library, folder)
+    found = interpreters()
+    for version, path in found.items():
+        python.check(version, path)
+    for version in VERSIONS:
+        if not any(name.startswith(version) for name in found):
+            print(f"skip  there is no CPython {version}")
