@@ -6,14 +6,15 @@ import sys
 import live
 from say import fail, say, usage_error
 
-FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines", "-y": "yes",
+FLAGS = {"--diff": "diff", "--collapsed": "collapsed", "--lifetimes": "lifetimes", "--lines": "lines",
+         "--python": "python", "-y": "yes",
          "--yes": "yes"}
 WITH_VALUE = {"--by": "by", "-n": "most", "--pprof": "pprof", "--binaries": "binaries", "-o": "out",
               "--save": "save"}
 
 
 class Options:
-    diff = collapsed = lifetimes = lines = yes = False
+    diff = collapsed = lifetimes = lines = python = yes = False
     by = pprof = binaries = out = save = None
     html = None   # a path; "" for one that is named after the profile
     most = 30
@@ -83,7 +84,7 @@ def where_binaries_are(folder):
 
 
 def read(options):
-    from heap_profile import protobuf, sources, symbols
+    from heap_profile import perf_map, protobuf, sources, symbols
     profiles, tool = [], None
     for word in options.files:
         try:
@@ -94,6 +95,7 @@ def read(options):
             fail(f"heap: cannot read '{word}': {error.strerror}")
         except (protobuf.Malformed, UnicodeDecodeError) as error:
             fail(f"heap: '{word}' is no heap profile: {error}")
+        profile = perf_map.named(profile, word)
         if any(not location.lines for location in profile.locations()):
             tool = tool or find_tool(options.yes)
             profile = symbols.named(profile, tool, where_binaries_are(options.binaries), lambda text: say(f"heap: {text}"))
@@ -144,12 +146,17 @@ def page_path(options):
 
 
 def show(options, whole, before, after):
-    from heap_profile import page, pprof, views
+    from heap_profile import page, pprof, python, views
     at = kind_of(whole, options)
+    if options.python and not python.has_functions(whole):
+        fail("heap: there are no Python functions in this profile; acre run --profile and the option prof_python put "
+             "them there, of CPython 3.11 to 3.14")
     if options.html is not None:
-        write(page_path(options), page.page(title_of(options), after, before).encode())
+        sides = [side and python.for_people(side, options.python) for side in (after, before)]
+        write(page_path(options), page.page(title_of(options), *sides).encode())
     if options.pprof is not None:
         write(options.pprof, pprof.write(whole))
+    whole = python.for_people(whole, options.python, not options.lines)
     if options.collapsed:
         lines = views.collapsed(whole, at, options.lines)
     elif options.lifetimes:

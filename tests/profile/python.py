@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -103,15 +105,80 @@ class Python:
         self.checks.that(ended.stdout == "done\n" and [["embedded", "<string>", 2], ["<module>", "<string>", 3]] in got,
                          f"CPython {version}: an interpreter that is opened, ended and closed", (ended, got))
 
+    def heap(self, *arguments):
+        return run([self.acre, "heap", *arguments])
+
+    def check_command(self, version, python):
+        """acre run --profile and acre heap, with Python functions beside native ones and alone."""
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        program = work / "__main__.py"
+        program.write_text("import marshal\ndef outer():\n    return sorted([1], key=inner)\ndef inner(_):\n"
+                           f"    return bytearray({PAGES} * 4096 - 100)\nouter()\n")
+        ended = run([self.acre, "run", "--lib", self.library, "--profile=4K", "-o", work, "--", python, program])
+        peak = next(work.glob("*.peak.pb.gz"), None)
+        if not self.checks.that(ended.returncode == 0 and peak, f"CPython {version}: acre run --profile", ended):
+            return
+        file = f"{work.name}/__main__.py"
+        alone = f"<module> ({file});outer ({file});inner ({file}) {PAGES * 4096}\n"
+        said = self.heap("--python", "--collapsed", peak).stdout
+        self.checks.that(alone in said and "PyObject" not in said, f"CPython {version}: acre heap --python", said)
+        said = self.heap("--python", "--collapsed", "--lines", peak).stdout
+        self.checks.that(f"<module> {program}:6;outer {program}:3;inner {program}:5 {PAGES * 4096}\n" in said,
+                         f"CPython {version}: acre heap --python --lines", said)
+        said = self.heap("--collapsed", peak).stdout
+        stack = next((line for line in said.splitlines() if f";inner ({file});" in line), "")
+        self.checks.that(stack.startswith("_start;") and f";outer ({file});" in stack
+                         and "_PyEval_EvalFrameDefault" not in stack and "PyByteArray_Resize" in stack,
+                         f"CPython {version}: Python functions stand beside native ones", stack)
+        named = work / "named.pb.gz"
+        self.heap("--pprof", named, peak)
+        self.checks.that(alone in self.heap("--python", "--collapsed", named).stdout,
+                         f"CPython {version}: a file with names keeps them")
+        if version == "3.11" or not shutil.which("go"):
+            return
+        said = run(["go", "tool", "pprof", "-list", "^inner$", "-source_path", work, peak], timeout=200,
+                   environment=clean_environment(PPROF_TMPDIR=work, DEBUGINFOD_URLS="", PPROF_BINARY_PATH=work)).stdout
+        self.checks.that(re.search(r"\. +3\.04MB +5: +return bytearray", said) is not None,
+                         f"CPython {version}: go tool pprof shows the line", said)
+
+    def check_perf_map(self, version, python):
+        """Without prof_python: code that the interpreter makes for `perf` has the names of its map, from 3.12 on."""
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        program = work / "maps.py"
+        program.write_text(f"def inner():\n    return bytearray({PAGES} * 4096 - 100)\ninner()\nimport os\nprint(os.getpid())")
+        settings = f"prof:true,prof_final:true,prof_sample:4K,prof_folder:{work}"
+        ended = run([python, "-X", "perf", program], environment=clean_environment(LD_PRELOAD=self.library, ACRE_CONF=settings))
+        try:
+            peak = next(work.glob("*.peak.pb.gz"))
+            for options, stack in (((), "inner (maps.py);"), (("--python",), f"inner (maps.py) {PAGES * 4096}\n")):
+                said = self.heap("--collapsed", *options, peak).stdout
+                self.checks.that(stack in said and "py::" not in said,
+                                 f"CPython {version}: names of a perf map {' '.join(options)}", (ended, said[-3000:]))
+        finally:
+            Path(f"/tmp/perf-{ended.stdout.strip()}.map").unlink(missing_ok=True)
+
+    def check_native(self):
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        run(["ls"], environment=clean_environment(LD_PRELOAD=self.library, ACRE_CONF=
+            f"prof:true,prof_final:true,prof_sample:0,prof_folder:{work},prof_python:true"))
+        live = next(work.glob("*.live.pb.gz"))
+        said = self.heap("--python", live)
+        self.checks.that(said.returncode == 1 and "there are no Python functions in this profile" in said.stderr,
+                         "acre heap --python of a program that is not Python's", said)
+
     def check(self, version, python):
         self.check_frames(version, python)
         self.check_sub_interpreters(version, python)
         self.check_deep(version, python)
         self.check_embedded(version, python)
+        self.check_command(version, python)
+        if version >= "3.12":
+            self.check_perf_map(version, python)
 
 
 def check(checks, acre, library, folder):
     python = Python(checks, acre, library, folder)
+    python.check_native()
     found = interpreters()
     for version, path in found.items():
         python.check(version, path)
