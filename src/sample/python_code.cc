@@ -157,14 +157,15 @@ uint64_t stamp_of_contents(Reader& reader, const CodeLayout& layout, Address cod
 
 }  // namespace
 
-bool Reader::can_read(Address at, size_t bytes) {
+// No program has the first page; and the kernel takes its address for none.
+bool Reader::look(Address at, size_t bytes) {
   const Address end = at + bytes;
   if (at < kPageBytes || end < at) return false;
   for (Address page = align_down(at, kPageBytes); page < end; page += kPageBytes) {
-    Address& known = known_[page / kPageBytes % kKnown];
-    if (known == (page | 1)) continue;
+    const Address last = page | (kPageBytes - 1);
+    if (known(page) == last) continue;
     if (!os::is_readable(page)) return false;
-    known = page | 1;
+    known(page) = last;
   }
   return true;
 }

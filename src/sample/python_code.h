@@ -1,6 +1,7 @@
 // Python functions and lines: what code objects of CPython 3.11 to 3.14 say, kept after the objects are gone.
 #pragma once
 
+#include "base/compiler.h"
 #include "base/hash.h"
 #include "os/unwind.h"
 
@@ -26,13 +27,18 @@ class Reader {
   Address word(Address at) { return can_read(at) ? word_at(align_down(at, sizeof(Address))) : 0; }
   uint32_t number(Address at) { return static_cast<uint32_t>(word(at) >> shift(at)); }
   uint8_t byte(Address at) { return static_cast<uint8_t>(word(at) >> shift(at)); }
-  bool can_read(Address at, size_t bytes = 1);  // false within the first page, which no program has
+  bool can_read(Address at, size_t bytes = 1) {
+    const bool is_known = known(at) == (at | (kPageBytes - 1)) && bytes <= kPageBytes - at % kPageBytes;
+    return ACRE_LIKELY(is_known) || look(at, bytes);
+  }
 
  private:
-  static constexpr unsigned kKnown = 32;
+  static constexpr unsigned kKnown = 64;
   static unsigned shift(Address at) { return 8 * (at % sizeof(Address)); }
+  Address& known(Address at) { return known_[at / kPageBytes % kKnown]; }
+  bool look(Address at, size_t bytes);
 
-  Address known_[kKnown] = {};  // readable pages, with the lowest bit set
+  Address known_[kKnown] = {};  // the last bytes of readable pages
 };
 
 // Where the fields of an interpreter's objects lie.
