@@ -169,12 +169,12 @@ bool is_in(const os::CodeObject& object, Address code) { return code - object.st
 // side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
 // the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
 Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
-  constexpr size_t kWindow = 2048;
+  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
   const Address caller = t_heap->caller;
   if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
   Address at = first.stack_pointer;
   const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
-  if (end_of_frames - at < kWindow) at = end_of_frames;
+  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
   os::ReadablePages pages(first.stack_pointer);
   for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
     if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;

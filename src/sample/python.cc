@@ -24,8 +24,8 @@ struct Layout {
   CodeLayout in_code = {};
 };
 
-constexpr CodeLayout kCode311{112, 128, 136, 72, 184, 0, 48, 72, 2};
-constexpr CodeLayout kCode312{112, 128, 136, 68, 192, 92, 40, 56, 2};
+constexpr CodeLayout kCode311{112, 128, 136, 72, 184, 0, 48, 72};
+constexpr CodeLayout kCode312{112, 128, 136, 68, 192, 92, 40, 56};
 constexpr Layout k311{0x030b, 152, 56, 8, 16, 32, 48, 56, 69, 68, kCode311};
 constexpr Layout k312{0x030c, 136, 56, 0, 0, 0, 8, 56, 70, 0, kCode312};
 
@@ -71,7 +71,6 @@ bool read_table(Reader& reader, Address runtime, const Table& table, Layout* to)
   enum { kPrevious = 1, kExecutable, kInstruction, kOwner = 5 };
   enum { kFile = 1, kName = 3, kLineTable, kFirstLine, kBytecode = 9 };
   constexpr size_t kVersionAfterFirstLine = 24;
-  constexpr unsigned kFlagsOfInterning = 16;  // bits, from 3.14 on
   const size_t first_line = field(table.code, kFirstLine);
   *to = k312;
   to->version = table.version;
@@ -87,7 +86,6 @@ bool read_table(Reader& reader, Address runtime, const Table& table, Layout* to)
   to->in_code.bytecode = field(table.code, kBytecode);
   to->in_code.first_line = first_line;
   to->in_code.version = first_line + kVersionAfterFirstLine;
-  if (table.version > 0x030d) to->in_code.kind_shift = kFlagsOfInterning;
   return true;
 }
 

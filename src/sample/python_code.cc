@@ -37,7 +37,10 @@ struct Characters {
 
 Characters characters(Reader& reader, const CodeLayout& layout, Address string) {
   constexpr unsigned kCompact = 8, kAscii = 16;
-  const uint32_t flags = reader.number(string + kFlags) >> layout.kind_shift;
+  constexpr uint32_t kOfInterning = 3;
+  const uint32_t all = reader.number(string + kFlags);
+  // Above two bits about interning, or, in later versions, above 16. A string's width is not 0.
+  const uint32_t flags = all >> ((all & 0xffff & ~kOfInterning) != 0 ? 2 : 16);
   Characters found{string + ((flags & kAscii) != 0 ? layout.ascii_text : layout.other_text),
                    smaller<size_t>(reader.word(string + kLength), sizeof Description::file), flags & 7};
   const bool is_width = found.width == 1 || found.width == 2 || found.width == 4;

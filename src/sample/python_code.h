@@ -46,7 +46,6 @@ struct CodeLayout {
   size_t file, name, line_table, first_line, bytecode;  // in a code object
   size_t version;                     // in a code object: a number that no other one has; 0: there is none
   size_t ascii_text, other_text;      // in a string
-  unsigned kind_shift;                // in a string's flags
 };
 
 // An instruction of a code object. Another code object may come to lie at the same address: it has another stamp.

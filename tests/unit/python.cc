@@ -19,9 +19,9 @@ using python::Place;
 using python::Places;
 using python::Reader;
 
-// With a version, and without one; flags of strings as before 3.14, and as from then on.
-constexpr CodeLayout kLayout{112, 128, 136, 68, 192, 92, 40, 56, 2};
-constexpr CodeLayout kWithoutVersion{112, 128, 136, 72, 184, 0, 48, 72, 16};
+// With a version, and without one.
+constexpr CodeLayout kLayout{112, 128, 136, 68, 192, 92, 40, 56};
+constexpr CodeLayout kWithoutVersion{112, 128, 136, 72, 184, 0, 48, 72};
 
 class Object {
  public:
@@ -38,6 +38,8 @@ class Object {
 class Code {
  public:
   explicit Code(const CodeLayout& layout) : layout_(layout), code_(512) {}
+  unsigned flags_shift = 2;  // as up to some 3.14; 16 as from then on
+
 
   template <class Character>
   void set(size_t field, const std::basic_string<Character>& text) {
@@ -46,7 +48,7 @@ class Code {
     const size_t start = is_ascii ? layout_.ascii_text : layout_.other_text;
     Object& string = make(start + text.size() * sizeof(Character));
     string.put(16, text.size());
-    string.put(32, static_cast<uint32_t>((sizeof(Character) | 8 | (is_ascii ? 16 : 0)) << layout_.kind_shift));
+    string.put(32, static_cast<uint32_t>((sizeof(Character) | 8 | (is_ascii ? 16 : 0)) << flags_shift | 3));
     string.put(start, text.data(), text.size() * sizeof(Character));
     code_.put(field, string.address());
   }
@@ -121,6 +123,12 @@ TEST(PythonCode, TextsAreUtf8) {
   got = code.describe(0);
   EXPECT_STREQ(got.name, "f\U0001f40d");
   EXPECT_STREQ(got.file, "a???b");
+  code.flags_shift = 16;
+  code.set(kLayout.name, std::string("f"));
+  code.set(kLayout.file, std::u16string(u"/\u03c0"));
+  got = code.describe(0);
+  EXPECT_STREQ(got.name, "f");
+  EXPECT_STREQ(got.file, "/\u03c0");
   code.set(kLayout.name, std::string(3000, 'n'));
   code.set(kLayout.file, std::u16string(3000, u'\u20ac'));
   got = code.describe(0);
