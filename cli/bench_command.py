@@ -1,23 +1,100 @@
 """acre bench: becomes the lab (bench/lab), in a private environment with the libraries that it pins."""
 
+import json
 import os
+import sys
 
 import environment
-import library
-import packages
-from steps import clean_environment
+from command_line import add_json, add_yes
+from places import MADE
+from say import usage_error
 
-# These read results only, and need neither programs nor allocators.
-READERS = ("list", "report", "compare")
+BENCH = os.path.dirname(environment.REQUIREMENTS)
+sys.path.append(BENCH)
+from lab import arguments  # noqa: E402
 
 
-def main(arguments):
-    yes = "-y" in arguments or "--yes" in arguments
-    words = [word for word in arguments if word not in ("-y", "--yes")]
-    asks_only = words[:1] and (words[0] in READERS or words[0] in ("-h", "--help"))
-    if not asks_only:
-        packages.ensure(["build", "bench"], yes)
-        os.environ["ACRE_LIB"] = library.ensure(yes)
-    python = environment.ensure(yes)
-    bench = os.path.dirname(environment.REQUIREMENTS)
-    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": bench})
+def add_arguments(parser):
+    parser.explain(
+        """
+        Measures acre against the allocators that a user would pick instead, over programs, servers and stress, and
+        writes a page of tables and pictures. Without an option, measures what acre judges itself by.
+        """,
+        (("{acre} bench --quick", "a first impression, in about ten minutes"),
+         ("{acre} bench --workload redis --alloc acre --alloc jemalloc", "one workload, two allocators"),
+         ("{acre} bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9", "two builds of acre")),
+        {1: "something could not be measured; the report says what"})
+    parser.add_argument("--list", action="store_true", help="print the workloads and the allocators, and measure nothing")
+    add_json(parser, "with --list: as JSON")
+    arguments.measure(parser)
+    add_yes(parser)
+    more = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_report(more.add_parser("report", help="the page again, from results"))
+    add_overhead(more.add_parser("overhead", help="what heap profiling costs"))
+    add_compare(more.add_parser("compare", help="what got better or worse from one file of results to another"))
+
+
+def add_report(parser):
+    parser.explain(
+        "Writes the page of a run again, from its results; of several runs as of one.",
+        (("{acre} bench report build/bench/results/2026-01-31-120000", "the page, in this folder"),
+         ("{acre} bench report first.jsonl second.jsonl -o page", "of two files, in the folder page")))
+    arguments.report(parser)
+    parser.set_defaults(reads_only=True)
+
+
+def add_overhead(parser):
+    parser.explain(
+        """
+        Measures what heap profiling costs redis and a C++ compiler, as ratios to acre without it, paired within each
+        round. Takes the arguments of `acre bench`, too.
+        """,
+        (("{acre} bench overhead --beside acre --rounds 9", "each run beside one without profiling: least noise"),
+         ("{acre} bench overhead --of build/bench/results/2026-01-31-120000", "the table again")))
+    arguments.overhead(parser)
+    add_yes(parser)
+
+
+def add_compare(parser):
+    parser.explain(
+        """
+        Says what got better or worse from one file of results to another. Rounds of two files have nothing to do with
+        each other: a change is the ratio of the medians, B to A, and its 95 % interval comes from drawing the rounds of
+        each file again (percentile bootstrap). Less is better in every metric.
+        """,
+        (("{acre} bench compare A B", "acre in both, and how far glibc itself moved"),
+         ("{acre} bench compare A B --alloc old=acre", "what is called old in A and acre in B")))
+    arguments.compare(parser)
+    parser.set_defaults(reads_only=True)
+
+
+def print_list(as_json):
+    from lab import catalog, peers
+    workloads = [{"name": workload.name, "group": workload.group, "summary": workload.summary,
+                  "cases": [case.label for case in workload.cases if case.label]}
+                 for workload in catalog.load().values()]
+    if as_json:
+        print(json.dumps({"workloads": workloads, "allocators": peers.names()}, indent=1, ensure_ascii=False))
+        return 0
+    for workload in workloads:
+        print(f"{workload['name']}  ({workload['group']}) {workload['summary']}")
+        if workload["cases"]:
+            print(f"    {'; '.join(workload['cases'])}")
+    print(f"\nallocators  {', '.join(peers.names())}")
+    return 0
+
+
+def main(options):
+    if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")):
+        usage_error("bench", "--json goes with --list, overhead --of and compare")
+    if options.list:
+        return print_list(options.json)
+    import library
+    import packages
+    from steps import clean_environment
+    if not (getattr(options, "reads_only", False) or getattr(options, "of", None)):
+        packages.ensure(["build", "bench"], options.yes)
+        os.environ["ACRE_LIB"] = library.ensure(options.yes)
+    python = environment.ensure(options.yes)
+    words = [word for word in sys.argv[3:] if word not in ("-y", "--yes")]  # acre.py's own: a mask, and "bench"
+    os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), "PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")})

@@ -1,15 +1,16 @@
-"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/."""
+"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/ or, where acre is installed,
+in the user's cache."""
 
 import os
 import shutil
 import sys
 
 import packages
-from places import ROOT
+from places import MADE, ROOT, shown
 from say import say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
-FOLDER = os.path.join(ROOT, "build", "environment")
+FOLDER = os.path.join(MADE, "environment")
 PYTHON = os.path.join(FOLDER, "bin", "python")
 STAMP = os.path.join(FOLDER, "requirements.txt")  # what is installed, written last
 
@@ -28,7 +29,7 @@ def ensure(yes):
     if read(STAMP) == wanted:
         return PYTHON
     packages.ensure(["environment"], yes)
-    say(f"making {os.path.relpath(FOLDER)} with the libraries of {os.path.relpath(REQUIREMENTS)}")
+    say(f"making {shown(FOLDER)} with the libraries of {shown(REQUIREMENTS)}")
     shutil.rmtree(FOLDER, ignore_errors=True)
     packages.run_quietly([sys.executable, "-I", "-m", "venv", FOLDER])
     packages.run_quietly([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",

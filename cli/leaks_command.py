@@ -5,44 +5,32 @@ import os
 import sys
 
 import live
+from command_line import add_json
 from leak_report import Report, rules_from
-from say import fail, usage_error
+from say import fail
 
 LEAKS = 23
 WAIT_S = 60
 
 
-class Options:
-    form = "text"
-    output = None
-    suppressions = ()
-    default = True
-    what = ()
-
-
-def parse(arguments):
-    options = Options()
-    options.suppressions, options.what = [], []
-    words = iter(arguments)
-    for word in words:
-        if word == "--json":
-            options.form = "json"
-        elif word == "--pprof" or word.startswith("--pprof="):
-            options.form = "pprof"
-            options.output = word.partition("=")[2] or next(words, None) or usage_error("leaks: --pprof needs a file")
-        elif word == "--suppressions" or word.startswith("--suppressions="):
-            options.suppressions.append(word.partition("=")[2] or next(words, None) or
-                                        usage_error("leaks: --suppressions needs a file"))
-        elif word == "--no-default-suppressions":
-            options.default = False
-        elif word.startswith("-"):
-            usage_error(f"leaks: unknown option '{word}'")
-        else:
-            options.what.append(word)
-    if len(options.what) != 1:
-        usage_error("leaks: give one report's file or one process's number")
-    options.what = options.what[0]
-    return options
+def add_arguments(parser):
+    parser.explain(
+        """
+        Prints the leaks of a report that the library has written (`acre run --leaks -o FOLDER`), or makes a running
+        process look for its leaks now.
+        """,
+        (("{acre} leaks $(pidof redis-server)", "what is leaked by now; its threads stop for some milliseconds"),
+         ("{acre} leaks --suppressions known.supp app.4711.leaks.json", "a report, without the leaks that are known")),
+        {2: "the command line, the report or the suppressions are wrong, or the process cannot be asked",
+         LEAKS: "there are leaks"})
+    forms = parser.add_mutually_exclusive_group()
+    add_json(forms)
+    forms.add_argument("--pprof", metavar="FILE", help="write the leaks as a profile for pprof")
+    parser.add_argument("--suppressions", action="append", default=[], metavar="FILE",
+                        help="leaks that are known (docs/leaks.md); may be given again")
+    parser.add_argument("--no-default-suppressions", dest="default", action="store_false",
+                        help="not those that come with acre")
+    parser.add_argument("what", metavar="REPORT|PID", help="the report's file, or the number of the process")
 
 
 def ask_process(pid):
@@ -53,19 +41,19 @@ def ask_process(pid):
         fail(f"leaks: {error}", 2)
 
 
-def main(arguments):
-    options = parse(arguments)
-    sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
+def main(options):
     what = options.what
     live = what.isdigit() and not os.path.exists(what)
     report = Report(what, rules_from(options.suppressions, options.default), ask_process(what) if live else None)
-    if options.form == "json":
+    if options.json:
         json.dump(report.as_json(), sys.stdout, indent=1)
         print()
-    elif options.form == "pprof":
-        report.write_pprof(options.output)
+    elif options.pprof is not None:
+        report.write_pprof(options.pprof)
     else:
         sys.stdout.write(report.as_text())
         if live:
-            print(f"its {report.raw['threads']} threads were stopped for {report.raw['stopped_us'] / 1000:.1f} ms")
+            number = report.raw["threads"]
+            threads = "thread was" if number == 1 else f"{number} threads were"
+            print(f"its {threads} stopped for {report.raw['stopped_us'] / 1000:.1f} ms")
     return LEAKS if report.sites else 0

@@ -3,16 +3,16 @@
 import glob
 import os
 import shutil
-import signal
 import sys
 import tempfile
 
+import child
 from leak_report import Report, rules_from
-from say import say
+from run_report import Kept
+from say import count, say
 
 LEAKS = 23
-PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # which the program gets, too
+NOT_CHECKED = 24
 
 
 def settings(options, folder):
@@ -24,7 +24,7 @@ def settings(options, folder):
 
 
 def run(options, start):
-    """start(settings): becomes the program. -> its exit code, or 23"""
+    """start(settings): becomes the program. -> its exit code, 23 with leaks, or 24 if it ended without a check"""
     folder = os.path.abspath(options.folder) if options.folder is not None else tempfile.mkdtemp(prefix="acre-leaks-")
     try:
         return run_in(options, start, folder)
@@ -33,38 +33,33 @@ def run(options, start):
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def how_it_ended(code):
+    if code < 0:
+        return f"{child.signal_name(-code)} ended it"
+    return (f"it ended with exit code {code} and not by exit() or a return from main: by _exit(), by exec of a program "
+            "without acre, or it runs without acre itself")
+
+
 def run_in(options, start, folder):
     rules = rules_from(options.suppressions)
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON + FROM_TERMINAL)
-    child = os.fork()
-    if child == 0:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        try:
-            start(list(settings(options, folder)))
-        finally:
-            os._exit(126)
-    for number in FROM_TERMINAL:
-        signal.signal(number, lambda *_: None)
-    for number in PASSED_ON:
-        signal.signal(number, lambda number, _: os.kill(child, number))
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    leaks = False
-    pattern = os.path.join(glob.escape(folder), f"*.{child}.*leaks.json")
+    with Kept(options) as kept:
+        root, code = child.run(lambda: start([*settings(options, folder), *kept.settings()]))
+        kept.report(root, code)
+    leaks = checked = False
+    pattern = os.path.join(glob.escape(folder), f"*.{root}.*leaks.json")
     paths = sorted(glob.glob(pattern), key=os.path.getmtime)
     for path in paths:
         report = Report(path, rules)
         leaks |= bool(report.sites)
-        if report.sites or not path.endswith(f".{child}.leaks.json"):
+        checked |= report.raw["moment"] == "exit"
+        if report.sites or not path.endswith(f".{root}.leaks.json"):
             print(report.as_text(), end="", file=sys.stderr)
         else:
-            say(report.title() + "no leaks" + (f", but {report.suppressed_blocks} suppressed blocks"
+            say(report.title() + "no leaks" + (f", but {count(report.suppressed_blocks, 'suppressed block')}"
                                               if report.suppressed_blocks else ""))
-    if not paths and options.leaks != "local":
-        say("the program ended without a check for leaks: by a signal, _exit, or since acre was not loaded")
-    if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-        return 128 - code
-    return LEAKS if leaks else code
+    if not checked and options.leaks != "local":
+        if code in (child.NOT_EXECUTABLE, child.NOT_FOUND):
+            return code  # the reason was said before
+        say(f"{os.path.basename(options.program[0])} was not checked for leaks, since {how_it_ended(code)}")
+        return LEAKS if leaks else NOT_CHECKED
+    return LEAKS if leaks else child.end_as(code)

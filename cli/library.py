@@ -2,7 +2,7 @@
 
 import os
 
-from places import ROOT, build_folder
+from places import ROOT, build_folder, installed, shown
 from say import fail, say
 
 FOLDER = build_folder("release")
@@ -35,6 +35,11 @@ def fingerprint():
     return "\n".join(lines)
 
 
+def path():
+    """Where the library is, or will be once it is built."""
+    return os.path.normpath(os.path.join(ROOT, installed.LIBRARY)) if installed else LIBRARY
+
+
 def is_up_to_date():
     try:
         with open(STAMP, encoding="utf-8", errors="surrogateescape") as stamp:
@@ -44,7 +49,9 @@ def is_up_to_date():
 
 
 def ensure(yes):
-    """-> the path of the release library, built if it was not up to date."""
+    """-> the path of the installed library; in the sources of the release library, built if it was not up to date."""
+    if installed:
+        return path()
     if is_up_to_date():
         return LIBRARY
     import packages
@@ -57,7 +64,7 @@ def ensure(yes):
 
 def build():
     import steps
-    say(f"building {os.path.relpath(LIBRARY)}, which takes a minute or so the first time")
+    say(f"building {shown(LIBRARY)}, which takes a minute or so the first time")
     try:
         before = fingerprint()
         steps.configure("release")

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import errno
 import json
+import mmap
 import os
 import pwd
 import re
@@ -12,7 +13,8 @@ import stat
 import struct
 import time
 
-from say import fail, usage_error
+import on_request
+from say import fail
 
 PATIENCE_S = 15     # more than the process gives a client
 GLANCE_S = 3        # where one of many does not answer
@@ -98,6 +100,30 @@ class Process:
     def has_library(self):
         return b"libacre" in self.read("maps")
 
+    def is_static_on_acre(self):
+        """A program without a loader that has the archive in it: the name of a thread of acre's is in its file."""
+        maps = self.read("maps")
+        if b"/ld-" in maps or b"/ld." in maps:
+            return False
+        try:
+            with open(f"/proc/{self.pid}/exe", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+                return data.find(b"acre-control\0") >= 0
+        except (OSError, ValueError):
+            return False
+
+    def is_on_acre(self):
+        return self.has_library() or self.is_static_on_acre()
+
+    def has_background_thread(self):
+        tasks = []
+        with contextlib.suppress(OSError):
+            tasks = os.listdir(f"/proc/{self.pid}/task")
+        return any(self.read(f"task/{task}/comm") == b"acre-decay\n" for task in tasks)
+
+    def is_itself_alone(self):
+        """It has one user, and is dumpable: otherwise it answers nobody."""
+        return len(set(self.users)) == 1 and self.is_dumpable()
+
     def age_s(self):
         began = int(self.read("stat").rpartition(b")")[2].split()[19] or 0) / os.sysconf("SC_CLK_TCK")
         return time.clock_gettime(time.CLOCK_BOOTTIME) - began
@@ -153,16 +179,17 @@ def connect(client, path, patience_s):
 def why_no_socket(process):
     if not process.is_mine():
         return (f"{process} belongs to {user_name(process.user)}: only that user and root may ask it")
-    if len(set(process.users)) > 1 or not process.is_dumpable():
+    if not process.is_itself_alone():
         return (f"{process} answers nobody, if it runs on acre at all: it has changed its user since it started, has more than "
                 "one, or is not dumpable")
     if process.has_library() and process.may_get_socket():
         return (f"{process} has the option control, but no socket: {list(process.folders())[-1]} may be another user's, or "
                 "the process has changed its user since it started, or the system refused a thread, or is older than Linux 5.9")
-    if process.has_library():
-        return (f"{process} runs on acre, but answers at no socket: it was started without the option control, "
-                "which `acre run` sets")
-    return f"{process} does not run on acre, or was started without the option control, which `acre run` sets"
+    if process.is_on_acre():
+        return (f"{process} runs on acre without the option control, which `acre run` sets, and has opened no socket within "
+                f"{on_request.wait_s(process)} s: it does so once it allocates, or has a background thread, unless "
+                "control_on_request is false; the request stays, so try again later")
+    return f"{process} does not run on acre"
 
 
 def ask(pid, *words, patience_s=None, errors="replace"):
@@ -183,6 +210,8 @@ def ask_once(pid, words, patience_s, errors):
         time.sleep(0.02)
         process = Process(pid)
         client = open_socket(process, patience_s)
+    if client is None and process.is_mine() and process.is_itself_alone() and process.is_on_acre():
+        client = on_request.opened([process], lambda asked: open_socket(asked, patience_s)).get(process)
     if client is None:
         raise LiveError(why_no_socket(process))
     with client:
@@ -235,14 +264,34 @@ FIGURES_ALONE = "gmablxe"  # the letters that leave the process's own figures
 
 # --- All of them ------------------------------------------------------------------------------------------------
 
-def everyone():
-    """(process, its figures) of each that answers, none that is stopped; root sees those of all users."""
+def wake_everyone():
+    """Asks all processes that run on acre's library to open their sockets, and waits for them."""
+    asleep = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(LiveError):
+            process = Process(int(name))
+            if (process.is_mine() and process.is_itself_alone() and not process.stopped and process.has_library()
+                    and not any(map(is_socket, process.socket_paths()))):
+                asleep.append(process)
+    for client in on_request.opened(asleep, lambda process: open_socket(process, GLANCE_S)).values():
+        client.close()
+
+
+def with_sockets():
+    """The processes that have a socket, none that is stopped; root sees those of all users."""
     remove_dead_sockets()
     for name in sorted(filter(str.isdecimal, os.listdir("/proc")), key=int):
         with contextlib.suppress(LiveError):
             process = Process(int(name))
             if process.is_mine() and not process.stopped and any(map(is_socket, process.socket_paths())):
-                yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
+                yield process
+
+
+def everyone():
+    """(process, its figures) of each that answers."""
+    for process in with_sockets():
+        with contextlib.suppress(LiveError):
+            yield process, statistics(process.pid, FIGURES_ALONE, GLANCE_S)
 
 
 def is_socket(path):
@@ -263,6 +312,7 @@ def own_folders():
 def remove_dead_sockets():
     """A process that was killed leaves its socket behind. One that lives has listened before its socket got its name."""
     for folder in own_folders():
+        on_request.forget_dead(folder)
         for name in os.listdir(folder):
             path = f"{folder}/{name}"
             if not name.endswith(".sock") or not is_socket(path):
@@ -274,20 +324,6 @@ def remove_dead_sockets():
 
 
 # --- For the commands -------------------------------------------------------------------------------------------
-
-def number_of(command, word):
-    if not word.isdecimal() or int(word) == 0:
-        fail(f"{command}: '{word}' is no process number", 2)
-    return int(word)
-
-
-def words_of(command, arguments, usage, most):
-    """-> the number of the process, the other words, and whether --json is among the arguments"""
-    words = [word for word in arguments if word != "--json"]
-    if not words or len(words) > most:
-        usage_error(f"{command}: {usage}")
-    return number_of(command, words[0]), words[1:], "--json" in arguments
-
 
 @contextlib.contextmanager
 def reported(command):

@@ -6,7 +6,8 @@ import os
 
 import library
 from ask import ask_library
-from say import fail, usage_error
+from command_line import add_json, add_yes
+from say import fail
 
 UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 
@@ -79,20 +80,22 @@ def print_table(rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)) + "  " + text)
 
 
-def main(arguments):
-    path, as_json, yes = None, False, False
-    words = iter(arguments)
-    for word in words:
-        if word in ("-y", "--yes"):
-            yes = True
-        elif word == "--json":
-            as_json = True
-        elif word == "--lib":
-            path = next(words, None) or usage_error("options: --lib needs a path")
-        else:
-            usage_error(f"options: unknown argument '{word}'")
-    rows = read_options(os.path.abspath(path) if path else library.ensure(yes))
-    if as_json:
+def add_arguments(parser):
+    parser.explain(
+        """
+        Prints the options of the library: what each may be, its default, what it is for a program that starts now
+        with this environment, and where that was set: /etc/acre.conf, ACRE_CONF or acre_conf.
+        """,
+        (("{acre} options", "a line an option"),
+         ("ACRE_CONF=arenas:4 {acre} options --json", "is the setting understood?")))
+    add_json(parser)
+    parser.add_argument("--lib", metavar="PATH", help="ask this libacre.so, and build nothing")
+    add_yes(parser)
+
+
+def main(options):
+    rows = read_options(os.path.abspath(options.lib) if options.lib else library.ensure(options.yes))
+    if options.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         print_table(rows)

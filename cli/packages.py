@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from places import ROOT
-from say import fail, say
+from say import count, fail, say
 
 LIST = os.path.join(ROOT, "packages.txt")
 
@@ -72,9 +72,9 @@ def ensure(sections, yes):
         return
     command = printable_command(wanted)
     if os.geteuid() != 0:
-        fail(f"{len(wanted)} packages are missing, and only root can install them. Run this, then try again:\n"
+        fail(f"acre needs {count(len(wanted), 'more package')}, and only root can install packages. Run this, then try again:\n"
              f"  {command}")
-    say(f"will install {len(wanted)} packages: {' '.join(wanted)}")
+    say(f"will install {count(len(wanted), 'package')}: {' '.join(wanted)}")
     allowed = may_install(yes)
     if allowed is None:
         fail(f"there is no terminal to ask on. Run this, or give -y, then try again:\n  {command}")

@@ -3,7 +3,7 @@
 import json
 
 import live
-from say import usage_error
+from command_line import add_json
 
 COLUMNS = ("PID", "USER", "LIVE", "CACHED", "IN RUNS", "DIRTY", "METADATA", "RESIDENT", "THREADS", "COMMAND")
 
@@ -43,12 +43,29 @@ def table(entries):
                       for cell, width, title in zip(line, widths, COLUMNS)).rstrip() for line in lines]
 
 
-def main(arguments):
-    for word in arguments:
-        if word != "--json":
-            usage_error(f"ps: unknown argument '{word}'")
+def add_arguments(parser):
+    parser.explain(
+        """
+        Lists the running processes on acre that have a control socket, and their memory: those that `acre run` has
+        started, that have the option control, or that were asked before. With --all, others on acre's library are asked to
+        open theirs, which takes some seconds.
+        """,
+        (("{acre} ps", "a table; root sees the processes of all users"),
+         ("{acre} ps --all", "with processes that nobody has asked yet"),
+         ("{acre} ps --json", "the same in bytes, for a program")))
+    add_all(parser)
+    add_json(parser)
+
+
+def add_all(parser):
+    parser.add_argument("-a", "--all", action="store_true", help="ask all processes on acre to open a socket, first")
+
+
+def main(options):
+    if options.all:
+        live.wake_everyone()
     entries = rows()
-    if arguments:
+    if options.json:
         print(json.dumps(entries, indent=1))
     else:
         print("\n".join(table(entries)))

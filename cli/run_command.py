@@ -7,60 +7,73 @@ import sys
 import library
 from say import fail, say, usage_error
 
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
-STATS_FORMATS = ("summary", "text", "json", "openmetrics")
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as shells have them
+STATS_FORMATS = ("summary", "main", "text", "json", "openmetrics")
 LEAK_MODES = ("minimal", "normal", "strict", "draconian", "local")
 
 
 class Options:
+    """What holds unless the arguments say otherwise."""
     yes = False
     stats = None    # one of STATS_FORMATS
     profile = None  # bytes from sample to sample, as the option prof_sample takes them; "" for its default
     folder = None
     leaks = None    # one of LEAK_MODES
-    suppressions = ()
+    suppressions = []
     lib = None
-    program = ()
+
+    def __init__(self, program):
+        self.program = program
 
 
-# Options that may have a value: --NAME=VALUE, what --NAME alone stands for, and which values there are.
-OPTIONAL = {"--stats": ("summary", STATS_FORMATS), "--profile": ("", None), "--leaks": ("normal", LEAK_MODES)}
-# Options that have one, as --NAME VALUE or --NAME=VALUE: where it goes, and what it is.
-NEEDED = {"-o": ("folder", "a folder"), "--lib": ("lib", "a path"), "--suppressions": ("suppressions", "a file")}
+def add_arguments(parser):
+    from command_line import add_yes
+    parser.explain(
+        """
+        Runs PROGRAM on acre: becomes PROGRAM, with libacre.so preloaded, which is built first if need be. All that
+        stands behind PROGRAM is its own, and so is the exit code once it runs.
+        """,
+        (("{acre} run --stats -- python3 app.py", "a summary of the memory of each process when it ends"),
+         ("{acre} run --profile -o profiles -- redis-server", "heap profiles, into the folder profiles"),
+         ("{acre} run --leaks -- tests/all", "the leaks, and exit code 23 if there are any")),
+        {23: "--leaks: PROGRAM has leaks", 24: "--leaks: PROGRAM ended without a check, by _exit or a signal",
+         126: "PROGRAM cannot be executed", 127: "PROGRAM was not found"})
+    parser.add_argument("--stats", nargs="?", const="summary", choices=STATS_FORMATS, metavar="FORMAT",
+                        help="print a summary of the memory when a process ends; main: of the last one only; text: all "
+                        "statistics; json and openmetrics: for programs")
+    parser.add_argument("--profile", nargs="?", const="", type=sample_bytes, metavar="BYTES",
+                        help="write heap profiles for pprof when PROGRAM ends, sampling once in 512 KiB or so many "
+                        "bytes (64K, 1M; 0: every block)")
+    parser.add_argument("--leaks", nargs="?", const="normal", choices=LEAK_MODES, metavar="MODE",
+                        help=f"look for leaks when PROGRAM ends and print them; {', '.join(LEAK_MODES)}")
+    parser.add_argument("--suppressions", action="append", metavar="FILE",
+                        help="leaks that are known (docs/leaks.md); may be given again")
+    parser.add_argument("-o", "--output", dest="folder", metavar="FOLDER",
+                        help="write profiles and reports of leaks to FOLDER and not to the current one")
+    parser.add_argument("--lib", metavar="PATH", help="use this libacre.so, and build nothing")
+    add_yes(parser)
+    parser.add_argument("program", nargs="...", metavar="PROGRAM …", help="the program and its arguments")
+    parser.set_defaults(**{name: value for name, value in vars(Options).items() if name[0] != "_"})
 
 
-def parse(arguments):
-    options, words = Options(), list(arguments)
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        name, equals, value = word.partition("=")
-        if word == "--":
-            break
-        if word in ("-y", "--yes"):
-            options.yes = True
-        elif name in OPTIONAL:
-            alone, known = OPTIONAL[name]
-            value = value if equals else alone
-            if known and value not in known:
-                usage_error(f"run: {name} is one of {', '.join(known)}")
-            setattr(options, name.lstrip("-"), value)
-        elif name in NEEDED:
-            field, what = NEEDED[name]
-            if not equals and not words:
-                usage_error(f"run: {name} needs {what}")
-            value = value if equals else words.pop(0)
-            setattr(options, field, options.suppressions + (value,) if field == "suppressions" else value)
-        else:
-            usage_error(f"run: unknown option '{word}'")
+def sample_bytes(text):
+    """As the library takes it: digits, and a letter for a power of 1024."""
+    import argparse
+    import re
+    if text and not re.fullmatch(r"\d{1,15}[KMGTkmgt]?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of bytes such as 64K, 1M, 0")
+    return text
+
+
+def check(options):
+    if options.program[:1] == ["--"]:
+        options.program = options.program[1:]
     if options.folder is not None and options.profile is None and options.leaks is None:
-        usage_error("run: -o is for --profile and --leaks")
+        usage_error("run", "-o is for --profile and --leaks")
     if options.suppressions and options.leaks is None:
-        usage_error("run: --suppressions is for --leaks")
-    options.program = words
+        usage_error("run", "--suppressions is for --leaks")
     if not options.program:
-        usage_error("run: no PROGRAM to run")
-    return options
+        usage_error("run", "no PROGRAM to run")
 
 
 def chosen_library(options):
@@ -87,8 +100,9 @@ def original_environment():
 def settings(options):
     """What the run's arguments ask of the library, as ACRE_CONF says it."""
     if options.stats:
-        yield "stats_print:true"
-        if options.stats != "summary":
+        if options.stats != "main":
+            yield "stats_print:true"
+        if options.stats not in ("summary", "main"):
             yield f"stats_format:{options.stats}"
     if options.profile is not None:
         yield "prof:true"
@@ -155,8 +169,8 @@ def restore_signals():
             signal.signal(number, signal.SIG_DFL)
 
 
-def main(arguments):
-    options = parse(arguments)
+def main(options):
+    check(options)
     environment = original_environment()
     path = find(options.program[0], environment)
     library_path = chosen_library(options)
@@ -169,6 +183,9 @@ def main(arguments):
     if options.leaks is not None:
         import leaks_run
         return leaks_run.run(options, start)
+    if options.stats or options.profile is not None:
+        import run_report
+        return run_report.run(options, start)
     start()
 
 

@@ -1,10 +1,26 @@
 """What acre says for itself goes to stderr: stdout is the program's, or the answer of a command."""
 
+import os
 import sys
+
+from command_names import COMMANDS
+from places import NAME
+
+
+def write(line):
+    """Where stderr is closed or full there is nobody to tell, and the exit code has to do."""
+    if sys.stderr is None:
+        return
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def say(text):
-    print(f"acre: {text}", file=sys.stderr, flush=True)
+    """'heap: …' is said by acre heap, and all else by acre."""
+    name = "acre " if text.partition(": ")[0] in COMMANDS else "acre: "
+    write(name + text)
 
 
 def fail(text, code=1):
@@ -12,8 +28,16 @@ def fail(text, code=1):
     sys.exit(code)
 
 
-def usage_error(text):
-    fail(f"{text}; ./acre help shows what there is", 2)
+def usage_error(command, text):
+    """What is wrong on the command line of `acre COMMAND`; of acre itself, if it is empty."""
+    words = f" {command}" if command else ""
+    write(f"acre{words}: {text} ('{NAME}{words} --help' tells more)")
+    sys.exit(2)
+
+
+def count(number, word):
+    """'1 block', '2 blocks'"""
+    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 class Progress:

@@ -6,6 +6,7 @@ import json
 import library
 import live
 from ask import ask_library
+from command_line import add_yes, process_number
 from say import fail, usage_error
 
 # Below this many bytes a class may waste more than an eighth: 16 bytes of alignment cost that.
@@ -81,36 +82,39 @@ def print_table(rows):
           f"at most {whole['worst_tail_waste']:.2%} of a run is tail")
 
 
-FORMATS = {"--json": "json", "--text": "text", "--openmetrics": "openmetrics"}
+def add_arguments(parser):
+    parser.explain(
+        "Prints a summary of the memory of a running process, or all its statistics; or the size classes.",
+        (("{acre} stats $(pidof redis-server)", "a summary"),
+         ("{acre} stats 4711 --json", "all statistics, for a program (docs/statistics.md)"),
+         ("{acre} stats --classes", "the size classes and what each of them wastes")))
+    parser.add_argument("pid", nargs="?", type=process_number, metavar="PID", help="the number of the process")
+    forms = parser.add_mutually_exclusive_group()
+    for form, what in (("text", "all statistics, to be read"), ("json", "all statistics, or the size classes, as JSON"),
+                       ("openmetrics", "all statistics, for Prometheus")):
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=what)
+    parser.add_argument("--classes", action="store_true", help="the size classes")
+    add_yes(parser)
 
 
-def print_process(arguments):
-    pid, form = None, "summary"
-    for word in arguments:
-        if word in FORMATS:
-            form = FORMATS[word]
-        elif pid is None and not word.startswith("-"):
-            pid = live.number_of("stats", word)
-        else:
-            usage_error(f"stats: unknown argument '{word}'")
-    if pid is None:
-        usage_error("stats: say which: a process, or --classes")
+def print_process(pid, form):
     with live.reported("stats"):
         text = live.ask(pid, "stats", form)
     print(text, end="")
     return 0
 
 
-def main(arguments):
-    if "--classes" not in arguments:
-        return print_process(arguments)
-    unknown = set(arguments) - {"--classes", "--json", "-y", "--yes"}
-    if unknown:
-        usage_error(f"stats: unknown argument '{sorted(unknown)[0]}'")
-    rows = size_classes(library.ensure("-y" in arguments or "--yes" in arguments))
+def main(options):
+    if options.classes == (options.pid is not None):
+        usage_error("stats", "say which: a process, or --classes")
+    if not options.classes:
+        return print_process(options.pid, options.form or "summary")
+    if options.form not in (None, "json"):
+        usage_error("stats", f"--classes and --{options.form} do not go together")
+    rows = size_classes(library.ensure(options.yes))
     if not rows:
         fail("stats: the library reports no size class")
-    if "--json" in arguments:
+    if options.form == "json":
         print(json.dumps({"classes": rows, "summary": summary(rows)}, indent=1))
     else:
         print_table(rows)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from places import ROOT, build_folder
+from places import ROOT, build_folder, shown
 from say import Progress
 
 
@@ -38,7 +38,7 @@ def run_step(command, what, log_name, folder):
         with open(log_path, encoding="utf-8") as log:
             sys.stderr.write(log.read())
         raise StepFailed(f"{what} failed (exit code {process.returncode}); its output is above and in "
-                         f"{os.path.relpath(log_path)}")
+                         f"{shown(log_path)}")
 
 
 def configured_for_here(preset):

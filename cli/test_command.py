@@ -3,6 +3,8 @@
 Every test is a CTest test (tests/CMakeLists.txt); a suite is a build tree and a choice of labels.
 """
 
+import argparse
+import json
 import os
 import sys
 import time
@@ -12,6 +14,7 @@ import environment
 import library
 import packages
 import steps
+from command_line import add_json, add_yes, at_least, nearest
 from say import say, usage_error
 
 LABELS = ("unit", "fake_os", "stress", "fuzz")
@@ -40,7 +43,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench)$"], "every test on the library as it is used"),
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus)$"], "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks, by gcc; only by name"),
@@ -52,38 +55,52 @@ SUITES = (
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
     Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
+    Suite("prometheus", "release", ["acre"], labelled("prometheus"),
+          "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
 
-def parse(arguments):
-    yes, jobs, names = False, len(os.sched_getaffinity(0)), []
-    words = iter(arguments)
-    for word in words:
-        if word in ("-y", "--yes"):
-            yes = True
-        elif word == "--list":
-            for suite in SUITES:
-                print(f"{suite.name:10}{suite.about}")
-            sys.exit(0)
-        elif word.startswith("-j"):
-            count = word[2:] or next(words, "")
-            if not count.isdecimal() or int(count) == 0:
-                usage_error("test: -j needs a number of jobs")
-            jobs = int(count)
-        elif word in [suite.name for suite in SUITES]:
-            names.append(word)
-        else:
-            usage_error(f"test: there is no suite '{word}' (./acre test --list names them)")
+def suite_name(text):
+    names = [suite.name for suite in SUITES]
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"there is no suite '{text}'{nearest(text, names)}")
+    return text
+
+
+def add_arguments(parser):
+    parser.explain(
+        "Builds what the suites of tests need, runs them and counts. Without a name: all but those that are only run "
+        "by name.",
+        (("{acre} test --list", "the suites"),
+         ("{acre} test asan tsan -j 2", "two of them, two tests at a time")),
+        {1: "a test has failed, or something could not be built"})
+    parser.add_argument("-j", "--jobs", type=at_least(1), default=len(os.sched_getaffinity(0)), metavar="N",
+                        help="run so many tests at a time (as many as there are processors)")
+    parser.add_argument("--list", action="store_true", help="print the names of the suites, and run none")
+    add_json(parser, "with --list: as JSON")
+    add_yes(parser)
+    parser.add_argument("suites", nargs="*", type=suite_name, metavar="SUITE", help="a name that --list prints")
+
+
+def print_suites(as_json):
+    if as_json:
+        print(json.dumps([{"name": suite.name, "about": suite.about, "only_by_name": suite.name in ONLY_BY_NAME}
+                          for suite in SUITES], indent=1))
+    else:
+        print("\n".join(f"{suite.name:10}{suite.about}" for suite in SUITES))
+    return 0
+
+
+def chosen(names):
     if names:
-        return yes, jobs, [suite for suite in SUITES if suite.name in names]
-    chosen = [suite for suite in SUITES if suite.name not in ONLY_BY_NAME]
-    return yes, jobs, [REAL_QUICK if suite.name == "real" else suite for suite in chosen]
+        return [suite for suite in SUITES if suite.name in names]
+    return [REAL_QUICK if suite.name == "real" else suite for suite in SUITES if suite.name not in ONLY_BY_NAME]
 
 
 def run_suite(suite, jobs):
@@ -122,18 +139,22 @@ def print_summary(results, total_s):
             print("\n".join(f"  {name}" for name in names))
 
 
-def main(arguments):
-    yes, jobs, suites = parse(arguments)
+def main(options):
+    if options.list:
+        return print_suites(options.json)
+    if options.json:
+        usage_error("test", "--json goes with --list")
+    suites = chosen(options.suites)
     started = time.monotonic()
     sections = ["build", "test"]
     for suite in suites:
         sections += suite.sections
-    packages.ensure(sections, yes)
+    packages.ensure(sections, options.yes)
     if "environment" in sections:
-        environment.ensure(yes)
+        environment.ensure(options.yes)
     # What tests say is one stream: failures belong between the lines that tell how it goes.
     sys.stderr = sys.stdout
-    results = [(suite, run_suite(suite, jobs)) for suite in suites]
+    results = [(suite, run_suite(suite, options.jobs)) for suite in suites]
     print_summary(results, time.monotonic() - started)
     passed = sum(counts.passed for _, (counts, *_) in results)
     failed = sum(len(counts.failed) for _, (counts, *_) in results)

@@ -1,236 +1,162 @@
 """acre why PID: where the resident memory of a running process is, in plain words, and what could be done about it."""
 
-import collections
 import json
-import sys
 
 import live
+import terminal
+from command_line import add_json, add_process, at_least
 from live import human
-from resident import KINDS, Resident
+from resident import KINDS
+from why_figures import explain
 
 BAR = 60
-NEARLY_EMPTY = 0.25   # of a class's blocks live: fewer
-MANY = 0.1            # of the resident memory: worth a piece of advice
-SHOWN = 5             # classes, call sites, mappings
+WIDE = 100  # columns from which on a part's meaning stands beside its figures
 
-# name, letter in the bar without colours, colour (of 256), title
+# name, letter, colour (of 256), title
 PARTS = (
     ("live", "L", 34, "live"),
     ("rounding", "r", 149, "rounding"),
-    ("cached", "c", 220, "cached by threads"),
-    ("held", "h", 208, "held by nearly empty runs"),
+    ("cached", "c", 220, "cached"),
+    ("held", "h", 208, "held by live blocks"),
     ("dirty", "d", 196, "dirty"),
     ("metadata", "m", 141, "metadata"),
     ("not_heap", ".", 245, "not heap"),
 )
 
-
-# --- Figures ----------------------------------------------------------------------------------------------------
-
-def classes_of(report):
-    """A row a size class, with what it wastes and holds. A thread has one run of a class to allocate from; what is free
-    in its others is there because something in them lives, as in runs that no thread owns."""
-    threads = report["process"]["threads"]
-    for entry in report["merged"]["classes"]:
-        size, runs = entry["size"], max(entry["runs"], 1)
-        blocks = sum(entry[key] for key in ("live", "private_list", "deferred", "remote_list", "uncarved", "outbox", "free"))
-        at_hand = min(entry["deferred"], blocks * min(entry["owned"], threads) // runs)
-        if entry["live"] == 0:
-            at_hand = entry["deferred"]
-        yield {
-            "size": size, "live": entry["live"], "runs": entry["runs"], "blocks": blocks,
-            "held": (entry["free"] + entry["deferred"] - at_hand) * size,
-            "cached": (entry["private_list"] + entry["remote_list"] + entry["outbox"] + at_hand) * size,
-            "uncarved": entry["uncarved"] * size, "rounding": entry["rounding"],
-        }
-
-
-def parts_of(report, classes, resident):
-    """Bytes by part, which add up to the resident memory; and what acre counts but was never touched."""
-    figures = report["process"]
-    uncarved = sum(row["uncarved"] for row in classes)
-    parts = {
-        "live": figures["requested"],
-        "rounding": figures["rounding"] + figures["run_rest"],
-        "cached": sum(row["cached"] for row in classes) + uncarved + figures["transit"],
-        "held": sum(row["held"] for row in classes),
-        "dirty": figures["dirty"] + figures["muzzy"] + figures["purging"],
-    }
-    untouched = max(0, sum(parts.values()) - resident.heap)
-    # What was never touched is no part of resident memory: blocks not cut yet first, then others, live ones last.
-    left = untouched
-    for name, most in (("cached", uncarved), ("held", parts["held"]), ("live", parts["live"]),
-                       ("cached", parts["cached"]), ("rounding", parts["rounding"]), ("dirty", parts["dirty"])):
-        taken = min(left, most, parts[name])
-        parts[name] -= taken
-        left -= taken
-    parts["dirty"] += max(0, resident.heap - sum(parts.values()))  # pages that came back meanwhile, or huge pages' rest
-    rest = sum(resident.rest.values())
-    parts["metadata"] = min(figures["metadata"], resident.rest["other"])
-    parts["not_heap"] = rest - parts["metadata"]
-    return parts, untouched
-
-
-def holders(classes):
-    """Classes whose runs are kept by few blocks, the worst first; without any, those with the most that is free."""
-    found = [row for row in classes if row["held"] and row["live"] < NEARLY_EMPTY * row["blocks"]]
-    found = found or [row for row in classes if row["held"]]
-    return sorted(found, key=lambda row: -row["held"])[:SHOWN]
-
-
-def rounded_up(classes):
-    """The classes whose blocks are larger than was asked for by most, in all."""
-    found = [row for row in classes if row["rounding"] > 1 << 20]
-    return sorted(found, key=lambda row: -row["rounding"])[:SHOWN]
-
-
-def call_sites(pid):
-    """Whose blocks hold runs open, by the heap profile (docs/profiling.md): [{"bytes": held, "stack": ["function", …]}, …],
-    the worst first; None while the profiler is off."""
-    from heap_profile import sources, symbols, views
-    try:
-        profile = sources.read(str(pid))
-    except live.LiveError:
-        return None
-    if tool := symbols.find_tool():
-        profile = symbols.named(profile, tool, lambda file: file, lambda text: None)
-    at = profile.index("held_space")
-    found = collections.Counter()
-    for (stack, labels), values in profile.samples.items():
-        names = [name for name in views.frames(stack, labels) if not name.startswith("acre")]
-        found[tuple(names) or tuple(f"{place.address:#x}" for place in stack)] += values[at]
-    return [{"bytes": held, "stack": list(stack)} for stack, held in found.most_common(SHOWN) if held]
-
-
-def explain(pid):
-    process = live.Process(pid)
-    report = live.statistics(pid, "axe")
-    resident = Resident(process, live.ask_json(pid, "regions")["regions"])
-    classes = list(classes_of(report))
-    parts, untouched = parts_of(report, classes, resident)
-    not_heap = dict(resident.rest)
-    not_heap["other"] -= parts["metadata"]
-    explanation = {
-        "pid": pid, "command": process.command(), "resident": resident.all(), "swapped": resident.swapped,
-        "parts": parts, "not_heap": not_heap, "counted_but_untouched": untouched,
-        "held_by": holders(classes), "rounded_up": rounded_up(classes), "call_sites": call_sites(pid),
-        "largest_not_heap": [{"bytes": size, "kind": kind, "mapping": path} for size, kind, path in
-                             resident.largest[:SHOWN]],
-        "dirty_is_returned": fate_of_dirty(report["options"]),
-    }
-    explanation["advice"] = list(advice(pid, explanation, report["options"]))
-    return explanation
-
-
-# --- Words ------------------------------------------------------------------------------------------------------
-
-def seconds(ms):
-    return f"{ms / 1000:g} s"
-
-
-def fate_of_dirty(options):
-    rate, decay = options["release_rate"], options["dirty_decay_ms"]
-    who = ("by the background thread" if options["background_thread"]
-           else "while the program allocates; not while it is idle, for there is no background thread")
-    if rate > 0:
-        return f"returned at {human(rate)} a second, {who}"
-    if rate == 0:
-        return "kept: release_rate is 0"
-    if decay < 0:
-        return "kept: dirty_decay_ms is negative"
-    return f"returned within {seconds(decay)}, {who}"
-
-
-def advice(pid, explanation, options):
-    parts, whole = explanation["parts"], max(explanation["resident"], 1)
-
-    def is_much(name):
-        return parts[name] > MANY * whole and parts[name] > 1 << 20
-
-    if is_much("dirty"):
-        yield f"`acre purge {pid}` returns the {human(parts['dirty'])} of dirty pages now"
-        if not options["background_thread"]:
-            yield (f"`acre ctl {pid} background_thread true` returns them while the program is idle; "
-                   "ACRE_CONF=background_thread:true does so from the start")
-        else:
-            yield f"`acre ctl {pid} opt.dirty_decay_ms 1000` returns them sooner"
-    if is_much("held"):
-        if explanation["call_sites"] is None:
-            yield ("few blocks keep these runs: free or move the blocks of the classes above that live long; "
-                   "`acre run --profile` shows where they were allocated")
-        else:
-            yield "the call sites above keep runs for few blocks: what they allocate lives longer than its neighbours"
-    if is_much("cached"):
-        yield (f"`acre ctl {pid} opt.thread_cache_max 16M` bounds what all threads keep together; "
-               "fewer threads keep less")
-    if is_much("rounding"):
-        yield "sizes just above a size class waste most: those above, or large blocks just above whole pages"
-    if parts["not_heap"] > whole / 2:
-        yield "most of it is no heap, and no allocator can change it: look at the mappings above"
-    if parts["live"] > whole / 2:
-        yield "most of it is in use: `acre run --profile` shows which functions have allocated it"
-
-
-def details(explanation):
-    """Lines under a part of the list."""
-    held = [f"{human(row['held'])} in blocks of {row['size']} bytes: {row['live']} of {row['blocks']} live, "
-            f"in {row['runs']} runs" for row in explanation["held_by"]]
-    for site in explanation["call_sites"] or []:
-        held.append(f"{human(site['bytes'])} held by {' < '.join(site['stack'][:3])}")
-    rounding = [f"{human(row['rounding'])} in {row['live']} blocks of {row['size']} bytes, for which about "
-                f"{row['size'] - row['rounding'] // row['live']} were asked for" for row in explanation["rounded_up"]]
-    not_heap = [f"{human(size)} {KINDS[kind]}" for kind, size in explanation["not_heap"].items() if size]
-    not_heap += [f"the largest: {human(row['bytes'])} {row['mapping'] or 'without a name'}"
-                 for row in explanation["largest_not_heap"][:1]]
-    return {"held": held, "rounding": rounding, "not_heap": not_heap}
-
-
 MEANINGS = {
     "live": "blocks that the program has allocated and not freed",
     "rounding": "blocks are as large as their class (an estimate), and runs have ends too short for one",
-    "cached": "free blocks at hand for threads: on their lists, and in the run of each class that they cut from",
+    "cached": "free blocks at hand: on threads' lists, in the run of each class that a thread cuts from, and in classes of "
+              "which nothing lives",
     "held": "free blocks in runs that live blocks keep from being returned",
     "metadata": "acre's own structures",
     "not_heap": "memory that acre has nothing to do with",
 }
 
 
-def bar(parts, in_colour):
+# --- Lists under a part, which add up to it -----------------------------------------------------------------------
+
+
+def held_by(row):
+    return f"blocks of {row['size']} bytes: {row['live']} of {row['blocks']} live, in {counted(row['runs'], 'run')}"
+
+
+def rounded(row):
+    return (f"{counted(row['live'], 'block')} of {row['size']} bytes, for which about "
+            f"{row['size'] - row['rounding'] // max(row['live'], 1)} were asked for")
+
+
+def counted(number, noun):
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def rows_of(explanation, name, size, words, others):
+    """(bytes, text) a row, with one for the rest and one for what is counted and not resident."""
+    part = {"held_by": "held", "rounded_up": "rounding"}.get(name)
+    untouched = explanation["untouched"][part] if part else 0
+    rows = [(row[size], words(row)) for row in explanation[name]]
+    rest = explanation["rest"][name] + untouched
+    if rest:
+        rows.append((rest, others(explanation["left_out"][name])))
+    if untouched and rows:
+        rows.append((-untouched, "never touched, and so not resident"))
+    return rows
+
+
+def lists(explanation):
+    """-> {part: [(title, rows)]}. A list without a title is the first under its part."""
+    held = [("", rows_of(explanation, "held_by", "held", held_by,
+                         lambda left_out: counted(left_out, "class") + " more"))]
+    if explanation["call_sites"]:
+        held.append(("the same by call site, as the heap profile estimates it:", rows_of(
+            explanation, "call_sites", "bytes", lambda row: " < ".join(map(terminal.folded, row["stack"][:3])),
+            lambda left_out: (counted(left_out, "call site") + " more, and " if left_out else "")
+            + "what the profile does not know")))
+    rounding = rows_of(explanation, "rounded_up", "rounding", rounded,
+                       lambda left_out: "other classes, large blocks, and ends of runs")
+    kinds = [(size, KINDS[kind]) for kind, size in explanation["not_heap"].items() if size]
+    mappings = rows_of(explanation, "largest_not_heap", "bytes", lambda row: row["mapping"] or "a mapping without a name",
+                       lambda left_out: "other mappings")
+    return {"held": held, "rounding": [("", rounding)] if len(rounding) > 1 else [],
+            "not_heap": [("", kinds), ("the same by mapping:", mappings)]}
+
+
+# --- Words ------------------------------------------------------------------------------------------------------
+
+def painted(text, colour, in_colour):
+    return f"\033[48;5;{colour};38;5;16m{text}\033[0m" if in_colour and text else text
+
+
+def bar(parts, in_colour, cells=BAR):
     whole = max(sum(parts.values()), 1)
     text, drawn, so_far = "", 0, 0
     for name, letter, colour, _ in PARTS:
         so_far += parts[name]
-        cells = round(so_far * BAR / whole) - drawn
-        drawn += cells
-        text += f"\033[48;5;{colour}m{' ' * cells}\033[0m" if in_colour else letter * cells
+        here = round(so_far * cells / whole) - drawn
+        drawn += here
+        text += painted(letter * here, colour, in_colour)
     return text
 
 
-def lines_of(explanation, in_colour):
-    parts, whole = explanation["parts"], max(explanation["resident"], 1)
-    yield f"process {explanation['pid']}: {explanation['command']}"
+def part_lines(explanation, part, in_colour, columns):
+    name, letter, colour, title = part
+    size = explanation["parts"][name]
+    meaning = f"free pages, {explanation['dirty_is_returned']}" if name == "dirty" else MEANINGS[name]
+    figures = f" {title:20} {human(size):>10} {size / max(explanation['resident'], 1):5.0%}  "
+    if columns is None or columns >= WIDE:
+        return terminal.wrapped(painted(letter, colour, in_colour) + figures, meaning, columns, letter + figures)
+    return [painted(letter, colour, in_colour) + figures.rstrip()] + terminal.wrapped("      ", meaning, columns)
+
+
+def lines_of(explanation, in_colour, columns=None):
+    yield from terminal.wrapped(f"process {explanation['pid']}: ", terminal.cut(explanation["command"], 300), columns)
     yield f"{human(explanation['resident'])} of memory are resident"
-    yield "[" + bar(parts, in_colour) + "]"
-    under = details(explanation)
-    for name, letter, colour, title in PARTS:
-        mark = f"\033[48;5;{colour}m \033[0m" if in_colour else letter
-        meaning = explanation["dirty_is_returned"] if name == "dirty" else MEANINGS[name]
-        if name == "dirty":
-            meaning = f"free pages, {meaning}"
-        yield f"{mark} {title:26} {human(parts[name]):>10} {parts[name] / whole:5.0%}  {meaning}"
-        yield from (f"      {line}" for line in under.get(name, ()) if parts[name])
+    yield "[" + bar(explanation["parts"], in_colour, min(BAR, (columns or BAR + 2) - 2)) + "]"
+    under = lists(explanation)
+    for part in PARTS:
+        yield from part_lines(explanation, part, in_colour, columns)
+        for title, rows in under.get(part[0], ()) if explanation["parts"][part[0]] else ():
+            if title and rows:
+                yield from terminal.wrapped("      ", title, columns)
+            for size, text in rows:
+                yield from terminal.wrapped(f"      {human(size):>10}  ", text, columns)
     if explanation["swapped"]:
         yield f"{human(explanation['swapped'])} more are swapped out"
     yield ""
-    yield from (f"* {line}" for line in explanation["advice"] or ["there is nothing to gain worth mentioning"])
+    for text in explanation["advice"] or ["there is nothing to gain worth mentioning"]:
+        yield from terminal.wrapped("* ", text, columns)
 
 
-def main(arguments):
-    pid, _, as_json = live.words_of("why", arguments, "say which process: acre why PID", 1)
+# --- The command ------------------------------------------------------------------------------------------------
+
+def add_arguments(parser):
+    parser.explain(
+        """
+        Says in plain words where the resident memory of a running process is: live blocks, what threads keep, runs
+        that few blocks hold open, dirty pages, what is not acre's; and what could be done about it. With --watch, what
+        grew since the first look, by size class, call site (while the heap profiler is on) and tag, and what that is in
+        an hour.
+        """,
+        (("{acre} why $(pidof redis-server)", "a bar, a line a part, and advice"),
+         ("{acre} why 4711 --watch -d 60", "what grows, looked at each minute, until Ctrl-C ends it"),
+         ("{acre} why 4711 --json", "the figures behind it, for a program")))
+    add_process(parser)
+    add_json(parser, "print JSON, for programs; with --watch a line each look")
+    parser.add_argument("--watch", action="store_true", help="show again and again what grew since the first look")
+    parser.add_argument("-d", "--delay", type=at_least(0.1, float), default=5.0, metavar="SECONDS",
+                        help="with --watch: from one look to the next (5)")
+    parser.add_argument("-n", "--times", type=at_least(1), metavar="TIMES", help="with --watch: how many looks")
+
+
+def main(options):
     with live.reported("why"):
-        explanation = explain(pid)
-    if as_json:
+        if options.watch:
+            import why_watch
+            why_watch.watch(options.pid, options.delay, options.times, options.json)
+            return 0
+        explanation = explain(options.pid)
+    if options.json:
         print(json.dumps(explanation, indent=1))
     else:
-        print("\n".join(lines_of(explanation, sys.stdout.isatty())))
+        print("\n".join(lines_of(explanation, terminal.in_colour(), terminal.width())))
     return 0

@@ -1,17 +1,4 @@
-"""acre bench: measures acre against the allocators that a user would pick instead.
-
-  acre bench --quick                        a first impression, in about ten minutes
-  acre bench                                what this project judges itself by
-  acre bench --full                         every case, every number of threads
-  acre bench --workload redis --workload larson --alloc acre --alloc jemalloc
-  acre bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9
-  acre bench --resume                       goes on where the last run stopped
-  acre bench list                           the workloads and the allocators
-  acre bench report RESULTS… [-o FOLDER]    the page again, from files of results
-  acre bench overhead [--rounds N]          what heap profiling costs redis and a compiler, best with --beside acre
-  acre bench --beside acre --alloc new=…    pairs of runs at the same time, on two processors: least noise for programs
-  acre bench compare A B [--json]           what got better or worse from A to B
-"""
+"""The lab: what `acre bench` becomes. The words are those of lab/arguments.py."""
 
 import argparse
 import os
@@ -22,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import beside, catalog, compare, overhead, peers, place, plan, progress, report, results, runner
+from . import arguments, beside, catalog, compare, overhead, peers, place, plan, progress, report, results, runner
 from .workload import Failed
 
 OUT = Console()
@@ -34,30 +21,18 @@ def say(text):
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(
-        prog="acre bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    extent = parser.add_mutually_exclusive_group()
-    extent.add_argument("--quick", dest="extent", action="store_const", const="quick", default="normal")
-    extent.add_argument("--full", dest="extent", action="store_const", const="full")
-    parser.add_argument("--workload", action="append", default=[], metavar="NAME", help="or a group; repeatable")
-    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=PATH]", help="these allocators only; `all` stands for all known; repeatable")
-    parser.add_argument("--rounds", type=int, help="measured rounds, after a warm-up")
-    parser.add_argument("--threads", metavar="N,N…", default="", help="only these points of the scaling lines")
-    parser.add_argument("--percent", type=int, help="how much of the work is done")
-    parser.add_argument("--beside", metavar="NAME", help="each run at the same time as one under this allocator, on another processor; they swap from round to round")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="for the results and the page")
-    parser.add_argument("--resume", nargs="?", const="", metavar="FOLDER", help="go on with the last run, or this one")
+    parser = argparse.ArgumentParser(prog="acre bench")
+    arguments.measure(parser)
     options = parser.parse_args(words)
-    try:
-        options.threads = [int(count) for count in options.threads.split(",") if count]
-    except ValueError:
-        parser.error(f"--threads {options.threads}: numbers with commas are wanted")
     options.rounds = options.rounds or plan.ROUNDS[options.extent]
     options.percent = options.percent or plan.PERCENT[options.extent]
-    if options.rounds < 1 or not 1 <= options.percent <= 1000:
-        parser.error("--rounds is at least 1, --percent from 1 to 1000")
     return options
+
+
+def parse_overhead(words):
+    parser = argparse.ArgumentParser(prog="acre bench overhead")
+    arguments.overhead(parser)
+    return parser.parse_args(words)
 
 
 def output_folder(lab, options):
@@ -76,7 +51,7 @@ def output_folder(lab, options):
         return folder
     folder = Path(options.output) if options.output else all_results / time.strftime("%Y-%m-%d-%H%M%S")
     if (folder / "results.jsonl").exists():
-        raise ValueError(f"{folder} holds results already: resume them (--resume {folder}) or name another folder")
+        raise ValueError(f"{folder} holds results already: resume them (--resume={folder}) or name another folder")
     return folder
 
 
@@ -146,7 +121,7 @@ def measure(lab, options, words):
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
-        say(f"interrupted; go on with: acre bench --resume {folder}")
+        say(f"interrupted; go on with: acre bench --resume={folder}")
     if options.beside is None:
         show(folder, [folder / "results.jsonl"])
     else:
@@ -164,20 +139,9 @@ def show(folder, files):
     say(f"the report: {page}")
 
 
-def list_all():
-    for workload in catalog.load().values():
-        OUT.print(f"[bold]{workload.name}[/bold]  ({workload.group}) {workload.summary}", highlight=False, soft_wrap=True)
-        cases = [case.label for case in workload.cases if case.label]
-        if cases:
-            OUT.print(f"    {'; '.join(cases)}", highlight=False, markup=False, soft_wrap=True)
-    OUT.print(f"\n[bold]allocators[/bold]  {', '.join(peers.names())}", highlight=False, soft_wrap=True)
-    return 0
-
-
 def make_report(words):
     parser = argparse.ArgumentParser(prog="acre bench report")
-    parser.add_argument("results", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path("."))
+    arguments.report(parser)
     options = parser.parse_args(words)
     show(options.output, [file / "results.jsonl" if file.is_dir() else file for file in options.results])
     return 0
@@ -186,16 +150,15 @@ def make_report(words):
 def main(words):
     command = words[0] if words else ""
     try:
-        if command == "list":
-            return list_all()
         if command == "report":
             return make_report(words[1:])
         if command == "compare":
             return compare.main(words[1:], OUT)
-        if command == "overhead" and words[1:2] == ["--of"]:
-            overhead.show(words[2], OUT)
-            return 0
         if command == "overhead":
+            asked = parse_overhead(words[1:])
+            if asked.of is not None:
+                overhead.show(asked.of, OUT, as_json=asked.json)
+                return 0
             words = overhead.words(words[1:])
         lab = place.here()
         options = parse(words)

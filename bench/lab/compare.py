@@ -1,11 +1,5 @@
 """acre bench compare A B: what got better or worse from one file of results to another.
 
-  acre bench compare A B                      acre in both, and how far glibc itself moved
-  acre bench compare A B --alloc jemalloc     another allocator; repeatable
-  acre bench compare A B --alloc old=acre     what is called old in A and acre in B
-  acre bench compare A B --relative           both divided by their own glibc: for different machines
-  acre bench compare A B --json               a line of JSON a comparison
-
 A and B are files of results, or the folders they lie in. Rounds of two files have nothing to do with each
 other, so nothing is paired: a change is the ratio of the medians, B to A, and its 95 % interval comes from
 drawing the rounds of each file again (percentile bootstrap). Less is better in every metric.
@@ -19,7 +13,7 @@ from pathlib import Path
 
 import numpy
 
-from . import results
+from . import arguments, results
 from .ratios import (
     LESS,
     METRICS,
@@ -168,18 +162,8 @@ class Comparison:
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(
-        prog="acre bench compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("before", metavar="A", type=Path)
-    parser.add_argument("after", metavar="B", type=Path)
-    parser.add_argument(
-        "--alloc", action="append", default=[], metavar="NAME[=NAME]", help="in A, and in B if it is called otherwise"
-    )
-    parser.add_argument(
-        "--relative", action="store_true", help="compare ratios to glibc instead of the figures themselves"
-    )
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(prog="acre bench compare")
+    arguments.compare(parser)
     return parser.parse_args(words)
 
 

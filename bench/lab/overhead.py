@@ -1,10 +1,7 @@
-"""acre bench overhead: what heap profiling costs, as ratios to acre without it, paired within each round.
+"""acre bench overhead: what heap profiling costs, as ratios to acre without it, paired within each round."""
 
-  acre bench overhead [--rounds N] …              measures redis and a C++ compiler, takes the other arguments of acre bench
-  acre bench overhead --beside acre [--rounds N]  the same, each run at the same time as one without profiling: least noise
-  acre bench overhead --of RESULTS                the table again, from a folder or a file of results
-"""
-
+import json
+import math
 from pathlib import Path
 
 from . import results
@@ -33,11 +30,22 @@ def rows(found, base, names):
                     yield workload, name, metric, ratios.workload(workload, name)
 
 
-def show(folder, console, base=OURS, names=tuple(PROFILED)):
+def as_row(workload, allocator, metric, base, estimate):
+    def number(value):
+        return None if math.isnan(value) else value
+    return {"workload": workload, "allocator": allocator, "metric": metric, "base": base, "ratio": number(estimate.value),
+            "low": number(estimate.low), "high": number(estimate.high)}
+
+
+def show(folder, console, base=OURS, names=tuple(PROFILED), as_json=False):
     """names: none stand for all but base."""
     path = Path(folder)
     found = results.read([path / "results.jsonl" if path.is_dir() else path])
     names = names or sorted({entry["allocator"] for entry in found.runs} - {base})
+    if as_json:
+        print(json.dumps([as_row(workload, name, metric, base, estimate)
+                          for workload, name, metric, estimate in rows(found, base, names)], indent=1))
+        return
     console.print(f"ratios to {base} in the same round, 95 % intervals; ≈: no difference", highlight=False)
     for workload, name, metric, estimate in rows(found, base, names):
         console.print(f"{workload:<14}{name:<20}{metric:<8}{estimate.text:>8}  {estimate.interval}", highlight=False)

@@ -42,7 +42,7 @@ def choose(workloads, names):
     """Workloads by name or by group; all of them if nothing is named."""
     unknown = [name for name in names if name not in workloads and name not in GROUPS]
     if unknown:
-        raise ValueError(f"--workload: there is no {', '.join(unknown)}; `acre bench list` shows what there is")
+        raise ValueError(f"--workload: there is no {', '.join(unknown)}; `acre bench --list` shows what there is")
     return [w for w in workloads.values() if not names or w.name in names or w.group in names]
 
 

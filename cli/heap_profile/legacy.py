@@ -46,6 +46,7 @@ def read(data):
     end = next((at for at, line in enumerate(lines) if line.startswith("MAPPED_LIBRARIES")), len(lines))
     mapped = mappings(lines[end:])
     profile = Profile(GROWTH, 1) if kind == "growth" else Profile(KINDS, 3, period)
+    profile.main = next(iter(mapped), None)
     known = {}
 
     def location(return_address):

@@ -4,7 +4,9 @@ import html
 import json
 import os
 
-from .profile import shown_stack
+from .about import why_empty
+from .names import forms
+from .profile import combined, shown_stack
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "page.html")
 
@@ -16,6 +18,10 @@ class Tree:
     def __init__(self):
         self.parents, self.frames = [-1], [0]
         self.known, self.frame_numbers, self.places = {}, {}, [["all", "", 0, ""]]
+
+    def names(self):
+        """For each function's name: it, and what it may be shortened to, the longest first."""
+        return {name: forms(name, gain=0.8) for name in {place[0] for place in self.places}}
 
     def child(self, parent, line, module):
         key = line.function, line.file, line.number, module
@@ -54,14 +60,20 @@ def flattened(of_kinds):
     return [[number for pair in sorted(of_kind.items()) for number in pair] for of_kind in of_kinds]
 
 
-def data(title, profile, before=None):
+def data(heading, profile, before, kind, by_line):
     tree = Tree()
     after_values = own_values(tree, profile)
     before_values = own_values(tree, before) if before is not None else None
+    compared = profile if before is None else combined([profile, before], [1, -1])
+    title, about = heading
     return {
         "title": title,
+        "about": about,
         "kinds": [[kind.name, kind.unit] for kind in profile.kinds],
-        "default": profile.default,
+        "why": [why_empty(compared, at, before is not None) for at in range(len(profile.kinds))],  # there is nothing
+        "default": kind,
+        "lines": by_line,
+        "names": tree.names(),
         "places": tree.places,      # function, file, line, module
         "parents": tree.parents,
         "frames": tree.frames,      # of each node: its place
@@ -70,9 +82,11 @@ def data(title, profile, before=None):
     }
 
 
-def page(title, profile, before=None):
-    """before: what the profile is compared with."""
+def page(heading, profile, before=None, kind=None, by_line=False):
+    """heading: about.heading(); before: what the profile is compared with; kind: of values, shown first; by_line: lines
+    are shown first, and not functions."""
     with open(TEMPLATE, encoding="utf-8") as file:
         template = file.read()
-    inside = json.dumps(data(title, profile, before), separators=(",", ":")).replace("<", "\\u003c")
-    return template.replace("{{TITLE}}", html.escape(title)).replace("{{DATA}}", inside)
+    kind = profile.default if kind is None else kind
+    inside = json.dumps(data(heading, profile, before, kind, by_line), separators=(",", ":")).replace("<", "\\u003c")
+    return template.replace("{{TITLE}}", html.escape(heading[0])).replace("{{DATA}}", inside)

@@ -3,21 +3,11 @@ with PYTHONPERFSUPPORT, of V8 with --perf-basic-prof, of Java with an agent."""
 
 import bisect
 import os
-import re
 import stat
 
 from .profile import Line, Location
 
 MOST_BYTES = 256 << 20
-
-
-def processes_of(word):
-    """The processes that a word on the command line may be about: a number, or a file that acre named after it, as
-    PROGRAM.PID.live.pb.gz or PROGRAM.PID.N.live.pb.gz. A program may have a number at its end, too: python3.12."""
-    if word.isdecimal() and not os.path.exists(word):
-        return [int(word)]
-    found = re.search(r"\.(?:(\d+)\.)?(\d+)\.(?:live|peak|growth)\.pb\.gz$", word)
-    return [int(number) for number in reversed(found.groups()) if number] if found else []
 
 
 def text_of(process):
@@ -46,12 +36,11 @@ def ranges(text):
     return sorted((start, end, name) for start, (end, name) in found.items())
 
 
-def named(profile, word):
+def named(profile):
     """The profile with names for code that lies in no file."""
     wanted = [location for location in profile.locations()
               if not location.lines and not (location.mapping and location.mapping.file.startswith("/"))]
-    texts = (text_of(process) for process in processes_of(word)) if wanted else ()
-    known = ranges(next(filter(None, texts), ""))
+    known = ranges(text_of(profile.pid)) if wanted and profile.pid else []
     starts, names = [start for start, _, _ in known], {}
     for location in wanted:
         at = bisect.bisect_right(starts, location.address) - 1

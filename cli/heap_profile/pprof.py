@@ -1,12 +1,14 @@
 """pprof's files (github.com/google/pprof, proto/profile.proto): read and written."""
 
 import gzip
+import re
 import zlib
 
 from .profile import Kind, Line, Location, Mapping, Profile
 from .protobuf import Malformed, fields, integer, integers, message, packed, signed
 
 GZIP = b"\x1f\x8b"
+PROCESS = re.compile(r"process (\d{1,10})")  # a comment that acre writes
 
 
 def read(data):
@@ -47,7 +49,9 @@ class Reader:
         names = [kind.name for kind in kinds]
         profile = Profile(kinds, names.index(default) if default in names else len(kinds) - 1, self.one(12), self.one(9),
                           [self.text(value) for field in self.top.get(13, []) for value in integers(field)])
-        locations = self.locations()
+        locations, profile.main = self.locations()
+        said = [PROCESS.fullmatch(comment) for comment in profile.comments]
+        profile.pid = next((int(match[1]) for match in said if match), 0)
         for sample in self.top.get(2, []):
             stack, values, labels = [], [], []
             for number, value in fields(sample):
@@ -65,6 +69,7 @@ class Reader:
         return profile
 
     def locations(self):
+        """-> them by number, and the first mapping, which is that of the program."""
         mappings, functions, found = {}, {}, {}
         for entry in self.top.get(3, []):
             parts = dict(fields(entry))
@@ -83,7 +88,7 @@ class Reader:
                 else:
                     parts[number] = value
             found[parts.get(1, 0)] = Location(parts.get(3, 0), mappings.get(parts.get(2, 0)), tuple(lines))
-        return found
+        return found, next(iter(mappings.values()), None)
 
 
 class Writer:
@@ -123,6 +128,7 @@ class Writer:
     def data(self, profile):
         for kind in profile.kinds:
             self.out.append(message(1, integer(1, self.text(kind.name)) + integer(2, self.text(kind.unit))))
+        self.mapping(profile.main)  # the first one is the program's
         for (stack, labels), values in profile.samples.items():
             written = packed(1, [self.location(location) for location in stack]) + packed(2, values)
             for key, text in labels:

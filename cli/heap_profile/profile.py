@@ -1,6 +1,6 @@
 """A profile in memory: samples, each with a stack and a value of every kind."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,11 @@ def shown_stack(stack, labels):
 class Profile:
     kinds: list                                   # of values
     default: int = 0                              # the kind to show
-    period: int = 0                               # bytes from sample to sample
+    period: int = 0                               # bytes from sample to sample, on average
     time_ns: int = 0
+    main: Mapping = None                          # of the program itself
+    pid: int = 0
+    active: bool = None                           # of a running process, where nothing is sampled: is sampling on?
     comments: list = field(default_factory=list)
     samples: dict = field(default_factory=dict)   # (stack, labels) -> values; stack: locations, the innermost first
 
@@ -70,7 +73,7 @@ class Profile:
 
     def renamed(self, names):
         """The same with other locations: names maps old ones to new ones."""
-        to = Profile(self.kinds, self.default, self.period, self.time_ns, self.comments)
+        to = replace(self, samples={})
         for (stack, labels), values in self.samples.items():
             to.add(tuple(names.get(location, location) for location in stack), labels, values)
         return to
@@ -83,7 +86,7 @@ class Differ(Exception):
 def combined(profiles, signs):
     """Their sum; a sign of -1 takes one away."""
     first = profiles[0]
-    whole = Profile(first.kinds, first.default, first.period, first.time_ns, first.comments)
+    whole = replace(first, samples={})
     for profile, sign in zip(profiles, signs):
         if profile.kinds != first.kinds:
             raise Differ(f"one has {', '.join(kind.name for kind in first.kinds)}, "

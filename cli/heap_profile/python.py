@@ -1,7 +1,9 @@
 """Python functions in profiles: acre writes them as locations without an address (docs/profiling.md); an interpreter's
 perf map names the code that it made for them "py::NAME"."""
 
-from .profile import TRUNCATED, Line, Location, Profile
+from dataclasses import replace
+
+from .profile import TRUNCATED, Line, Location
 
 MADE = "py::"
 NO_FUNCTION = Location(0, lines=(Line("[no Python function]"),))
@@ -44,7 +46,7 @@ def has_functions(profile):
 
 def for_people(profile, only, with_files=True):
     """The profile with Python functions as people read them. only: without native ones."""
-    to = Profile(profile.kinds, profile.default, profile.period, profile.time_ns, profile.comments)
+    to = replace(profile, samples={})
     for (stack, labels), values in profile.samples.items():
         functions = python_stack(stack)
         names = {location: labelled(location) if with_files or is_made(location) else location for location in functions}

@@ -1,97 +1,140 @@
-"""What is said of a profile in text: tables and collapsed stacks."""
+"""What is said of a profile in text and in JSON: tables and collapsed stacks. A function's own value is what it allocated
+itself; its total is what it and all that it called allocated."""
 
 from collections import defaultdict
 
-from .profile import shown_stack
+from .names import line_fitting
+from .profile import Line, shown_stack
 
 LIFETIMES = ("short", "medium", "long")
+NO_STACK = Line("[no stack]")
 
 
-def shown(value, unit):
-    """For people."""
-    if unit == "bytes":
-        size, units = abs(value), ["B", "KiB", "MiB", "GiB", "TiB"]
-        while size >= 1024 and len(units) > 1:
-            size, units = size / 1024, units[1:]
-        text = f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
-        return f"-{text}" if value < 0 else text
-    if unit == "milliseconds":
-        return f"{value} ms"
-    return str(value)
+def shown(value, unit, sign=False):
+    """For people. sign: one stands before what is more, too."""
+    mark = "-" if value < 0 else "+" if sign and value > 0 else ""
+    if unit != "bytes":
+        return f"{mark}{abs(value)}" + (" ms" if unit == "milliseconds" else "")
+    number, units = abs(value), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while number >= 1024 and len(units) > 1:
+        number, units = number / 1024, units[1:]
+    return f"{mark}{number:.0f} B" if units[0] == "B" else f"{mark}{number:.1f} {units[0]}"
 
 
-def frame_name(line, by_line):
-    return f"{line.function} {line.file}:{line.number}" if by_line and line.file else line.function
+def name_of(line):
+    return f"{line.function} {line.file}:{line.number}" if line.file else line.function
+
+
+def lines(stack, labels, by_line=False):
+    """A sample's functions, the innermost first, with those that were inlined; at least one. by_line: with their places."""
+    found = [line for location in shown_stack(stack, labels) for line in location.lines]
+    return (found if by_line else [Line(line.function) for line in found]) or [NO_STACK]
 
 
 def frames(stack, labels, by_line=False):
-    """The names of a sample's functions, the innermost first, with those that were inlined; at least one."""
-    names = [frame_name(line, by_line) for location in shown_stack(stack, labels) for line in location.lines]
-    return names or ["[no stack]"]
+    """Their names."""
+    return [name_of(line) for line in lines(stack, labels, by_line)]
 
 
 def sites(profile, at, by_line=False):
-    """-> for each function its own value and that of all it called: {name: [flat, cumulative]}."""
+    """-> for each function its own value and its total: [(line, own, total), …], the largest first."""
     found = defaultdict(lambda: [0, 0])
     for (stack, labels), values in profile.samples.items():
         value = values[at]
         if value == 0:
             continue
-        names = frames(stack, labels, by_line)
-        found[names[0]][0] += value
-        for name in set(names):
-            found[name][1] += value
-    return found
+        called = lines(stack, labels, by_line)
+        found[called[0]][0] += value
+        for line in set(called):
+            found[line][1] += value
+    return sorted(((line, own, total) for line, (own, total) in found.items()),
+                  key=lambda row: (-abs(row[1]), -abs(row[2]), name_of(row[0])))
 
 
-def table(rows, right):
-    """Columns side by side; the first `right` of them end flush."""
+def table(rows, right, width=None):
+    """Columns side by side; the first `right` of them end flush. After them stands a text or a line, which is shortened
+    to the width, if there is one."""
     widths = [max(len(row[at]) for row in rows) for at in range(right)]
-    return [("  ".join([cell.rjust(width) for cell, width in zip(row, widths)] + row[right:])).rstrip() for row in rows]
+    room = width and max(width - sum(widths) - 2 * right, 12)
+    return ["  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)),
+                       row[right] if isinstance(row[right], str) else line_fitting(row[right], room)]) for row in rows]
 
 
 def percent(part, whole):
     return f"{100 * part / whole:.1f}%" if whole else ""
 
 
-def top(profile, at, most, by_line=False):
-    kind, total = profile.kinds[at], profile.total(at)
-    whole = total or max((abs(flat) for flat, _ in sites(profile, at).values()), default=0)
-    rows = [["flat", "flat%", "sum%", "cum", "cum%", "function"]]
-    seen = 0
-    ordered = sorted(sites(profile, at, by_line).items(), key=lambda item: (-abs(item[1][0]), -abs(item[1][1]), item[0]))
-    for name, (flat, cumulative) in ordered[:most]:
-        seen += flat
-        rows.append([shown(flat, kind.unit), percent(flat, whole), percent(seen, whole), shown(cumulative, kind.unit),
-                     percent(cumulative, whole), name])
-    lines = [f"{kind.name}: {shown(total, kind.unit)}"] + table(rows, 5)
-    left_out = len(ordered) - most
-    return lines + ([f"… and {left_out} functions more"] if left_out > 0 else [])
+def more(count):
+    return f"… and {count} function{'s' if count != 1 else ''} more"
 
 
-def lifetimes(profile, most, by_line=False):
-    """Sites by what was freed there: how long the blocks had lived, and which thread freed them."""
+def top(profile, at, most, by_line=False, width=None, base=None):
+    """base: of a comparison, the whole value of before, of which the percentages are."""
+    kind, everything = profile.kinds[at], profile.total(at)
+    is_diff = base is not None
+    whole = base if is_diff else everything
+    rows = [["own", "own%", "total", "total%", "function"]]
+    ordered = sites(profile, at, by_line)
+    for line, own, total in ordered[:most]:
+        rows.append([shown(own, kind.unit, is_diff), percent(own, whole), shown(total, kind.unit, is_diff),
+                     percent(total, whole), line])
+    head = f"{kind.name}: {shown(everything, kind.unit, is_diff)}"
+    if is_diff:
+        head += f", from {shown(base, kind.unit)} to {shown(base + everything, kind.unit)}; % of before"
+    rest = ordered[most:]
+    own = sum(own for _, own, _ in rest)
+    return [head] + table(rows, 4, width) + (
+        [f"{more(len(rest))}, together own {shown(own, kind.unit, is_diff)}"] if rest else [])
+
+
+def placed(line, by_line):
+    """For JSON."""
+    return {"function": line.function, **({"file": line.file or None, "line": line.number or None} if by_line else {})}
+
+
+def as_json(profile, at, most=None, by_line=False, base=None):
+    everything = profile.total(at)
+    before = {} if base is None else {"before": base, "after": base + everything}
+    return {"kind": profile.kinds[at].name, "unit": profile.kinds[at].unit, "all": everything, **before,
+            "functions": [{**placed(line, by_line), "own": own, "total": total}
+                          for line, own, total in sites(profile, at, by_line)[:most]]}
+
+
+def freed(profile, by_line=False):
+    """Functions by what they allocated that was freed, the largest first: how long the blocks had lived, and how many
+    another thread freed; None if the profile does not say it."""
     objects, space, life = (profile.index(name) for name in ("freed_objects", "freed_space", "lifetime"))
     if None in (objects, space, life):
         return None
-    found = defaultdict(lambda: {"space": 0, "objects": 0, "ms": 0, "elsewhere": 0, **dict.fromkeys(LIFETIMES, 0)})
+    found = defaultdict(lambda: {"freed_space": 0, "freed_objects": 0, **dict.fromkeys(LIFETIMES, 0), "lifetime_ms": 0,
+                                 "freed_elsewhere": 0})
     for (stack, labels), values in profile.samples.items():
         if values[objects] == 0:
             continue
-        row, said = found[frames(stack, labels, by_line)[0]], dict(labels)
-        row["space"] += values[space]
-        row["objects"] += values[objects]
-        row["ms"] += values[life]
+        row, said = found[lines(stack, labels, by_line)[0]], dict(labels)
+        row["freed_space"] += values[space]
+        row["freed_objects"] += values[objects]
+        row["lifetime_ms"] += values[life]
         if said.get("lifetime") in LIFETIMES:
             row[said["lifetime"]] += values[objects]
         if said.get("freed_by") == "other thread":
-            row["elsewhere"] += values[objects]
-    rows = [["freed", "blocks", "short", "medium", "long", "mean", "by others", "function"]]
-    for name, row in sorted(found.items(), key=lambda item: (-item[1]["space"], item[0]))[:most]:
-        blocks = row["objects"]
-        rows.append([shown(row["space"], "bytes"), str(blocks), *(percent(row[name], blocks) for name in LIFETIMES),
-                     f"{row['ms'] / blocks:.0f} ms", percent(row["elsewhere"], blocks), name])
-    return ["lifetimes of freed blocks: short below 0.1 s, medium below 10 s"] + table(rows, 7)
+            row["freed_elsewhere"] += values[objects]
+    return sorted(found.items(), key=lambda item: (-item[1]["freed_space"], name_of(item[0])))
+
+
+def lifetimes(rows, most, width=None):
+    """rows: of freed()."""
+    cells = [["freed", "blocks", "short", "medium", "long", "mean", "by others", "function"]]
+    for line, row in rows[:most]:
+        blocks = row["freed_objects"]
+        cells.append([shown(row["freed_space"], "bytes"), str(blocks), *(percent(row[name], blocks) for name in LIFETIMES),
+                      f"{row['lifetime_ms'] / blocks:.0f} ms", percent(row["freed_elsewhere"], blocks), line])
+    rest = [more(len(rows) - most)] if len(rows) > most else []
+    return ["lifetimes of freed blocks: short below 0.1 s, medium below 10 s"] + table(cells, 7, width) + rest
+
+
+def lifetimes_as_json(rows, most=None, by_line=False):
+    return {"functions": [{**placed(line, by_line), **row} for line, row in rows[:most]]}
 
 
 def collapsed(profile, at, by_line=False):

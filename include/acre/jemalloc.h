@@ -30,6 +30,7 @@ int mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlenp, 
  *   LG_ALIGN, ALIGN  the block's address is a multiple of this alignment, a power of two
  *   ZERO             the block, or what is added to it, is zeroed to its end
  *   TCACHE           changes nothing, since acre's threads keep runs and no caches of blocks
+ *   TCACHE_NONE      for dallocx and sdallocx: the block goes back to its run at once
  *   ARENA            the block comes from the arena of this number, or not at all; blocks above 64 MiB have none */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)__builtin_ctzll((unsigned long long)(a)))
@@ -72,6 +73,11 @@ int rallocm(void **block, size_t *rsize, size_t size, size_t extra, int flags);
 int sallocm(const void *block, size_t *rsize, int flags);
 int dallocm(void *block, int flags);
 int nallocm(size_t *rsize, size_t size, int flags);
+
+/* Returns 1 if a copy of this block would probably lie in a fuller run of pages, so that a program that moves its blocks
+ * should move this one: allocate, copy, free. 0: not so, or a large block. The figures of the block's run are of this
+ * moment, those of the other runs of the last epoch. docs/defragmentation.md has more. */
+int get_defrag_hint(void *block);
 
 /* Writes all statistics by calls of write_cb; if write_cb is NULL, of malloc_message; if that is NULL too, to stderr.
  * opts may be NULL, or has letters: J for JSON instead of text; g, m, a, b, l, e, x leave out what never changes, all

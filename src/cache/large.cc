@@ -160,10 +160,11 @@ Run* find_run(size_t n, size_t alignment) {
   return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment);
 }
 
-ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
+ACRE_COLD static void tell_of_block(Run* run, size_t n, bool zeroed, const void* caller) {
   const KnownCaller known(heap_if_any(), caller);
   void* block = pointer_to(run->base);
   if (sampler::is_on()) {
+    if (fill::clears_sampled() && !run->fresh) fill::clear(block, zeroed ? n : 0, run->bytes());
     sampler::allocated_run(run);
     hooks::allocated(block, run->bytes(), n);
   }
@@ -182,7 +183,9 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   } else {
     allocated_without_heap(run, zeroed ? n : 0);
   }
-  if (ACRE_UNLIKELY(sampler::is_on() || n >= kLeastReported)) tell_of_block(run, n, __builtin_return_address(0));
+  if (ACRE_UNLIKELY(sampler::is_on() || n >= kLeastReported)) {
+    tell_of_block(run, n, zeroed, __builtin_return_address(0));
+  }
   return block;
 }
 
@@ -282,9 +285,12 @@ static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new
   tags::note_peak(tag);
 }
 
-// The sampler and hooks see a change of size as a free and an allocation.
-static void tell_of_resize(const void* block, Ticket ticket, Run* to, size_t n) {
-  if (ticket != kNoTicket) sampler::freed(ticket);
+// The sampler and hooks see a change of size as a free and an allocation. What a huge block gains is fresh. If the
+// block has moved, another thread may have the old address by now: a tracer (base/probes.h) may then take that thread's
+// block for freed.
+static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
+  if (fill::clears_sampled() && to->kind != RunKind::kHuge) fill::clear(pointer_to(to->base), old_bytes, to->bytes());
+  if (ticket != kNoTicket) sampler::freed(block, ticket);
   if (sampler::is_on()) sampler::allocated_run(to);
   hooks::freeing(block);
   hooks::allocated(pointer_to(to->base), to->bytes(), n);
@@ -307,7 +313,7 @@ static Run* resize_run(Run* run, size_t n, May may) {
   if (to == nullptr) return nullptr;
   to->tag = tag;
   to->asked = n;
-  if (ACRE_UNLIKELY(ticket != kNoTicket || sampler::is_on())) tell_of_resize(block, ticket, to, n);
+  if (ACRE_UNLIKELY(ticket != kNoTicket || sampler::is_on())) tell_of_resize(block, old_bytes, ticket, to, n);
   count_resized(old_bytes, to->bytes());
   if (to->bytes() > old_bytes) report(pointer_to(to->base), n);
   return to;

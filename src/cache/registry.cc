@@ -309,7 +309,9 @@ void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*
 
 ClassEvents events_of(const Heap& heap, SizeClass c) {
   const BlockCounts& counts = heap.use(c).blocks;
-  return {racy_load(counts.refills), racy_load(counts.new_runs), racy_load(counts.adoptions), heap.outbox().sent(c)};
+  const uint64_t listed = racy_load(counts.recycled) + racy_load(counts.listed);
+  return {racy_load(counts.refills), racy_load(counts.new_runs), racy_load(counts.adoptions), heap.outbox().sent(c),
+          listed};
 }
 
 ACRE_COLD LockCounts lock_counts() { return g_lock.counts(); }

@@ -97,10 +97,10 @@ void allocated_run(Run* run);
 bool sees(size_t bytes);
 void seen_run(Run* run, size_t bytes);
 
-// freeing_run: before a run with a ticket is freed. freed: when a ticket's block is freed. release: frees a block of
-// this run.
+// freeing_run: before a run with a ticket is freed. freed: when a block with a ticket is freed. release: frees a block
+// of this run.
 void freeing_run(Run* run);
-void freed(Ticket ticket);
+void freed(const void* block, Ticket ticket);
 void release(SampledRun* run, void* block);
 
 }  // namespace sampler
@@ -134,7 +134,7 @@ inline void tick_after_free(Heap& heap) {
 
 }  // namespace hooks
 
-// fill.cc: the options junk and zero.
+// fill.cc: the options junk and zero, and what the leak checker wants cleared.
 namespace fill {
 
 extern bool g_on ACRE_HIDDEN;
@@ -145,6 +145,13 @@ void new_bytes(void* block, size_t from, size_t to, bool zeroed);
 
 // While blocks are filled: fills a block that the program has freed.
 void freed_block(void* block, size_t bytes);
+
+// Whether blocks that the sampler sees, and large blocks, come out zeroed as far as they are not filled. Without that,
+// a pointer of the block's last user looks like a reference to the leak checker until the program writes over it.
+extern std::atomic<bool> g_clears_sampled ACRE_HIDDEN;
+inline bool clears_sampled() { return g_clears_sampled.load(std::memory_order_relaxed); }
+// While that is so: zeroes the bytes [from, to) of a block, new to the program.
+ACRE_COLD void clear(void* block, size_t from, size_t to);
 
 }  // namespace fill
 }  // namespace acre

@@ -182,6 +182,16 @@ int look_up_in(const Place& place, void* oldp, size_t* oldlenp, const void* newp
   return give(place, oldp, oldlenp, address);
 }
 
+int query(const Place& place, void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
+  if (oldp == nullptr || oldlenp == nullptr || *oldlenp == 0 || newp == nullptr || newlen == 0) return EINVAL;
+  Call call = call_of(place);
+  call.in = newp;
+  call.in_bytes = newlen;
+  call.out = oldp;
+  call.out_bytes = *oldlenp;
+  return use(place.node, call);
+}
+
 int act_on(const Place& place, const void* oldp, const size_t* oldlenp, const void* newp, size_t newlen) {
   const bool nothing = oldp == nullptr && oldlenp == nullptr && newp == nullptr && newlen == 0;
   return nothing ? write_in(place, nullptr) : EPERM;
@@ -191,6 +201,7 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
   if (place.node == kNoNode) return ENOENT;
   const Node& what = node(place.node);
   if (what.kind == Kind::kAction) return act_on(place, oldp, oldlenp, newp, newlen);
+  if (what.kind == Kind::kQuery) return query(place, oldp, oldlenp, newp, newlen);
   if (what.kind == Kind::kLookup) return look_up_in(place, oldp, oldlenp, newp, newlen);
   if (!what.writable && (newp != nullptr || newlen != 0)) return EPERM;
   if (what.kind == Kind::kMaker) return give(place, oldp, oldlenp, nullptr);

@@ -63,6 +63,7 @@ void add_slab(ArenaReport& to, const Run* run) {
   ClassStatistics& figures = to.classes[use.size_class];
   ++figures.runs;
   ++runs_in(figures, use.state);
+  figures.nonfull += use.free() != 0;
   figures.deferred += use.deferred;
   figures.remote_list += use.remote;
   figures.uncarved += use.uncarved;
@@ -79,6 +80,7 @@ void add_sampled(ArenaReport& to, const Run* run) {
   ++figures.sampled;
   figures.free += free;
   figures.live += sampled->capacity - free;
+  figures.allocated += sampled->capacity - free;
 }
 
 LengthStatistics& length_of(ArenaReport& report, size_t pages) {
@@ -149,28 +151,38 @@ const Slab* find_slab(const void* p) {
 }
 
 // The blocks of a private list may lie in several runs, though most lie in one. The owner changes the list meanwhile,
-// so each step is checked before the next one.
-void add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
+// so each step is checked before the next one. Returns the list's length.
+uint64_t add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   const Slot& slot = heap.slots[c];
   const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
   LowAddress low = racy_load(slot.head);
   const Address high = racy_load(slot.high);
   const Slab* last = nullptr;
   ClassStatistics* figures = nullptr;  // of the arena of `last`
-  for (uint32_t i = 0; i < most && !is_end(low); ++i) {
+  uint32_t length = 0;
+  for (; length < most && !is_end(low); ++length) {
     Link* link = reinterpret_cast<Link*>(high | low);
     const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
-    if (slab == nullptr || racy_load(link->mark) != mark_of(slab)) return;
+    if (slab == nullptr || racy_load(link->mark) != mark_of(slab)) return length;
     if (slab != last) {
       const Run* run = racy_load(slab->run);
       const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
-      if (arena == nullptr || racy_load(slab->size_class) != c) return;
+      if (arena == nullptr || racy_load(slab->size_class) != c) return length;
       figures = &to.of(*arena).classes[c];
       last = slab;
     }
     ++figures->private_list;
     low = racy_load(link->next);
   }
+  return length;
+}
+
+// Blocks that the owner has freed onto the private list since that was last counted (cache/current.h).
+uint64_t unsettled_frees(const Heap& heap, SizeClass c) {
+  const Slab* slab = racy_load(heap.use(c).lists.current);
+  if (slab == nullptr || racy_load(slab->free_list) == &slab->deferred) return 0;
+  const int32_t freed = racy_load(slab->carved) - (racy_load(slab->countdown) + racy_load(slab->floor));
+  return static_cast<uint64_t>(larger(freed, 0));
 }
 
 void add_outbox(const Gathering& to, const Heap& heap) {
@@ -188,6 +200,7 @@ void add_events(ClassStatistics& to, const ClassEvents& events) {
   to.new_runs += events.new_runs;
   to.adoptions += events.adoptions;
   to.remote_frees += events.remote_frees;
+  to.allocated += events.listed;
 }
 
 void add_heap(Heap& heap, void* argument) {
@@ -199,8 +212,8 @@ void add_heap(Heap& heap, void* argument) {
   own.arena.internal += Heap::kBytes;
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    add_private_list(to, heap, c);
     add_events(own.classes[c], registry::events_of(heap, c));
+    own.classes[c].allocated += unsettled_frees(heap, c) - add_private_list(to, heap, c);
   }
 }
 

@@ -9,8 +9,10 @@
 #include "control/caches.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
+#include "control/quantum8.h"
 #include "control/snapshot.h"
 #include "control/this_thread.h"
+#include "control/utilization.h"
 #include "manual/tags.h"
 #include "observe/sampler.h"
 #include "reclaim/background.h"
@@ -90,6 +92,10 @@ template <Type kType, class Get>
 constexpr Row lookup(const char* name, Get) {
   return {name, kType, Kind::kLookup, false, get<kType, Get>};
 }
+template <class Do>
+constexpr Row query(const char* name, Do) {
+  return {name, Type::kVoid, Kind::kQuery, false, run<Do>};
+}
 
 // --- Functions (node_calls.cc) --------------------------------------------------------------------------------
 
@@ -101,6 +107,7 @@ inline constexpr unsigned kDoublings = floor_log2(size_t{PTRDIFF_MAX}) - floor_l
 inline constexpr unsigned kLargeSizes = kStepsOfAPage + kDoublings + 1;
 
 constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index); }
+constexpr unsigned bin_at(size_t index) { return static_cast<unsigned>(index); }
 
 size_t size_of_large(size_t index);
 const char* version();

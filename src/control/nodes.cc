@@ -133,12 +133,14 @@ const Node& node(unsigned index) { return kTable.node[index]; }
 bool is_valid_index(unsigned node, unsigned at, size_t index) {
   const char* name = kTable.node[node].name;
   if (begins_with(name, "arenas.bin.")) return index < kSmallClasses;
+  if (begins_with(name, "quantum8.bin.")) return index < quantum8::kBins;
+  if (at == 1 && begins_with(name, "quantum8.")) return index < quantum8::kBins;
   if (begins_with(name, "arenas.lextent.")) return index < kLargeSizes;
   if (at == 1 && begins_with(name, "stats.arenas.#.lextents.")) return index < kLargeSizes;
   if (at == 1 && begins_with(name, "stats.arenas.#.extents.")) return index < FreeRuns::kBins;
   if (at == 1) return index < kSmallClasses;
   if (begins_with(name, "stats.tags.")) return tags::of_number(index) != nullptr;
-  if (begins_with(name, "stats.")) return pages_of(index) != nullptr || index == kAllArenas;
+  if (begins_with(name, "stats.") || begins_with(name, "quantum8.")) return pages_of(index) != nullptr || index == kAllArenas;
   return index <= arenas::numbers() || index == kAllArenas;
 }
 
@@ -146,7 +148,8 @@ int use(unsigned node, Call& call) {
   if (node >= kFirstOption) return use_option(node - kFirstOption, call);
   if (node >= kOwnNodes) return use_figure(node - kOwnNodes, call);
   const char* name = kTable.node[node].name;
-  const bool is_figure = !call.is_told && (begins_with(name, "stats.") || begins_with(name, "epoch"));
+  const bool is_figure = !call.is_told && (begins_with(name, "stats.") || begins_with(name, "epoch") ||
+                                           begins_with(name, "experimental.") || begins_with(name, "quantum8."));
   return is_figure && !refresh_once() ? EAGAIN : use_row(node, call, std::make_index_sequence<kOwnNodes>());
 }
 

@@ -34,6 +34,7 @@ enum class Kind : uint8_t {
   kSink,    // written only
   kMaker,   // makes something when it is read, and returns its name
   kLookup,  // gets an address, which may be null, and answers
+  kQuery,   // gets a buffer, and fills in another one; neither may be null or empty
 };
 
 // One use of a node.
@@ -41,6 +42,10 @@ struct Call {
   size_t index = 0;               // the first number in the name, and the second one
   size_t second = 0;
   const void* address = nullptr;  // for kLookup
+  const void* in = nullptr;       // for kQuery: the two buffers
+  size_t in_bytes = 0;
+  void* out = nullptr;
+  size_t out_bytes = 0;
   bool is_told = false;           // the call has a value: `to`
   Value to{};
   Value value{};                  // the result

@@ -105,6 +105,12 @@ uint64_t read_figure(const Figure& figure) {
   return figures == nullptr ? 0 : figures[figure.row];
 }
 
+ClassStatistics class_figures(size_t arena, SizeClass c) {
+  Lock lock(registry::control_lock);
+  const uint64_t* figures = figures_at({StatScope::kClass, 0, 0, arena, c});
+  return figures == nullptr ? ClassStatistics() : *reinterpret_cast<const ClassStatistics*>(figures);
+}
+
 bool background_thread_runs() {
   Lock lock(registry::control_lock);
   return g_background_thread;

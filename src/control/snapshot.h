@@ -46,6 +46,7 @@ struct Figure {
   size_t at;        // size class, or class of lengths of free runs
 };
 uint64_t read_figure(const Figure& figure);
+ClassStatistics class_figures(size_t arena, SizeClass c);
 
 bool background_thread_runs();
 

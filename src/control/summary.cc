@@ -1,5 +1,6 @@
 #include "control/summary.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "acre/acre.h"
@@ -38,7 +39,8 @@ static void add_background_thread(Text& text, background::State state) {
 
 void add_summary(Text& text, const ProcessStatistics& s) {
   const background::State thread = background::state();
-  text.add("acre " ACRE_VERSION ", process ").decimal(static_cast<uint64_t>(getpid())).add('\n');
+  text.add("acre " ACRE_VERSION ", ").add(program_invocation_short_name).add(", process ");
+  text.decimal(static_cast<uint64_t>(getpid())).add('\n');
   text.add("  live            ").bytes(s.allocated).add('\n');
   text.add("  free in runs    ").bytes(s.active - s.allocated).add('\n');
   text.add("  dirty pages     ").bytes(s.dirty);

@@ -12,14 +12,23 @@ void find_fragmentation(ClassStatistics& figures, SizeClass c) {
   figures.fragmentation = run_bytes == 0 ? 0 : (run_bytes - live_bytes) * 1000 / run_bytes;
 }
 
+// While threads run, a count may lag behind what it counts.
+void find_freed(ClassStatistics& figures) {
+  figures.allocated = larger(static_cast<int64_t>(figures.allocated), int64_t{0});
+  figures.freed = figures.allocated - smaller(figures.allocated, figures.live);
+}
+
 void finish_class(ClassStatistics& figures, SizeClass c, ArenaStatistics& arena) {
   arena.refills += figures.refills;
-  if ((figures.runs | figures.private_list | figures.outbox) == 0) return;
+  if ((figures.runs | figures.private_list | figures.outbox | figures.allocated) == 0) return;
   const RunShape& shape = run_shape(c);
   figures.private_list = smaller(figures.private_list, figures.live);
   figures.live -= figures.private_list;
   figures.outbox = smaller(figures.outbox, figures.live);
   figures.live -= figures.outbox;
+  find_freed(figures);
+  arena.small_allocated += figures.allocated;
+  arena.small_freed += figures.freed;
   find_fragmentation(figures, c);
   figures.rounding = figures.live * rounding::of(c);
   arena.rounding += figures.rounding;
@@ -80,8 +89,10 @@ void add_report(ArenaReport& to, const ArenaReport& from) {
     ClassStatistics& figures = to.classes[c];
     add_figures(figures, from.classes[c]);
     find_fragmentation(figures, c);
+    find_freed(figures);  // a thread may have blocks in runs of other arenas
     add_figures(to.bin_locks[c], from.bin_locks[c]);
   }
+  to.arena.small_freed = to.arena.small_allocated - smaller(to.arena.small_allocated, to.arena.small_blocks);
   for (unsigned i = 0; i < FreeRuns::kBins; ++i) add_figures(to.lengths[i], from.lengths[i]);
 }
 

@@ -6,9 +6,11 @@
 
 #include "cache/upcalls.h"
 #include "base/compiler.h"
+#include "base/text.h"
 #include "cache/registry.h"
 #include "control/ctl.h"
 #include "control/print.h"
+#include "control/utilization.h"
 
 using namespace acre;
 
@@ -21,6 +23,27 @@ ACRE_EXPORT __attribute__((weak)) const char* malloc_conf = nullptr;
 #endif
 
 static_assert(MALLCTL_ARENAS_ALL == ctl::kAllArenas);
+
+namespace {
+
+// What je_mallctl looks up: where there is one, the name of the same figure with a quantum of 8 (control/quantum8.h).
+// It begins with quantum8 in place of the first component.
+struct QuantumName {
+  const char* text;
+  Line<64> line;
+
+  explicit QuantumName(const char* name) : text(name) {
+    static constexpr char kReplaced[][14] = {"arenas.", "stats.", "experimental."};
+    for (const char* start : kReplaced) {
+      if (strncmp(name, start, strlen(start)) != 0) continue;
+      line.add("quantum8.").add(name + strlen(start));
+      size_t mib[1], length = 1;
+      if (ctl::name_to_mib(line.c_str(), mib, &length) == 0) text = line.c_str();
+    }
+  }
+};
+
+}  // namespace
 
 extern "C" {
 
@@ -37,6 +60,17 @@ ACRE_EXPORT int acre_mallctlbymib(const size_t* mib, size_t miblen, void* oldp, 
   start_process();
   return ctl::by_mib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
+
+ACRE_EXPORT int acre_je_mallctl(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
+  start_process();
+  return ctl::by_name(QuantumName(name).text, oldp, oldlenp, newp, newlen);
+}
+ACRE_EXPORT int acre_je_mallctlnametomib(const char* name, size_t* mibp, size_t* miblenp) {
+  start_process();
+  return ctl::name_to_mib(QuantumName(name).text, mibp, miblenp);
+}
+
+ACRE_EXPORT int acre_get_defrag_hint(void* block) { return ctl::is_worth_moving(block); }
 
 ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque,
                                          const char* opts) {
@@ -98,6 +132,7 @@ ACRE_EXPORT int mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_
                              size_t newlen) {
   return acre_mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen);
 }
+ACRE_EXPORT int get_defrag_hint(void* block) { return acre_get_defrag_hint(block); }
 ACRE_EXPORT void malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque, const char* opts) {
   acre_malloc_stats_print(write_cb, opaque, opts);
 }

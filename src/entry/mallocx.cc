@@ -9,7 +9,8 @@ using request::Request;
 
 namespace {
 
-// Bits 0-5: log2 of the alignment. 6: zeroed. 8-19: a thread cache's number, ignored. 20-31: an arena's index + 1.
+// Bits 0-5: log2 of the alignment. 6: zeroed. 8-19: a thread cache's number + 2, ignored, or 1: none. 20-31: an arena's
+// index + 1.
 Request request_of(int flags) {
   Request request;
   request.alignment = size_t{1} << (flags & 63);
@@ -17,6 +18,11 @@ Request request_of(int flags) {
   const unsigned arena = static_cast<unsigned>(flags) >> 20;
   if (arena != 0) request.arena = arena - 1;
   return request;
+}
+
+void release_by(void* block, int flags) {
+  constexpr int kCache = 0xfff << 8;
+  (flags & kCache) == MALLOCX_TCACHE_NONE ? request::release_uncached(block) : release(block);
 }
 
 // Bits 0-5: log2 of the alignment. 6: zeroed. 7: must not move. 8-31: an arena's index + 1.
@@ -56,8 +62,8 @@ ACRE_EXPORT size_t acre_xallocx(void* block, size_t size, size_t extra, int flag
   return request::resize_in_place(block, size, sum_or_most(size, extra), request_of(flags), "xallocx");
 }
 ACRE_EXPORT size_t acre_sallocx(const void* block, int) { return usable_size(block, "sallocx"); }
-ACRE_EXPORT void acre_dallocx(void* block, int) { release(block); }
-ACRE_EXPORT void acre_sdallocx(void* block, size_t, int) { release(block); }
+ACRE_EXPORT void acre_dallocx(void* block, int flags) { release_by(block, flags); }
+ACRE_EXPORT void acre_sdallocx(void* block, size_t, int flags) { release_by(block, flags); }
 ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return request::block_bytes(size, request_of(flags).alignment); }
 
 ACRE_EXPORT int acre_allocm(void** block, size_t* rsize, size_t size, int flags) {

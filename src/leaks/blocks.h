@@ -14,12 +14,14 @@ namespace acre::leaks {
 
 enum class State : uint8_t {
   kFree,
-  kLive,       // live, and not reached
-  kReached,    // from a root, or ignored
-  kHeld,       // leaked, and another leaked block points at it
-  kCandidate,  // leaked, and may become a root
-  kRoot,       // leaked: no leaked block points at it, or only blocks that it holds
-  kGrouped,    // leaked, and held by a root
+  kLive,        // live, and not reached
+  kReached,     // by a block that is reached
+  kDoubtful,    // reached, if at all, by leftovers (Graph::count_doubtful)
+  kRooted,      // by a root, ignored, or reached by a pointer that is no leftover
+  kHeld,        // leaked, and another leaked block points at it
+  kCandidate,   // leaked, and may become a root
+  kRoot,        // leaked: no leaked block points at it, or only blocks that it holds
+  kGrouped,     // leaked, and held by a root
 };
 
 struct Block {

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "cache/registry.h"
+#include "cache/upcalls.h"
 #include "leaks/before_main.h"
 #include "os/os.h"
 #include "os/stop.h"
@@ -73,6 +74,7 @@ bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS
     reach_from_threads(graph, threads);
     for (const Range& range : memory.roots) graph.reach_range(range.start, range.end);
     graph.find_roots();
+    if (!fill::clears_sampled()) graph.count_doubtful(work.scratch, &work.finding.doubtful_blocks);
   } else {
     graph.take_all_as_roots();
   }

@@ -24,6 +24,7 @@ struct Finding {
   uint64_t live_bytes = 0;
   uint64_t leaked_blocks = 0;
   uint64_t leaked_bytes = 0;
+  uint64_t doubtful_blocks = 0;  // an estimate (Graph::count_doubtful); 0 where blocks are cleared
   unsigned threads = 0;        // those that were stopped, and the caller
   unsigned running = 0;        // those that could not be stopped
   unsigned refusal = 0;        // the error number of that

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "leaks/before_main.h"
+#include "observe/fill.h"
 #include "os/os.h"
 #include "sample/at_work.h"
 
@@ -169,6 +170,7 @@ void start() {
   if (option_source(index_of(Option::prof_sample)) == OptionSource::kDefault) {
     set_option(index_of(Option::prof_sample), 0, option_source(index_of(Option::leaks)));
   }
+  fill::clear_sampled();
   if (options().leaks_signal != 0) listen_to(static_cast<int>(options().leaks_signal));
   if (&__cxa_thread_atexit_impl != nullptr) __cxa_thread_atexit_impl(before_handlers, nullptr, &g_done);
 }

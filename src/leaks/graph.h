@@ -6,6 +6,7 @@
 #include "leaks/blocks.h"
 #include "leaks/memory.h"
 #include "sample/profile.h"
+#include "tables/size_class.h"
 
 namespace acre::leaks {
 
@@ -14,6 +15,7 @@ struct Leak {
   const profile::Stack* root;
   const profile::Stack* stack;  // null: not known
   bool direct;
+  size_t block_bytes;           // of each of them; large blocks: the power of two that is not above
   uint64_t blocks;              // 0: the place is empty
   uint64_t bytes;
 };
@@ -34,7 +36,14 @@ class Graph {
   // Instead of find_roots(): makes each leaked block a root.
   void take_all_as_roots();
 
-  // Sums up the leaks by stack, in no order. Some of the places() places are empty. Returns false if memory is refused.
+  // After find_roots(): estimates how many small blocks are leaked and yet reached, by pointers that former users of
+  // blocks left there. Blocks of one size mostly have the same fields. So a pointer to a block of a leaking size may be
+  // a leftover if fewer than nine tenths of the small blocks of its holder's size have such a pointer at its offset. A
+  // block counts if all pointers to it may be leftovers. Returns false if memory is refused.
+  bool count_doubtful(Room& room, uint64_t* blocks);
+
+  // Sums up the leaks by stack and size, in no order. Some of the places() places are empty. Returns false if memory is
+  // refused.
   bool sum_up(Room& room);
   const Leak* leaks() const { return leaks_; }
   size_t places() const { return places_; }
@@ -46,6 +55,17 @@ class Graph {
   void push(size_t number) { pending_[pending_count_++] = number; }
   void spread(size_t root, State from_one, State from_other, State to);
   void add(const profile::Stack* root, const profile::Stack* stack, bool direct, size_t bytes);
+  bool is_leaked(size_t number) const {
+    return blocks_.state(number) == State::kRoot || blocks_.state(number) == State::kGrouped;
+  }
+  bool is_reached(size_t number) const {
+    return blocks_.state(number) >= State::kReached && blocks_.state(number) <= State::kRooted;
+  }
+  // The class of a small block, or kSmallClasses.
+  SizeClass class_of(size_t number) const {
+    const size_t bytes = blocks_.at(number).bytes;
+    return bytes <= kSmallMax ? class_of_size(bytes) : kSmallClasses;
+  }
 
   Blocks& blocks_;
   const Memory& memory_;

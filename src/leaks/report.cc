@@ -8,6 +8,7 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
+#include "cache/upcalls.h"
 #include "os/os.h"
 #include "report/mappings.h"
 #include "report/output.h"
@@ -103,6 +104,7 @@ void Writer::leak(const Leak& leak) {
   stack("stack", leak.stack);
   if (!leak.direct) stack("held_by", leak.root);
   number("truncated", leak.stack != nullptr && profile::is_truncated(leak.stack));
+  number("block_bytes", leak.block_bytes);
   number("blocks", leak.blocks);
   number("bytes", leak.bytes);
   to_.add("}");
@@ -140,6 +142,9 @@ void Writer::write(const Finding& finding, Moment moment, const char* name) {
   number("live_bytes", finding.live_bytes);
   number("leaked_blocks", finding.leaked_blocks);
   number("leaked_bytes", finding.leaked_bytes);
+  number("doubtful_blocks", finding.doubtful_blocks);
+  number("cleared", fill::clears_sampled());
+  number("profiled", profile::is_prepared());
   begin_list("leaks");
   for (size_t i = 0; i < finding.places; ++i) {
     if (finding.leaks[i].blocks != 0) leak(finding.leaks[i]);

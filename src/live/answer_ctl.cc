@@ -26,7 +26,7 @@ bool begins_with(const char* name, const char* start) { return strncmp(name, sta
 bool is_for_program_alone(const Node& node) {
   if (begins_with(node.name, "thread.") || begins_with(node.name, "tcache.")) return true;
   if (node.type == Type::kHooks || node.type == Type::kCounter) return true;
-  if (node.kind == Kind::kMaker || node.kind == Kind::kLookup) return true;
+  if (node.kind == Kind::kMaker || node.kind == Kind::kLookup || node.kind == Kind::kQuery) return true;
   return strcmp(node.name, "arena.#.reset") == 0 || strcmp(node.name, "arena.#.destroy") == 0;
 }
 

@@ -1,5 +1,7 @@
 #include "live/authority.h"
 
+#include <sys/auxv.h>
+
 #include "os/socket.h"
 
 namespace acre::live {
@@ -10,7 +12,7 @@ constinit uint32_t g_owner = os::kNoUser;
 
 }  // namespace
 
-void settle_owner() { g_owner = os::user_ids().real; }
+void settle_owner() { g_owner = static_cast<uint32_t>(getauxval(AT_UID)); }
 uint32_t owner() { return g_owner; }
 
 const char* why_nobody_may_ask() {

@@ -8,7 +8,8 @@
 
 namespace acre::live {
 
-// Makes the real user the owner of the socket, for the life of the process and its children. Called once, at the start.
+// Makes the real user that the program was started by (exec) the owner of the socket, for the life of the process and of
+// its children. May be called late: the kernel keeps that user for the process.
 void settle_owner();
 uint32_t owner();
 

@@ -1,15 +1,14 @@
 #include "live/socket.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "live/authority.h"
+#include "live/snapshot.h"
 #include "live/verbs.h"
 #include "os/socket.h"
-#include "reclaim/internal_thread.h"
 #include "reclaim/pressure.h"
 #include "tables/options.h"
 
@@ -21,6 +20,8 @@ constexpr uint64_t kRequestMs = 1000;    // for a client to send its request
 constexpr uint64_t kLookMs = 10000;      // between two checks that the socket still has its name
 constexpr uint64_t kRetryMs = 10000;     // after the system refused a thread
 constexpr unsigned kMostFailures = 30;   // checks without a socket, after which the thread ends
+constexpr uint64_t kRequestLookMs = 1000;      // between two looks for a request
+constexpr uint64_t kIdleRequestLookMs = 5000;  // the same in a background thread that has nothing else to do
 
 enum class State : uint32_t {
   kNone,
@@ -43,6 +44,10 @@ constinit std::atomic<int> g_named{0};  // the process whose path it is
 
 bool wants_end() { return g_ends.load(std::memory_order_relaxed) != 0; }
 
+using Folder = Line<kMostFolder + 32>;
+
+void add_folder_in_tmp(Text& text) { text.add("/tmp/acre-").decimal(owner()); }
+
 // --- The socket ---------------------------------------------------------------------------------------------------
 
 class Listener {
@@ -56,7 +61,7 @@ class Listener {
   bool keep_open() {
     if (why_nobody_may_ask() != nullptr) return socket_ >= 0;
     if (socket_ >= 0 && os::identify_path(g_path) == file_) return true;
-    if (!open_in(g_runtime_folder, "/acre") && !open_in_tmp()) return socket_ >= 0;  // the old one has other names
+    if (!open_in_runtime_folder() && !open_in_tmp()) return socket_ >= 0;  // the old one has other names
     return true;
   }
 
@@ -64,15 +69,18 @@ class Listener {
 
  private:
   bool open_in_tmp() {
-    Line<32> name;
-    name.add("/acre-").decimal(owner());
-    return open_in("/tmp", name.c_str());
+    Folder folder;
+    add_folder_in_tmp(folder);
+    return open_in(folder);
   }
 
-  bool open_in(const char* above, const char* name) {
-    if (*above == '\0') return false;
-    Line<kMostFolder + 32> folder;
-    folder.add(above).add(name);
+  bool open_in_runtime_folder() {
+    Folder folder;
+    folder.add(g_runtime_folder).add("/acre");
+    return *g_runtime_folder != '\0' && open_in(folder);
+  }
+
+  bool open_in(const Folder& folder) {
     if (!os::make_own_folder(folder.c_str(), owner())) return false;
     const int process = getpid();
     Line<os::kMostSocketPath> path, at_first;
@@ -140,7 +148,8 @@ void* attend(void*) {
       continue;
     }
     failures = 0;
-    if (!os::wait_for(listener.socket(), os::Direction::kRead, kLookMs) || wants_end()) continue;
+    const uint64_t most_ms = smaller(snapshot::look(), kLookMs);
+    if (!os::wait_for(listener.socket(), os::Direction::kRead, most_ms) || wants_end()) continue;
     const long client = os::accept_client(listener.socket());
     if (client >= 0) serve(static_cast<int>(client));
   }
@@ -184,12 +193,15 @@ void start_thread() {
   g_state.store(State::kRefused);
 }
 
-// Makes the child's next event at the slow path a tick, so that the child soon has its thread.
+// Makes the child's next event at the slow path a tick, so that the child soon has its thread. Without the option the
+// child waits for a request of its own.
 void after_fork_in_child() {
   g_state.store(State::kNone);
   g_ends.store(0);
   g_named.store(0);
   g_retry_at_ms.store(0);
+  snapshot::after_fork_in_child();
+  if (!options().control) return internal_thread::g_on_tick.store(nullptr);
   internal_thread::tell_of_ticks(on_tick);
   if (Heap* heap = heap_if_any()) tick_soon(*heap);
 }
@@ -205,14 +217,48 @@ void find_runtime_folder() {
   }
 }
 
+void start_and_follow_process() {
+  internal_thread::g_after_fork_in_child.store(after_fork_in_child, std::memory_order_relaxed);
+  internal_thread::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);
+  start_thread();
+}
+
+// --- On request ---------------------------------------------------------------------------------------------------
+
+constinit std::atomic<uint64_t> g_next_look_ms{0};
+
+// Removes the request, so that a later process with this number does not find it.
+bool takes_request() {
+  settle_owner();
+  Folder folder, path;
+  add_folder_in_tmp(folder);
+  path.add(folder.c_str()).add('/').decimal(static_cast<uint64_t>(getpid())).add(".ask");
+  if (!os::is_file_of(path.c_str(), owner()) || !os::is_own_folder(folder.c_str(), owner())) return false;
+  if (why_nobody_may_ask() != nullptr) return false;
+  os::remove_file(path.c_str());
+  return true;
+}
+
 }  // namespace
 
 void start() {
   settle_owner();
   find_runtime_folder();
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  internal_thread::g_on_last_thread.store(on_last_thread, std::memory_order_relaxed);
-  start_thread();
+  start_and_follow_process();
+}
+
+uint64_t look_for_request(Heap* heap, uint64_t now_ms) {
+  if (g_state.load(std::memory_order_relaxed) != State::kNone || !relaxed_load(options().control_on_request) ||
+      getauxval(AT_SECURE) != 0) {
+    return kNever;
+  }
+  uint64_t due = g_next_look_ms.load(std::memory_order_relaxed);
+  if (now_ms >= due && g_next_look_ms.compare_exchange_strong(due, now_ms + kRequestLookMs) &&
+      !Mutex::this_thread_forks() && takes_request()) {
+    start_and_follow_process();
+    if (heap != nullptr && heap == heap_if_any()) empty_heap(*heap);  // the C library has allocated from it
+  }
+  return now_ms + kIdleRequestLookMs;
 }
 
 void end() {

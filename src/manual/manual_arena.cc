@@ -119,6 +119,7 @@ ACRE_COLD void* allocate_seen(ManualArena& arena, SizeClass c, size_t n, size_t 
   void* block = pointer_to(run->base);
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
+  if (fill::clears_sampled() && !run->fresh) fill::clear(block, zeroed ? n : 0, run->bytes());
   sampler::seen_run(run, size_of_class(c));
   thread_bytes::count_allocated(run->bytes());
   hooks::allocated(block, run->bytes(), n);

@@ -6,6 +6,7 @@
 #include "cache/large.h"
 #include "cache/lookup.h"
 #include "cache/malloc.h"
+#include "cache/owner_at_work.h"
 #include "cache/registry.h"
 #include "manual/manual_arena.h"
 #include "manual/tags.h"
@@ -98,6 +99,16 @@ size_t resize_in_place(void* p, size_t least, size_t most, const Request& reques
   if (!large::resize_in_place(found.run, most) && old_bytes < least) large::resize_in_place(found.run, least);
   if (request.zeroed) zero_added(found, p, old_bytes);
   return acre::block_bytes(found);
+}
+
+void release_uncached(void* p) {
+  const Slab* slab = find_block(p).slab;
+  const SizeClass c = slab == nullptr ? 0 : slab->size_class;
+  release(p);
+  Heap* heap = heap_if_any();
+  if (slab == nullptr || heap == nullptr || heap->slots[c].kept == 0) return;
+  const OwnerAtWork busy(*heap);
+  retire_current(*heap, c);
 }
 
 }  // namespace acre::request

@@ -27,4 +27,8 @@ void* reallocate(void* p, size_t n, const Request& request, const char* caller);
 // change their length, and they stay large. Returns the block's bytes afterwards.
 size_t resize_in_place(void* p, size_t least, size_t most, const Request& request, const char* caller);
 
+// Like free, but the block does not stay on a list of the thread's: it goes back to its run at once, so that the next
+// block of its size may come from a fuller run.
+void release_uncached(void* p);
+
 }  // namespace acre::request

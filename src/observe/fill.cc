@@ -17,10 +17,17 @@ bool junk_has(Junk part) { return options().junk == Junk::kBoth || options().jun
 }  // namespace
 
 constinit bool g_on = false;
+constinit std::atomic<bool> g_clears_sampled{false};
 
 void start() {
   g_on = options().junk != Junk::kNone || options().zero;
   if (g_on) large::forbid_resizing();
+}
+
+void clear_sampled() { g_clears_sampled.store(true, std::memory_order_relaxed); }
+
+void clear(void* block, size_t from, size_t to) {
+  if (!g_on && from < to) memset(static_cast<char*>(block) + from, 0, to - from);
 }
 
 void new_bytes(void* block, size_t from, size_t to, bool zeroed) {

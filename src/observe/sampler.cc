@@ -1,5 +1,6 @@
 #include "observe/sampler.h"
 
+#include "base/probes.h"
 #include "cache/current.h"
 #include "cache/lookup.h"
 #include "cache/malloc.h"
@@ -65,6 +66,7 @@ Address place_beside(Heap& heap, SizeClass c) {
 void* allocate_sampled(Heap& heap, SizeClass c) {
   void* block = sampled_runs::allocate(*heap.arena, heap.bound, c);
   if (block == nullptr) return nullptr;
+  if (fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
   thread_bytes::count_allocated(heap, size_of_class(c));
   const Ticket ticket = g_sampler.allocated(block, size_of_class(c), place_beside(heap, c));
   if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
@@ -170,16 +172,20 @@ void allocated_run(Run* run) {
 void freeing_run(Run* run) {
   const Ticket ticket = run->ticket;
   run->ticket = kNoTicket;
-  g_sampler.freed(ticket);
+  freed(pointer_to(run->base), ticket);
 }
 
-void freed(Ticket ticket) { g_sampler.freed(ticket); }
+void freed(const void* block, Ticket ticket) {
+  probes::free(block);
+  g_sampler.freed(ticket);
+}
 
 void release(SampledRun* run, void* block) {
   const Ticket ticket = sampled_runs::ticket_of(run, block);
   if (ticket == sampled_runs::kDead) misuse::double_free("free", block, run->block_bytes);
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
+  if (ticket != kNoTicket) probes::free(block);  // before another thread may get the block
   sampled_runs::free(run, block);
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {

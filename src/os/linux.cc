@@ -25,6 +25,12 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+#ifndef PR_SET_VMA_ANON_NAME
+#define PR_SET_VMA_ANON_NAME 0
+#endif
 
 namespace acre::os {
 
@@ -66,18 +72,31 @@ long noted(long result) {
   return result;
 }
 
-void* map_with(Address hint, size_t bytes, int protection, int extra_flags) {
+constinit std::atomic<bool> g_naming{false};
+
+void name(long start, size_t bytes, MappingUse use) {
+  const char* name = use == MappingUse::kHeap ? "acre:heap" : "acre:internal";
+  const long result = raw_syscall(SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, static_cast<long>(bytes),
+                                  as_long(name));
+  if (result == -EINVAL) g_naming.store(false, std::memory_order_relaxed);  // before 5.17, or built without names
+}
+
+void* map_with(Address hint, size_t bytes, int protection, int extra_flags, MappingUse use) {
   if (!granted()) return as_pointer(noted(-ENOMEM));
-  return as_pointer(noted(counted(kMmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0)));
+  const long start = noted(counted(kMmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0));
+  if (g_naming.load(std::memory_order_relaxed) && !failed(start)) name(start, bytes, use);
+  return as_pointer(start);
 }
 
 }  // namespace
 
-void* map(size_t bytes) { return map_with(0, bytes, PROT_READ | PROT_WRITE, 0); }
+void name_mappings() { g_naming.store(true, std::memory_order_relaxed); }
+
+void* map(size_t bytes, MappingUse use) { return map_with(0, bytes, PROT_READ | PROT_WRITE, 0, use); }
 
 void* map_at(Address address, size_t bytes) {
-  void* p = map_with(address, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+  void* p = map_with(address, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE, MappingUse::kHeap);
   if (p != nullptr && address_of(p) != address) {  // a kernel before 4.17 takes the address as a hint
     unmap(p, bytes);
     return nullptr;
@@ -85,7 +104,7 @@ void* map_at(Address address, size_t bytes) {
   return p;
 }
 
-void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0); }
+void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0, MappingUse::kInternal); }
 
 bool commit(void* start, size_t bytes) {
   if (!granted()) return noted(-ENOMEM) == 0;

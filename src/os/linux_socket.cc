@@ -80,6 +80,11 @@ bool is_own_folder(const char* path, uint32_t user) {
   return look_at(path, true, &facts) && facts.st_uid == user && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool is_file_of(const char* path, uint32_t user) {
+  struct stat facts;
+  return look_at(path, false, &facts) && S_ISREG(facts.st_mode) && (facts.st_uid == user || facts.st_uid == 0);
+}
+
 bool make_own_folder(const char* path, uint32_t user) {
   const char* end = strrchr(path, '/');
   if (end == nullptr || end == path) return false;

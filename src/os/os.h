@@ -13,11 +13,18 @@ namespace acre::os {
 
 // --- Address space and memory ---------------------------------------------------------------------------
 
+// What a mapping is for: its name in /proc/PID/maps, [anon:acre:heap] or [anon:acre:internal]. There are so few names
+// since neighbours of different names are never one mapping.
+enum class MappingUse : uint8_t { kHeap, kInternal };
+
+// From now on mappings get their names, by one more system call each, unless the kernel knows no names.
+void name_mappings();
+
 // Zeroed, readable and writable private memory that takes physical memory when touched. bytes: a multiple of the page
 // size. Null when refused.
-void* map(size_t bytes);
+void* map(size_t bytes, MappingUse use = MappingUse::kInternal);
 
-// The same at exactly this address. Null, rather than replace a mapping that is there.
+// The same for the heap, at exactly this address. Null, rather than replace a mapping that is there.
 void* map_at(Address address, size_t bytes);
 
 // Address space alone: not readable, not counted as committed memory. Null when refused.

@@ -20,6 +20,9 @@ bool make_own_folder(const char* path, uint32_t user);
 // Whether this is a folder that `user` owns and nobody else may write to. Follows no link in the last component.
 bool is_own_folder(const char* path, uint32_t user);
 
+// Whether this is a regular file of `user`'s or root's. Follows no link in the last component.
+bool is_file_of(const char* path, uint32_t user);
+
 // Returns a socket that listens at this path, in place of what was there. It is made at the path `at_first` and renamed
 // when it listens, so that no client finds a dead socket.
 long listen_at(const char* path, const char* at_first);

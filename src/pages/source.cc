@@ -210,10 +210,10 @@ void Source::at_fork(ForkStage stage) {
 
 Address map_anonymous(size_t bytes, size_t alignment) {
   if (!options().mmap) return 0;
-  if (alignment <= os::page_bytes()) return address_of(os::map(bytes));
+  if (alignment <= os::page_bytes()) return address_of(os::map(bytes, os::MappingUse::kHeap));
   size_t room = bytes + alignment - kPageBytes;
   if (room < bytes) return 0;
-  Address start = address_of(os::map(room));
+  Address start = address_of(os::map(room, os::MappingUse::kHeap));
   if (start == 0) return 0;
   Address base = align_up(start, alignment);
   if (base > start) os::unmap(pointer_to(start), base - start);

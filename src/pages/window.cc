@@ -61,10 +61,10 @@ Chunk from_window(size_t bytes) {
 }
 
 Chunk from_anywhere(size_t bytes) {
-  void* memory = os::map(bytes);
+  void* memory = os::map(bytes, os::MappingUse::kHeap);
   if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
     os::unmap(memory, bytes);
-    memory = os::map(2 * bytes);
+    memory = os::map(2 * bytes, os::MappingUse::kHeap);
     if (memory == nullptr) return {};
     Address start = address_of(memory);
     Address boundary = align_up(start, kLinkReach);

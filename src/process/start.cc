@@ -27,6 +27,7 @@ constinit std::atomic<uint32_t> g_stage{kNotStarted};
 void start_modules() {
   os::find_clock();
   read_options(environ);
+  if (options().name_mappings) os::name_mappings();
   fill::start();
   release_rate::set(options().release_rate);
   pressure::set_limits();

@@ -23,6 +23,9 @@ constinit std::atomic<State> g_state{State::kNone};
 constinit std::atomic<bool> g_loaded{false};
 constinit std::atomic<unsigned> g_most{kMostThreads};
 constinit std::atomic<uint64_t> g_retry_at_ms{0};
+constinit std::atomic<uint64_t> g_passes{0};
+constinit std::atomic<uint64_t> g_gaps{0};        // from one pass of a thread to its next
+constinit std::atomic<uint64_t> g_in_gaps_ms{0};  // their sum
 
 // The loader allocates before the C library can make threads.
 __attribute__((constructor)) void on_load() { g_loaded.store(true, std::memory_order_relaxed); }
@@ -47,10 +50,17 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
 void* live(void*) {
   os::name_this_thread("acre-decay");
   unsigned quiet = 0;
-  for (;;) {
+  for (uint64_t last = 0;;) {
     wakeup::listen();
     const uint64_t now = os::now_ms();
-    const uint64_t due = look_after_memory(now, quiet);
+    g_passes.fetch_add(1, std::memory_order_relaxed);
+    if (last != 0) {
+      g_gaps.fetch_add(1, std::memory_order_relaxed);
+      g_in_gaps_ms.fetch_add(now - last, std::memory_order_relaxed);
+    }
+    last = now;
+    uint64_t due = look_after_memory(now, quiet);
+    due = smaller(due, internal_thread::tell_of_look(nullptr, now));
     if (!registry::has_threads() || !is_wanted()) break;
     if (wakeup::sleep(due == kNever ? kNever : due - smaller(now, due))) quiet = 0;
     wakeup::nap(kNapMs);
@@ -109,6 +119,13 @@ State state() { return g_state.load(std::memory_order_relaxed); }
 
 unsigned most_threads() { return g_most.load(std::memory_order_relaxed); }
 
+uint64_t passes() { return g_passes.load(std::memory_order_relaxed); }
+uint64_t ns_between_passes() {
+  constexpr uint64_t kNsPerMs = 1000000;
+  const uint64_t gaps = g_gaps.load(std::memory_order_relaxed);
+  return gaps == 0 ? 0 : g_in_gaps_ms.load(std::memory_order_relaxed) * kNsPerMs / gaps;
+}
+
 void set_most_threads(unsigned most) {
   g_most.store(most, std::memory_order_relaxed);
   follow_option();
@@ -150,6 +167,7 @@ void after_fork_in_child() {
   g_state.store(State::kNone);
   g_to_join.store(false);
   wakeup::close();
+  if (const auto call = internal_thread::g_after_fork_in_child.load(std::memory_order_relaxed)) call();
 }
 
 }  // namespace acre::background

@@ -33,6 +33,10 @@ bool follow_option();
 // listener (internal_thread.h).
 void tell_of_tick(Heap& heap, uint64_t now_ms);
 
+// How often the thread has looked after the memory so far, and the mean time from one time to the next (0: no second one).
+uint64_t passes();
+uint64_t ns_between_passes();
+
 void after_fork_in_child();
 
 }  // namespace acre::background

@@ -36,6 +36,19 @@ inline void tell_of_ticks(void (*call)(Heap& heap)) {
   g_nobody.store(false);
 }
 
+// Called after looks at all heaps (idle.h), at most four times a second, and on each pass of the background thread, with
+// no lock held; null: not called. heap: the calling thread's, which on_tick's conditions hold for; null in the background
+// thread. Returns when an idle process should call again (ms).
+inline constinit std::atomic<uint64_t (*)(Heap* heap, uint64_t now_ms)> g_on_look{nullptr};
+
+inline uint64_t tell_of_look(Heap* heap, uint64_t now_ms) {
+  const auto call = g_on_look.load(std::memory_order_relaxed);
+  return call == nullptr ? kNever : call(heap, now_ms);
+}
+
+// Called in the child of a fork; null: not called.
+inline constinit std::atomic<void (*)()> g_after_fork_in_child{nullptr};
+
 // Called in the last thread with a heap when it ends; may wait. Null: not called.
 inline constinit std::atomic<void (*)()> g_on_last_thread{nullptr};
 

@@ -26,7 +26,7 @@ void tick_slow(Heap& heap) {
   if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   if (ACRE_UNLIKELY(heap.bytes.is_tracked)) thread_bytes::look(heap);
-  idle::look_around(&heap, now);
+  if (idle::look_around(&heap, now) != idle::Look::kTooEarly) internal_thread::tell_of_look(&heap, now);
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);
 }

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <new>
 
 #include "acre/acre.h"
+#include "base/text.h"
 #include "os/os.h"
 #include "report/address_set.h"
 #include "report/mappings.h"
@@ -150,6 +152,9 @@ void Writer::write_head() {
   integer(of_profile::kPeriod, larger<uint64_t>(profile::mean(), 1));
   integer(of_profile::kTime, os::wall_clock_ns());
   integer(of_profile::kComment, text("acre " ACRE_VERSION));
+  Line<32> process;
+  process.add("process ").decimal(static_cast<uint64_t>(getpid()));
+  integer(of_profile::kComment, text(process.c_str()));
   integer(of_profile::kDefaultType, text(all.initial));
   truncated_ = {text("stack"), text("truncated")};
   if (kind_ != Kind::kLive) return;

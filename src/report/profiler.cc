@@ -22,10 +22,11 @@ void warn(const char* what, int error) {
   write_all(2, line.c_str(), line.size());
 }
 
-void write_both(Naming naming) {
+bool write_both(Naming naming) {
   int error = write_profile(Kind::kLive, naming);
   if (error == 0) error = write_profile(Kind::kPeak, naming);
   if (error != 0) warn("the heap profile could not be written", error);
+  return error == 0;
 }
 
 // --- On a signal, or amid an allocation: who asks there may do next to nothing, so a thread writes ---------------
@@ -91,10 +92,10 @@ bool write_at_new_maximum(bool on) {
   return true;
 }
 
-void end_profiler() {
-  if (!profile::is_prepared()) return;
+bool end_profiler() {
+  if (!profile::is_prepared()) return false;
   profile::set_active(false);
-  write_both(Naming::kFinal);
+  return write_both(Naming::kFinal);
 }
 
 }  // namespace acre::report

@@ -10,7 +10,7 @@ void start_profiler();
 // thread to write it.
 bool write_at_new_maximum(bool on);
 
-// The program ends, and prof_final is set.
-void end_profiler();
+// The program ends, and prof_final is set. Returns whether profiles were written.
+bool end_profiler();
 
 }  // namespace acre::report

@@ -1,5 +1,6 @@
 #include "sample/profile.h"
 
+#include "base/probes.h"
 #include "observe/sampler.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -8,6 +9,7 @@
 #include "pages/window.h"
 #include "sample/at_work.h"
 #include "sample/held.h"
+#include "sample/postmortem.h"
 #include "sample/random.h"
 #include "sample/samples.h"
 #include "tables/options.h"
@@ -137,6 +139,7 @@ double weight_of(size_t bytes) {
 }
 
 Ticket record(Sample& sample, const Trace& trace, bool* due) {
+  if (postmortem::lacks_room()) postmortem::make_room();
   for (;;) {
     {
       Lock lock(g_lock);
@@ -146,6 +149,7 @@ Ticket record(Sample& sample, const Trace& trace, bool* due) {
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
         count_in(sample);
+        postmortem::write(*sample.stack, g_peak, g_stacks.first());
         *due = is_due();
         return ticket;
       }
@@ -166,8 +170,7 @@ uint64_t gap(size_t block_bytes) {
 Ticket allocated(const void* block, size_t bytes, Address beside) {
   const AtWork at_work;
   if (at_work.is_inner()) return kNoTicket;
-  Trace trace;
-  take(trace);
+  const Trace trace = take_trace();
   Sample sample;
   sample.bytes = bytes;
   sample.weight = weight_of(bytes);
@@ -178,6 +181,9 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
   const Ticket ticket = record(sample, trace, &due);
+  if (ticket != kNoTicket) {
+    probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
+  }
   if (due) ask();
   return ticket;
 }
@@ -186,7 +192,10 @@ void freed(Ticket ticket) {
   const uint64_t now_ms = os::now_ms();
   Lock lock(g_lock);
   const Sample& sample = g_samples.at(ticket);
-  if (sample.reset == g_resets) count_out(sample, this_thread(), now_ms);
+  if (sample.reset == g_resets) {
+    count_out(sample, this_thread(), now_ms);
+    postmortem::write(*sample.stack, g_peak, g_stacks.first());
+  }
   g_samples.drop(ticket);
 }
 
@@ -202,9 +211,10 @@ void count_growth(const Trace& trace, size_t bytes) {
   do {
     Lock lock(g_lock);
     if (!g_stacks.has_room()) continue;
-    StackSums& sums = g_stacks.find(trace)->sums;
-    ++sums.grown;
-    sums.grown_bytes += bytes;
+    Stack* stack = g_stacks.find(trace);
+    ++stack->sums.grown;
+    stack->sums.grown_bytes += bytes;
+    postmortem::write(*stack, g_peak, g_stacks.first());
     ++g_totals.grown;
     g_totals.grown_bytes += bytes;
     return;
@@ -223,25 +233,12 @@ bool is_new_maximum() {
 void grew(size_t bytes) {
   const AtWork at_work;
   if (at_work.is_inner()) return;
-  Trace trace;
-  take(trace);
+  const Trace trace = take_trace();
   count_growth(trace, bytes);
   if (g_at_new_maximum.load(std::memory_order_relaxed) && is_new_maximum()) ask();
 }
 
 }  // namespace
-
-unsigned frames_of(const Stack* stack, const Address** frames) {
-  *frames = stack->frames();
-  return stack->count;
-}
-
-unsigned python_frames_of(const Stack* stack, const python::Frame** frames) {
-  *frames = stack->python_frames();
-  return stack->python_count;
-}
-
-bool is_truncated(const Stack* stack) { return stack->truncated; }
 
 Lifetime lifetime_of(uint64_t ms) {
   return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
@@ -298,6 +295,7 @@ bool prepare(uint64_t mean) {
   }
   if (!grow_tables() || !make_places()) return false;
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   g_prepared.store(true);
   return true;
 }
@@ -326,9 +324,11 @@ void reset(uint64_t mean) {
     g_totals = {};
     g_due_at = static_cast<double>(g_interval.load(std::memory_order_relaxed));
     g_peak = 0;
+    postmortem::write_all(g_stacks.first());
     ++g_resets;
   }
   g_mean.store(mean);
+  postmortem::note_mean(mean);
   if (is_active()) sampler::start(kSampler);
 }
 

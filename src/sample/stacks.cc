@@ -38,6 +38,18 @@ bool same(const Stack* stack, const Trace& trace) {
 
 }  // namespace
 
+unsigned frames_of(const Stack* stack, const Address** frames) {
+  *frames = stack->frames();
+  return stack->count;
+}
+
+unsigned python_frames_of(const Stack* stack, const python::Frame** frames) {
+  *frames = stack->python_frames();
+  return stack->python_count;
+}
+
+bool is_truncated(const Stack* stack) { return stack->truncated; }
+
 void Stacks::add_room(void* memory, size_t bytes) {
   if (room_.left() >= bytes) return;
   room_.next = static_cast<char*>(memory);

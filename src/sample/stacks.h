@@ -12,9 +12,11 @@ struct Trace {
   python::Frames python;
   capture::Frames native;
 };
-ACRE_ALWAYS_INLINE void take(Trace& trace) {
+ACRE_ALWAYS_INLINE Trace take_trace() {
+  Trace trace;
   capture::take(trace.native);
   if (python::is_active()) python::take(trace.native, trace.python);
+  return trace;
 }
 
 // Its frames follow it in memory, the native ones first.
@@ -27,6 +29,8 @@ struct Stack {
   bool truncated = false;
   uint64_t peak = 0;            // number of the peak to which `sums.live_at_peak` belongs
   StackSums sums;
+  uint64_t row = 0;             // where its row is in that file (postmortem.h)
+  uint32_t row_file = 0;        // 0: in none
 
   Address* frames() { return reinterpret_cast<Address*>(this + 1); }
   const Address* frames() const { return reinterpret_cast<const Address*>(this + 1); }

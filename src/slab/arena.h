@@ -22,18 +22,21 @@ struct ClassEvents {
   uint64_t new_runs = 0;
   uint64_t adoptions = 0;
   uint64_t remote_frees = 0;  // blocks that outboxes sent off
+  uint64_t listed = 0;        // blocks put on private lists, less those taken off again
 
   void add(const ClassEvents& other) {
     refills += other.refills;
     new_runs += other.new_runs;
     adoptions += other.adoptions;
     remote_frees += other.remote_frees;
+    listed += other.listed;
   }
   void subtract(const ClassEvents& other) {  // modulo 2^64: later add() calls make up for it
     refills -= other.refills;
     new_runs -= other.new_runs;
     adoptions -= other.adoptions;
     remote_frees -= other.remote_frees;
+    listed -= other.listed;
   }
 };
 

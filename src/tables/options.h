@@ -96,6 +96,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(pressure, Bool, 1, 0, 1, kAnyTime, "look at the system's memory pressure, once a second, and return unused memory at once while there is some") \
   X(mmap, Bool, 1, 0, 1, kAtStart, "memory for the program comes from anonymous mappings") \
   X(sbrk, Bool, 1, 0, 1, kAtStart, "memory for the program comes from sbrk where mappings are refused or switched off") \
+  X(name_mappings, Bool, 1, 0, 1, kAtStart, "acre's mappings have names in /proc/PID/maps and smaps, if the kernel knows names") \
   X(file, Path, 0, 0, kMostPathValue, kAtStart, "memory for the program comes from a file in this folder, or from this file, which must be empty") \
   X(file_limit, Bytes, 0, 0, kMostBytes, kAtStart, "so much at most comes from the file; 0: no limit") \
   X(file_private, Bool, 0, 0, 1, kAtStart, "the file is mapped privately: what is written goes to memory and not to the file") \
@@ -117,8 +118,11 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_interval, Bytes, 0, 0, kMostBytes, kAtStart, "write the heap profile each time about so many bytes more were allocated; 0: not") \
   X(prof_gdump, Bool, 0, 0, 1, kAtStart, "write the heap profile each time more address space is in use than there ever was") \
   X(prof_prefix, Path, 0, 0, kMostPathValue, kAtStart, "what the names of heap profiles begin with, in place of the program's name; with a slash in it, in place of prof_folder, too") \
+  X(postmortem, Path, 0, 0, kMostPathValue, kAtStart, "a file in this folder keeps the running profile and statistics, however the program ends") \
+  X(final_signals, Bool, 0, 0, 1, kAtStart, "SIGHUP, SIGINT and SIGTERM, where they end the program, do so after the final profile and statistics are written") \
   X(large_alloc_report, Bytes, int64_t{1} << 30, 0, kMostBytes, kAnyTime, "an allocation of so many bytes or more is reported on stderr with its stack, and the next one that is an eighth larger; 0: none is") \
   X(control, Bool, 0, 0, 1, kAtStart, "a thread answers at a socket, so that acre's commands can ask and tell the running process") \
+  X(control_on_request, Bool, 1, 0, 1, kAnyTime, "without control: the thread starts when a file in the run folder asks for it") \
   X(leaks, LeaksChoice, 0, 0, 5, kAtStart, "look for leaks when the program ends, by the rules minimal, normal, strict or draconian; local: only where it asks for it") \
   X(leaks_exit_code, Number, 23, 0, 255, kAtStart, "the exit code of a program that has leaks when it ends; 0: its own") \
   X(leaks_process, Number, 0, -1, INT32_MAX, kAtStart, "the process that looks for leaks; 0: each that starts with the option leaks; -1: children of fork too") \

@@ -85,6 +85,8 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(spare_headers, kGauge, kCount, "extent_avail", kSize, "run headers that stand for no run now") \
   X(live_small, kGauge, kBytes, "small.allocated", kSize, "live blocks of up to 32 KiB") \
   X(small_blocks, kGauge, kBlocks, "small.blocks", kSize, "live blocks of up to 32 KiB") \
+  X(small_allocated, kGauge, kBlocks, "small.nmalloc", kU64, "blocks of up to 32 KiB ever allocated: as a size class's") \
+  X(small_freed, kGauge, kBlocks, "small.ndalloc", kU64, "of these, the blocks that are free again") \
   X(live_large, kGauge, kBytes, "large.allocated", kSize, "live large blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for: as the process's") \
   X(large_blocks, kGauge, kBlocks, "large.blocks", kSize, "live large blocks") \
@@ -117,11 +119,14 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(runs, kGauge, kRuns, "curslabs", kSize, "runs: owned, full, binned, shared and sampled") \
   X(owned, kGauge, kRuns, "owned_slabs", kSize, "runs that a thread owns") \
   X(full, kGauge, kRuns, "full_slabs", kSize, "runs that no thread owns, with too little free to be looked for") \
-  X(binned, kGauge, kRuns, "nonfull_slabs", kSize, "runs in the arena's bin") \
+  X(binned, kGauge, kRuns, "binned_slabs", kSize, "runs in the arena's bin") \
   X(shared, kGauge, kRuns, "shared_slabs", kSize, "runs taken from an idle owner, whose blocks all threads may have") \
   X(sampled, kGauge, kRuns, "sampled_slabs", kSize, "runs of blocks that the heap profiler has sampled, and of free ones for more") \
+  X(nonfull, kGauge, kRuns, "nonfull_slabs", kSize, "runs with a free block, whoever has them: all but full ones and those of sampled blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
+  X(allocated, kGauge, kBlocks, "nmalloc", kU64, "blocks ever allocated, without those that the heap profiler sampled and that are free again; a thread's private list and its last 256 frees may make it differ while threads run") \
+  X(freed, kGauge, kBlocks, "ndalloc", kU64, "of these, the blocks that are free again") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "nslabs", kU64, "runs cut from free pages") \
   X(adoptions, kCounter, kRuns, "nadoptions", kU64, "full runs taken back by their last owner") \

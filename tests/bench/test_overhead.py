@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
 
-from lab import catalog, overhead, peers  # noqa: E402
+from lab import catalog, overhead, peers, ratios  # noqa: E402
 from lab.workload import PROGRAMS  # noqa: E402
 from test_ratios import loaded, rounds  # noqa: E402
 
@@ -20,6 +20,13 @@ class Overhead(unittest.TestCase):
         said = {(workload, name, metric): estimate for workload, name, metric, estimate in overhead.rows(found, peers.OURS, peers.PROFILED)}
         self.assertAlmostEqual(said["redis", "acre-profile", "time"].value, 1.05)
         self.assertAlmostEqual(said["redis", "acre-profile", "peak_kib"].value, 1)
+
+    def test_json_has_no_number_where_there_is_none(self):
+        found = loaded(rounds("redis", {"acre": [1, 2], "acre-profile": [2, 4]}))
+        rows = [overhead.as_row(workload, name, metric, peers.OURS, estimate)
+                for workload, name, metric, estimate in overhead.rows(found, peers.OURS, ["acre-profile"])]
+        self.assertEqual({row["ratio"] for row in rows if row["metric"] == "time"}, {2})
+        self.assertIsNone(overhead.as_row("redis", "none", "time", peers.OURS, ratios.Estimate())["ratio"])
 
     def test_what_it_measures_is_there(self):
         for name in overhead.PROGRAMS + overhead.SERVERS:

@@ -4,6 +4,8 @@
 //
 // And kernels that know no MADV_FREE, or refuse any advice, as every kernel does for locked memory.
 //
+// And kernels that know names of mappings, or do not.
+//
 // A seccomp filter refuses the advice, and turns each mremap into a signal, whose handler plays such a kernel.
 //
 // And a process that has all the mappings that it may have: the kernel refuses to split one.
@@ -32,6 +34,9 @@
 #include "child.h"
 #include "pages/limit.h"
 
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1
 #endif
@@ -110,6 +115,34 @@ void play_madvise(int, siginfo_t*, void* context) {
   errno = saved;
 }
 
+// A kernel that notes the names of mappings, or knows none.
+struct Named {
+  Address start, end;
+  char name[16];
+};
+Named g_named[256];
+unsigned g_named_count = 0;
+bool g_knows_names = true;
+
+void play_prctl(int, siginfo_t*, void* context) {
+  const Call call = call_of(static_cast<ucontext_t*>(context));  // from: the option; new_size: the start; then its bytes
+  if (call.from == PR_SET_VMA && g_named_count != 256) {
+    Named& named = g_named[g_named_count++];
+    named.start = static_cast<Address>(call.new_size);
+    named.end = named.start + static_cast<Address>(call.flags);
+    strncpy(named.name, reinterpret_cast<const char*>(call.to), sizeof named.name - 1);
+  }
+  call.answer(g_knows_names ? 0 : -EINVAL);
+}
+
+// Null: nothing there has a name.
+const char* name_of(const void* block) {
+  for (unsigned i = g_named_count; i-- != 0;) {
+    if (g_named[i].start <= address_of(block) && address_of(block) < g_named[i].end) return g_named[i].name;
+  }
+  return nullptr;
+}
+
 // False where the sandbox this runs in does not allow it.
 bool play_kernel(unsigned number = SYS_mremap, void (*handler)(int, siginfo_t*, void*) = play_mremap) {
   sock_filter filter[] = {
@@ -125,6 +158,41 @@ bool play_kernel(unsigned number = SYS_mremap, void (*handler)(int, siginfo_t*, 
   return sigaction(SIGSYS, &action, nullptr) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
+
+// Blocks of all sizes, and of a manual arena, until arenas and acre's own tables have grown.
+void name_all_mappings() {
+  if (!play_kernel(SYS_prctl, play_prctl)) return;
+  os::name_mappings();
+  void* huge = acre_malloc(100 * kMiB);
+  FAKE_OS_CHECK(name_of(huge) != nullptr && strcmp(name_of(huge), "acre:heap") == 0);
+  huge = acre_realloc(huge, 70 * kMiB);
+  FAKE_OS_CHECK(name_of(huge) != nullptr && strcmp(name_of(huge), "acre:heap") == 0);
+  void* aligned = acre_aligned_alloc(kMiB << 7, 100 * kMiB);
+  FAKE_OS_CHECK(name_of(aligned) != nullptr && strcmp(name_of(aligned), "acre:heap") == 0);
+  unsigned unnamed = 0;
+  for (int i = 0; i < 100; ++i) unnamed += name_of(acre_malloc(5 * kMiB)) == nullptr;
+  FAKE_OS_CHECK(unnamed < 5);  // those of the chunk that was there before
+  for (int i = 0; i < 50000; ++i) FAKE_OS_CHECK(acre_malloc(2048) != nullptr);
+  unsigned internal = 0;
+  for (unsigned i = 0; i < g_named_count; ++i) {
+    const bool is_internal = strcmp(g_named[i].name, "acre:internal") == 0;
+    FAKE_OS_CHECK(is_internal || strcmp(g_named[i].name, "acre:heap") == 0);
+    internal += is_internal;
+  }
+  FAKE_OS_CHECK(internal != 0 && g_named_count < 256);
+}
+
+void name_nothing() {
+  g_knows_names = false;
+  if (!play_kernel(SYS_prctl, play_prctl)) return;
+  os::name_mappings();
+  for (int i = 0; i < 10; ++i) FAKE_OS_CHECK(acre_malloc(100 * kMiB) != nullptr);
+  FAKE_OS_CHECK(g_named_count == 1);
+}
+
+TEST(Kernels, MappingsHaveOneOfTwoNames) { EXPECT_EQ(in_child(name_all_mappings), ""); }
+
+TEST(Kernels, AKernelWithoutNamesIsAskedOnce) { EXPECT_EQ(in_child(name_nothing), ""); }
 
 // Large and huge blocks grow and shrink; then all memory that acre believes to have is used.
 void grow_and_use_everything() {

@@ -33,6 +33,7 @@ from leak_report import Report, rules_from
 from pprof import Profile
 
 LEAKS = 23
+NOT_CHECKED = 24
 ACRE = SOURCE / "acre"
 HELPERS = ("plugin", "server")  # which other tests use
 
@@ -189,9 +190,21 @@ def check_command(checks, lost, work):
     checks.that(acre("leaks", "--suppressions", known, path).returncode == 2, "a wrong suppression is an error")
     checks.that(acre("leaks", known).returncode == 2, "what is no report is an error")
     ended = acre("run", "--leaks", "--lib", library(), "--", "sh", "-c", f"{lost.path}; kill -TERM $$")
-    checks.that(ended.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM) and "without a check" in ended.stderr,
+    checks.that(ended.returncode == NOT_CHECKED and "sh was not checked for leaks, since SIGTERM ended it" in ended.stderr,
                 "a program that a signal ends is said not to have been checked, and what it starts is not asked", ended)
-    ended = acre("run", "--leaks", "--lib", library(), "--", "sh", "-c", "exit 5")
+    for way, code in (("import os; os._exit(3)", "exit code 3"), ("import os; os.execv('/bin/true', ['true'])", None),
+                      ("import os; del os.environ['LD_PRELOAD']; os.execv('/bin/true', ['true'])", "exit code 0")):
+        ended = acre("run", "--leaks", "--lib", library(), "--", "/usr/bin/python3", "-c", way)
+        wanted = f"python3 was not checked for leaks, since it ended with {code}" if code else "mode normal: no leaks"
+        checks.that(ended.returncode == (NOT_CHECKED if code else 0) and wanted in ended.stderr,
+                    f"what `{way}` ends has its own exit code", ended)
+    nowhere = folder / "nowhere"
+    nowhere.write_text("#!/nowhere/at/all\n")
+    nowhere.chmod(0o755)
+    ended = acre("run", "--leaks", "--lib", library(), "--", nowhere)
+    checks.that(ended.returncode == 127 and "was not checked" not in ended.stderr, "what cannot start is said", ended)
+    ended = acre("run", "--leaks", "--lib", library(), "--", "/usr/bin/python3", "-c",
+                 "import sys; sys.exit(5)")
     checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
 
 
@@ -256,6 +269,88 @@ def check_live(checks, work):
     finally:
         process.kill()
         process.wait()
+
+
+class Sessions:
+    """The program sessions.cc while it runs."""
+
+    ROUND = 2000  # blocks that it loses in one
+
+    def __init__(self, work, conf):
+        self.program = Program(HERE / "programs/sessions.cc", work)
+        self.process = subprocess.Popen([self.program.path, "live"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def next_round(self):
+        """-> how many blocks are lost by now, and the report of a check as JSON"""
+        lost = int(self.process.stdout.readline())
+        report = json.loads(acre("leaks", "--json", str(self.process.pid)).stdout)
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return lost, report
+
+
+def check_hidden(checks, work):
+    """Without the option leaks some leaks are hidden by leftovers, and the report says how many, more or less."""
+    with Sessions(work, "control:true") as sessions:
+        lost, report = sessions.next_round()
+        found, hidden = report["leaked_blocks"], report["doubtful_blocks"]
+        checks.that(lost // 2 < found < lost and (lost - found) / 4 < hidden < (lost - found) * 2,
+                    "a live check finds most leaks and estimates how many are hidden", f"{found} and {hidden} of {lost}")
+        checks.that(any(f"about {hidden} more blocks are probably leaked" in note and "acre run --leaks" in note
+                        for note in report["notes"]), "and says what finds them", report["notes"])
+    with Sessions(work, "control:true,leaks:normal") as sessions:
+        lost, report = sessions.next_round()
+        checks.that((report["leaked_blocks"], report["doubtful_blocks"]) == (lost, 0),
+                    "with the option leaks a live check finds all", (lost, report["leaked_blocks"]))
+
+
+def check_scaled(checks, work):
+    """In a process that is profiled a sampled leak stands for the others of its size, and grows steadily."""
+    with Sessions(work, "control:true,prof:true,prof_sample:16K") as sessions:
+        for _ in range(3):
+            lost, report = sessions.next_round()
+            site = report["sites"][0]
+            checks.that(any("handle" in frame["function"] for frame in site["frames"]) and
+                        0.9 * report["leaked_blocks"] < site["blocks"] <= report["leaked_blocks"] <= lost and
+                        0 < site["sampled_blocks"] < site["blocks"] / 10 and
+                        sum(one["blocks"] + one["held_blocks"] for one in report["sites"]) == report["leaked_blocks"],
+                        f"{site['sampled_blocks']} sampled blocks stand for {site['blocks']} of {lost}", report)
+        said = acre("leaks", str(sessions.process.pid)).stdout
+        checks.that(re.search(r"^about \d+ bytes in \d+ blocks \(\d+ sampled\), allocated by\n    ", said, re.M) and
+                    re.search(r"^note: \d+ of \d+ leaked blocks were sampled, one in 16 KiB on average", said, re.M),
+                    "the text says what is estimated", said)
+
+
+def check_scale(checks):
+    """What samples stand for, by numbers: most of a size; no more than chance explains; what has no stack is left."""
+    def site(number, blocks, block_bytes=100, **more):
+        return {"stack": number and [number], "truncated": 0, "blocks": blocks, "bytes": blocks * block_bytes,
+                "block_bytes": block_bytes, **more}
+
+    def sites(*leaks, sample=100):
+        text = json.dumps({"acre_leaks": 1, "mappings": [], "leaks": leaks, "profiled": 1, "prof_sample": sample,
+                           "leaked_blocks": sum(leak["blocks"] for leak in leaks),
+                           "leaked_bytes": sum(leak["bytes"] for leak in leaks)})
+        return [(site.stack and site.stack[0], site.blocks, site.bytes, site.sampled, site.held_blocks)
+                for site in Report("-", [], text).sites]
+
+    checks.that(sites(site(1, 50), site(2, 25), site(None, 45)) == [(1, 80, 8000, 50, 0), (2, 40, 4000, 25, 0)],
+                "samples of one size stand for all of it")
+    found = sites(site(1, 100), site(None, 100000))
+    checks.that(found[0][0] == 1 and 150 < found[0][1] < 250 and found[1] == (None, 100100 - found[0][1],
+                10010000 - found[0][2], 0, 0), "one that few samples cannot stand for is left", found)
+    checks.that(sites(site(1, 10), site(None, 3, 500)) == [(1, 10, 1000, 10, 0), (None, 3, 1500, 0, 0)],
+                "samples do not stand for other sizes")
+    checks.that(sites(site(1, 10), site(2, 10, held_by=[1]), site(3, 10, held_by=None), site(None, 30, held_by=[1])) ==
+                [(1, 20, 2000, 10, 20), (3, 20, 2000, 10, 0)], "blocks that a root holds stand for others, too")
 
 
 def check_static(checks, work):
@@ -333,6 +428,9 @@ def main():
             check_held(checks, work)
             check_truncated(checks, work)
             check_live(checks, work)
+            check_hidden(checks, work)
+            check_scaled(checks, work)
+            check_scale(checks)
             check_static(checks, work)
             check_real(checks, work)
             check_page(checks, SOURCE / "docs/leaks.md", library(), 9)

@@ -21,8 +21,11 @@ from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, a
                      eventually, is_one_line, path_of, tasks)
 
 import authority
-import commands
+import command_checks
+import doctor_checks
 import live
+import on_request_checks
+import top_checks
 from checks import Checks, check_page, clean_environment, run
 
 
@@ -283,15 +286,17 @@ def main():
         os.chmod(folder, 0o755)
         work = Work(Path(folder))
         os.environ.pop("XDG_RUNTIME_DIR", None)
-        for check in (commands.check_run, commands.check_ps, commands.check_stats, commands.check_ctl,
-                      commands.check_background_thread, commands.check_purge, commands.check_why, commands.check_heap,
-                      commands.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
+        for check in (command_checks.check_run, command_checks.check_ps, command_checks.check_stats, command_checks.check_ctl,
+                      command_checks.check_background_thread, command_checks.check_purge, command_checks.check_why,
+                      command_checks.check_why_adds_up, command_checks.check_watch, command_checks.check_heap,
+                      top_checks.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
                       check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
-                      check_last_thread, check_static, check_hostile):
+                      check_last_thread, check_static, check_hostile, on_request_checks.check_on_request,
+                      doctor_checks.check_doctor):
             if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
                 check(checks, work)
-        commands.check_call_sites(checks)
-        commands.check_exec(checks)
+        command_checks.check_call_sites(checks)
+        command_checks.check_exec(checks)
         if len(sys.argv) == 1 or "page" in sys.argv[1:]:
             check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
     print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")

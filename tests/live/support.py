@@ -70,7 +70,7 @@ def as_json(checks, *arguments):
 
 
 def is_one_line(ended, *words):
-    return (ended.returncode == 1 and not ended.stdout and ended.stderr.startswith("acre: ")
+    return (ended.returncode == 1 and not ended.stdout and ended.stderr.startswith("acre ")
             and ended.stderr.count("\n") == 1 and all(word in ended.stderr for word in words))
 
 

@@ -43,6 +43,8 @@ def clean_environment(**more):
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "ACRE_CONF", "DESTDIR", "CFLAGS", "CXXFLAGS",
                                    "LDFLAGS", "PKG_CONFIG_PATH")}
+    # The first `go tool pprof` compiles pprof, which takes half a minute: once and not for each HOME.
+    environment.setdefault("GOCACHE", os.path.expanduser("~/.cache/go-build"))
     environment.update({name: str(value) for name, value in more.items()})
     return environment
 

@@ -49,6 +49,9 @@ def check_passes_through(checks, acre, library):
     checks.that(ended.stdout == text, "stdin is the program's")
     ended = acre("run", "--", "printf", "%s|", "a b", "--", "-y", "")
     checks.that(ended.stdout == "a b|--|-y||", "arguments arrive as they were", ended)
+    for options in (["--lib", library], ["--lib", library, "--"]):
+        ended = acre("run", *options, "printf", "%s|", "--stats", "--", "-y", "-o")
+        checks.that(ended.stdout == "--stats|--|-y|-o|", f"{options} before the program: its arguments stay its own", ended)
     maps = acre("run", "--", "cat", "/proc/self/maps").stdout
     checks.that(os.path.realpath(library) in maps, "the library is in the program's memory", maps)
 
@@ -190,6 +193,7 @@ def check_refusals(checks, acre, work):
     ends("an interpreter that does not exist", 127, "run", "--", lost)
     ends("unknown command", 2, "frobnicate")
     ends("unknown option", 2, "run", "--frobnicate", "true")
+    ends("no number of bytes", 2, "run", "--profile=abc", "true")
     ends("no such format", 2, "run", "--stats=yaml", "true")
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
@@ -201,6 +205,33 @@ def check_refusals(checks, acre, work):
     checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
     usage = acre()
     checks.that(usage.returncode == 0 and "./acre run" in usage.stdout, "no arguments: usage", usage)
+    for words, meant in ((["stast"], "stats"), (["run", "--stas", "true"], "--stats"), (["bench", "compar"], "compare")):
+        ended = acre(*words)
+        checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: did you mean", ended)
+
+
+def check_standard_files(checks, acre):
+    """Full, closed and broken ones, and Ctrl-C: one line or none, and the codes that a shell expects."""
+    for what, line, code, said in (
+            ("a full stdout", "options > /dev/full", 1, 1), ("a full stdout for help", "--help > /dev/full", 1, 1),
+            ("a closed stdout", "options >&-", 1, 1), ("a closed stdin", "options <&-", 0, 0),
+            ("a closed stderr", "frobnicate 2>&-", 2, 0), ("a full stderr", "frobnicate 2> /dev/full", 2, 0),
+            ("all closed", "options <&- >&- 2>&-", 1, 0), ("a profile from a closed stdin", "heap - <&-", 1, 1)):
+        ended = run(["sh", "-c", f"'{acre.acre}' {line}"], acre.environment)
+        checks.that(ended.returncode == code and ended.stderr.count("\n") == said and "Traceback" not in ended.stderr,
+                    f"{what}: exit code {code}, lines of stderr: {said}", ended)
+    for command in ("options", "--help"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = subprocess.run([acre.acre, command], env=acre.environment, stdout=writer, stderr=subprocess.PIPE,
+                               timeout=60, check=False)
+        os.close(writer)
+        checks.that(ended.returncode == -signal.SIGPIPE and not ended.stderr, f"{command} into a broken pipe", ended)
+    waits = subprocess.Popen([acre.acre, "top", "-n", "2", "-d", "1000"], env=acre.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    waits.stdout.readline()
+    waits.send_signal(signal.SIGINT)
+    checks.that(waits.communicate(timeout=60)[1] == b"" and waits.returncode == -signal.SIGINT, "Ctrl-C is quiet", waits)
 
 
 def check_static_program(checks, acre, work):
@@ -248,6 +279,7 @@ def check(checks, source, work):
     check_options(checks, acre)
     check_tcmalloc_page(checks, library, source)
     check_refusals(checks, acre, work)
+    check_standard_files(checks, acre)
     check_static_program(checks, acre, work)
     check_places(checks, acre, work)
     check_second_run(checks, acre, work)

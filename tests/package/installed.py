@@ -2,8 +2,10 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
+import manual
 from checks import clean_environment, run
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -89,6 +91,52 @@ def check_jemalloc(checks, prefix, work):
     version = pkg_config(prefix, "--modversion").stdout.strip()
     checks.succeeds("jemalloc_user runs on acre by LD_LIBRARY_PATH", [program, version],
                     environment=clean_environment(LD_LIBRARY_PATH=folder))
+
+
+def state(folder):
+    return {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def check_command(checks, prefix, work):
+    """The command, by a link and from another folder, where nothing but Python and the program is."""
+    tools, cache = work / "command tools", work / "cache"
+    tools.mkdir()
+    for name in ("sh", "readlink", "env", "cat", "true"):
+        (tools / name).symlink_to(shutil.which(name))
+    (tools / "acre-link").symlink_to(prefix.path / "bin/acre")
+    (tools / "acre").symlink_to("acre-link")
+    environment = clean_environment(PATH=tools, HOME=work, XDG_CACHE_HOME=cache)
+
+    def acre(*words, **options):
+        return run(["acre", *words], environment=environment, cwd=work, **options)
+
+    before = state(prefix.path)
+    ended = acre("run", "--", "cat", "/proc/self/maps")
+    checks.that(str(prefix.library.with_name("libacre.so.1").resolve()) in ended.stdout and not ended.stderr,
+                "the installed acre run uses the installed library and builds nothing", ended)
+    version = pkg_config(prefix, "--modversion").stdout
+    checks.that(acre("--version").stdout == f"acre {version}", "acre --version is the package's", acre("--version"))
+    commands = re.findall(r"^    (\w+) ", acre("--help").stdout.partition("commands:")[2].partition("examples:")[0], re.M)
+    checks.that({"run", "ps", "heap", "bench"} <= set(commands) and "test" not in commands,
+                "acre --help lists the commands, without the tests of the sources", commands)
+    for words in ([], *([name] for name in commands), *(["bench", name] for name in ("report", "overhead", "compare"))):
+        ended = acre(*words, "--help")
+        examples = ended.stdout.partition("\nexamples:\n")[2].partition("\nexit codes:\n")
+        checks.that(ended.returncode == 0 and examples[0].count("\n  ") >= 3 and "  2 " in examples[2]
+                    and "./acre" not in ended.stdout and max(map(len, ended.stdout.splitlines())) <= 80,
+                    f"acre {' '.join(words)} --help has examples, exit codes and the name of the installed command", ended)
+        checks.that(acre("help", *words[:1]).stdout == ended.stdout or len(words) > 1, f"acre help {words[:1]} is the same")
+    checks.that(all(acre("bench", "--list", *words).stdout for words in ([], ["--json"])), "acre bench --list works")
+    ended = acre("run", "--profile=0", "-o", work, "--", "true")
+    profiles = [str(path) for path in work.glob("*.live.pb.gz")]
+    ended = run(["acre", "heap", "--html=page.html", *profiles], cwd=work,
+                environment=dict(environment, PATH=f"{tools}:/usr/bin:/bin"))
+    checks.that(profiles and ended.returncode == 0 and (work / "page.html").is_file(), "acre heap finds its template", ended)
+    program = "import ctypes; ctypes.CDLL(None).malloc(5000)"
+    ended = acre("run", "--leaks", "--", sys.executable, "-c", program)
+    checks.that(ended.returncode == 23 and "leaked" in ended.stderr, "acre run --leaks finds its suppressions", ended)
+    checks.that(state(prefix.path) == before and not cache.exists(), "acre writes nothing where it is installed, and help "
+                "and lists make nothing", state(prefix.path).items() ^ before.items())
 
 
 def check_cmake(checks, prefix, work):
@@ -207,6 +255,8 @@ def check(checks, source, build, work):
         return
     check_elf(checks, prefix)
     check_jemalloc(checks, prefix, work)
+    check_command(checks, prefix, work)
+    manual.check(checks, source, prefix)
     check_cmake(checks, prefix, work)
     check_compilers(checks, prefix, work)
     check_dlopen(checks, prefix, work)

@@ -81,13 +81,17 @@ class Browser:
                 return
             self.value("new Promise(done => setTimeout(done, 50))")
 
-    def click(self, expression):
-        """With the mouse, on the middle of this element."""
+    def point_at(self, expression):
+        """With the mouse, at the middle of this element. -> where it is"""
         x, y = self.value(f"(e => {{ e.scrollIntoView(); const r = e.getBoundingClientRect(); "
                           f"return [r.left + r.width / 2, r.top + r.height / 2] }})({expression})")
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left",
-                     clickCount=0 if kind == "mouseMoved" else 1)
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        return x, y
+
+    def click(self, expression):
+        x, y = self.point_at(expression)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key):
         for kind in ("keyDown", "keyUp"):

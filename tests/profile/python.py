@@ -50,7 +50,8 @@ def python_stacks(profile):
 class Python:
     def __init__(self, checks, acre, library, folder):
         sys.path.insert(0, str(Path(acre).parent / "cli"))
-        from heap_profile import pprof
+        from heap_profile import names, pprof
+        self.forms = names.forms
         self.read = lambda path: pprof.read(path.read_bytes())
         self.checks, self.acre, self.library, self.folder = checks, acre, library, folder
 
@@ -157,6 +158,12 @@ class Python:
         finally:
             Path(f"/tmp/perf-{ended.stdout.strip()}.map").unlink(missing_ok=True)
 
+    def check_names(self):
+        wanted = {"make.<locals>.<lambda> (a.py)": ["<lambda> (a.py)", "<lambda>"], "<module> (<frozen os>)": ["<module>"],
+                  "Cart.add (shop/__init__.py)": ["add (shop/__init__.py)", "add"], "f.<locals>.g": ["g"]}
+        got = {name: self.forms(name) for name in wanted}
+        self.checks.that(got == {name: [name, *forms] for name, forms in wanted.items()}, "Python's names are shortened", got)
+
     def check_native(self):
         work = Path(tempfile.mkdtemp(dir=self.folder))
         run(["ls"], environment=clean_environment(LD_PRELOAD=self.library, ACRE_CONF=
@@ -178,6 +185,7 @@ class Python:
 
 def check(checks, acre, library, folder):
     python = Python(checks, acre, library, folder)
+    python.check_names()
     python.check_native()
     found = interpreters()
     for version, path in found.items():

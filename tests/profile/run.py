@@ -220,7 +220,7 @@ def check_held(checks, folder):
         checks.that(abs(held / wanted - 1) < (0.02 if conf == "prof_sample:0" else 0.32) and others < 0.02 * wanted,
                     f"what a few live blocks hold is told ({conf})", (held / wanted, others / wanted))
         said = run([SOURCE / "acre", "heap", "--by", "held_space", "-n", 1, file])
-        checks.that(said.stdout.rstrip().splitlines()[2].endswith("site_kept"), "acre heap --by held_space", said.stdout)
+        checks.that(said.stdout.rstrip().splitlines()[3].endswith("site_kept"), "acre heap --by held_space", said.stdout)
 
 
 def check_growth(checks, folder):

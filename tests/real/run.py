@@ -25,6 +25,7 @@ import cases_scripts
 import cases_data
 import cases_servers
 import cases_jemalloc
+import cases_defrag
 import cases_compilers
 import cases_browser
 

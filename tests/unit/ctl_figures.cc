@@ -109,6 +109,53 @@ TEST_F(CtlFigures, StatisticsAddUp) {
   EXPECT_EQ(threads, registry::live_heaps());
 }
 
+// ClickHouse's system.jemalloc_bins asks for these.
+TEST_F(CtlFigures, BlocksEverAllocatedAndFreedAreCounted) {
+  const std::string all = "stats.arenas.4096.", bin = all + "bins." + std::to_string(class_of_size(700)) + ".";
+  struct Counts {
+    uint64_t allocated, freed, small_allocated, small_freed;
+  };
+  const auto counts = [&] {
+    renew_figures();
+    EXPECT_EQ(value_of<uint64_t>(bin + "nmalloc") - value_of<uint64_t>(bin + "ndalloc"), value_of<size_t>(bin + "curregs"));
+    EXPECT_EQ(value_of<uint64_t>(all + "small.nmalloc") - value_of<uint64_t>(all + "small.ndalloc"),
+              value_of<size_t>(all + "small.blocks"));
+    return Counts{value_of<uint64_t>(bin + "nmalloc"), value_of<uint64_t>(bin + "ndalloc"),
+                  value_of<uint64_t>(all + "small.nmalloc"), value_of<uint64_t>(all + "small.ndalloc")};
+  };
+  const auto expect_since = [&](const Counts& before, uint64_t allocated, uint64_t freed) {
+    const Counts now = counts();
+    EXPECT_EQ(now.allocated - before.allocated, allocated);
+    EXPECT_EQ(now.freed - before.freed, freed);
+    EXPECT_EQ(now.small_allocated - before.small_allocated, allocated);
+    EXPECT_EQ(now.small_freed - before.small_freed, freed);
+  };
+  std::vector<void*> blocks(1000);
+  const Counts before = counts();
+  for (void*& block : blocks) block = acre_malloc(700);
+  expect_since(before, 1000, 0);
+  for (int i = 0; i < 400; ++i) acre_free(blocks[i]);
+  expect_since(before, 1000, 400);
+  for (int i = 0; i < 3000; ++i) acre_free(acre_malloc(700));  // from the list and back
+  expect_since(before, 4000, 3400);
+  std::thread([] {
+    for (int i = 0; i < 50; ++i) acre_free(acre_malloc(700));
+  }).join();
+  expect_since(before, 4050, 3450);
+  for (int i = 400; i < 1000; ++i) acre_free(blocks[i]);
+  expect_since(before, 4050, 4050);
+}
+
+TEST_F(CtlFigures, ActivePagesAreToldWithoutAnEpoch) {
+  renew_figures();
+  const uint64_t epoch = ctl::epoch();
+  EXPECT_EQ(value_of<size_t>("approximate_stats.active"), value_of<size_t>("stats.active"));
+  void* large = acre_malloc(50 * kSmallMax);
+  EXPECT_EQ(value_of<size_t>("approximate_stats.active"), value_of<size_t>("stats.active") + 50 * kSmallMax);
+  acre_free(large);
+  EXPECT_EQ(ctl::epoch(), epoch);
+}
+
 TEST_F(CtlFigures, TwoNumbersInAName) {
   void* blocks[10];
   for (void*& block : blocks) block = acre_malloc(1000);

@@ -30,8 +30,9 @@ uintptr_t g_hidden;
 uintptr_t hide(const void* p) { return ~address_of(p); }
 
 __attribute__((noinline)) void wipe() {
-  volatile char below[32768];
-  memset(const_cast<char*>(below), 0, sizeof below);
+  char below[32768];
+  memset(below, 0, sizeof below);
+  asm volatile("" ::"r"(below) : "memory");  // or the compiler may leave out what nobody reads
 }
 __attribute__((noinline)) void lose(size_t bytes) { g_hidden = hide(acre_malloc(bytes)); }
 __attribute__((noinline)) void keep(size_t bytes) { g_kept = acre_malloc(bytes); }

@@ -99,6 +99,11 @@ static void change_when_told(void) {
     }
 }
 
+int acre_tag_push(const char *name) __attribute__((weak));
+
+static void *volatile last;
+__attribute__((noinline)) static void grow(void) { last = memset(malloc(3000), 1, 3000); }
+
 static void *end_late(void *argument) {
     free(malloc(100));
     usleep(300000);
@@ -115,6 +120,11 @@ int main(int count, char **arguments) {
         start_work(2);
         tell("ready");
         idle();
+    } else if (strcmp(what, "work_when_told") == 0) {
+        signal(SIGUSR1, on_wish);
+        tell("ready");
+        while (!stop && request == 0) usleep(2000);
+        work(NULL);
     } else if (strcmp(what, "work_alone") == 0) {
         tell("ready");
         work(NULL);
@@ -137,6 +147,13 @@ int main(int count, char **arguments) {
         for (int i = 0; i < 100000; i++) blocks[i] = memset(malloc(1300), 1, 1300);  // class of 1408
         tell("ready");
         idle();
+    } else if (strcmp(what, "grows") == 0) {
+        if (acre_tag_push != NULL) acre_tag_push("growing");
+        tell("ready");
+        while (!stop) {
+            grow();
+            usleep(1000);
+        }
     } else if (strcmp(what, "fork") == 0) {
         const pid_t child = fork();
         allocate_a_little();
@@ -159,6 +176,19 @@ int main(int count, char **arguments) {
         }
         tell("ready");
         idle();
+    } else if (strcmp(what, "fork_when_told") == 0) {
+        signal(SIGUSR1, on_wish);
+        start_work(1);
+        tell("ready");
+        while (!stop && request == 0) usleep(2000);
+        const pid_t child = fork();
+        if (child == 0) {
+            tell("child");
+            work(NULL);
+            return 0;
+        }
+        idle();
+        waitpid(child, NULL, 0);
     } else if (strcmp(what, "forks") == 0) {
         start_work(1);
         tell("ready");

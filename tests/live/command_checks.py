@@ -1,12 +1,16 @@
 """The commands: what they say of processes that run."""
 
 import base64
+import fcntl
+import json
 import os
 import pty
 import re
 import select
 import socket
+import struct
 import subprocess
+import termios
 import threading
 from pathlib import Path
 
@@ -27,8 +31,6 @@ def check_run(checks, work):
     checks.that(seen == "control:true,control:false\n", "acre run leaves ACRE_CONF the last word", seen)
     with work.running("idle", conf="control:true,control:false") as process:
         checks.that(set(tasks(process.pid)) == {"subject"}, "and without the option there is no thread")
-        checks.that(is_one_line(acre("stats", process.pid), "without the option control"),
-                    "without the option: one line", acre("stats", process.pid))
 
 
 def check_ps(checks, work):
@@ -136,7 +138,7 @@ def check_why(checks, work):
         checks.that(found["parts"]["dirty"] > 29 << 20 and sum(found["not_heap"].values()) == found["parts"]["not_heap"],
                     "acre why finds what is dirty, and what is no heap", found)
         text = acre("why", process.pid).stdout
-        for words in ("are resident\n", "\n[", "live", "rounding", "cached by threads", "held by nearly empty runs", "dirty",
+        for words in ("are resident\n", "\n[", "live", "rounding", "cached", "held by live blocks", "dirty",
                       "returned within 10 s", "metadata", "not heap", "files: code and data", f"`acre purge {process.pid}`",
                       f"`acre ctl {process.pid} background_thread true`"):
             checks.that(words in text, f"acre why says {words.strip()!r}", text)
@@ -145,7 +147,7 @@ def check_why(checks, work):
                     "the bar shows the parts", bar)
         acre("ctl", process.pid, "opt.dirty_decay_ms", "-1")
         checks.that("kept: dirty_decay_ms is negative" in acre("why", process.pid).stdout, "acre why knows the options")
-        checks.that("\033[48;5;" in on_terminal("why", str(process.pid)), "on a terminal the bar has colours")
+        check_screen(checks, process.pid)
     with work.running("nearly_empty") as process:
         found = as_json(checks, "why", process.pid, "--json")
         worst = found["held_by"][0]
@@ -153,7 +155,7 @@ def check_why(checks, work):
                     and found["parts"]["held"] > 30 << 20 and found["parts"]["held"] > 0.7 * found["resident"],
                     "acre why names the class whose few blocks hold runs", found)
         text = acre("why", process.pid).stdout
-        checks.that("few blocks keep these runs" in text and f"in blocks of {worst['size']} bytes" in text,
+        checks.that("few blocks keep these runs" in text and f"  blocks of {worst['size']} bytes: " in text,
                     "acre why says so in words", text)
         checks.that(acre("why").returncode == 2, "acre why without a process")
     with work.running("rounded") as process:
@@ -161,7 +163,84 @@ def check_why(checks, work):
         checks.that(10 << 20 < found["parts"]["rounding"] < 12 << 20 and found["rounded_up"][0]["size"] == 1408,
                     "acre why: what blocks are larger by than was asked for", found)
         text = acre("why", process.pid).stdout
-        checks.that("in 100000 blocks of 1408 bytes, for which about 1300 were asked for" in text, "and says so", text)
+        checks.that("100000 blocks of 1408 bytes, for which about 1300 were asked for" in text, "and says so", text)
+
+
+def without_colours(text):
+    return re.sub(r"\033\[[0-9;]*m", "", text).replace("\r", "")
+
+
+def check_screen(checks, pid):
+    """What acre why prints on terminals."""
+    text = on_terminal("why", str(pid))
+    bar = re.search(r"^\[(.*)\]\r$", text, re.M)[1]
+    checks.that("\033[48;5;" in bar and re.fullmatch(r"[Lrchdm.]+", without_colours(bar)),
+                "on a terminal the bar has colours, and letters too", bar)
+    for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        text = on_terminal("why", str(pid), environment=more)
+        checks.that("\033" not in text and "are resident" in text, f"none with {more}", text)
+    for columns in (60, 80, 120, 200):
+        lines = without_colours(on_terminal("why", str(pid), columns=columns)).split("\n")
+        checks.that(max(map(len, lines)) <= columns and any("acre's own structures" in line for line in lines),
+                    f"acre why wraps to {columns} columns", lines)
+
+
+def check_why_adds_up(checks, work):
+    """Every list is as much as the part that it stands under, in figures and in what is printed."""
+    import why_command
+    import why_figures
+    with work.running("nearly_empty", conf="control:true,prof:true,prof_sample:4096") as process:
+        found = as_json(checks, "why", process.pid, "--json")
+        text = acre("why", process.pid).stdout
+        checks.that(all(row["live"] for row in found["held_by"]), "no class of which nothing lives is held by live blocks", found)
+        lists = why_command.lists(found)
+        for part, shown in lists.items():
+            for title, rows in shown:
+                checks.that(sum(size for size, _ in rows) == found["parts"][part], f"what is listed is all of {part} {title}",
+                            (rows, found["parts"]))
+        checks.that(len(lists["held"]) == 2 and len(lists["not_heap"]) == 2, "call sites and mappings are listed", lists)
+        for name, (part, key) in {"held_by": ("held", "held"), "rounded_up": ("rounding", "rounding"),
+                                  "call_sites": ("held", "bytes"), "largest_not_heap": ("not_heap", "bytes")}.items():
+            checks.that(found["rest"][name] + sum(row[key] for row in found[name]) == found["parts"][part],
+                        f"JSON has the rest of {name}", found)
+        checks.that(f"`acre heap --by held_space {process.pid}`" in text and "run --profile" not in text,
+                    "with the profiler on the advice is acre heap", text)
+    empty = {"size": 64, "live": 0, "private_list": 1, "deferred": 100, "remote_list": 0, "uncarved": 0, "outbox": 0,
+             "free": 50, "runs": 3, "owned": 2, "rounding": 0}
+    rows = list(why_figures.classes_of({"process": {"threads": 1}, "merged": {"classes": [empty, {**empty, "live": 1}]}}))
+    checks.that(rows[0]["held"] == 0 and rows[0]["cached"] == 151 * 64 and rows[1]["held"] > 0
+                and rows[1]["held"] + rows[1]["cached"] == 151 * 64, "runs in which nothing lives are cached", rows)
+
+
+def check_watch(checks, work):
+    with work.running("grows", conf="control:true,prof:true,prof_sample:4096") as process:
+        ended = acre("why", process.pid, "--watch", "-n", "3", "-d", "0.5", "--json")
+        looks = [json.loads(line) for line in ended.stdout.splitlines()]
+        checks.that(len(looks) == 3 and [look["look"] for look in looks] == [1, 2, 3], "acre why --watch --json: a line a look", ended)
+        first, last = looks[0], looks[-1]
+        checks.that(first["live"]["growth"] == 0 and not first["classes"]["rows"], "nothing has grown at the first look", first)
+        grown = next(row for row in last["classes"]["rows"] if row["size"] == 3264)
+        checks.that(last["live"]["growth"] > 100000 and grown["growth"] > 0
+                    and last["tags"]["rows"][0]["tag"] == "growing", "what grew, by class and by tag", last)
+        site = last["call_sites"]["rows"][0]
+        checks.that("grow" in site["stack"] and site["growth"] > 0, "and by call site", site)
+        checks.that(abs(grown["in_an_hour"] * last["seconds"] / 3600 - grown["growth"]) < 0.01 * grown["growth"] + 1,
+                    "what that is in an hour", last)
+        for name, whole in (("classes", last["live"]["growth"]), ("tags", last["live"]["growth"]),
+                            ("call_sites", last["call_sites"]["growth"])):
+            found = last[name]
+            checks.that(sum(row["growth"] for row in found["rows"]) + found["rest"] == whole, f"{name} add up", found)
+        text = acre("why", process.pid, "--watch", "-n", "2", "-d", "0.3").stdout
+        for words in ("resident; what grows", "by size class", "blocks of 3264 bytes", "grow < main", "by tag", "growing",
+                      "in an hour"):
+            checks.that(words in text, f"acre why --watch says {words!r}", text)
+        lines = without_colours(on_terminal("why", str(process.pid), "--watch", "-n", "2", "-d", "0.3", columns=80)).split("\n")
+        checks.that(max(len(re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line)) for line in lines) <= 80, "in 80 columns", lines)
+    with work.running("grows") as process:
+        text = acre("why", process.pid, "--watch", "-n", "2", "-d", "0.2").stdout
+        checks.that(f"`acre ctl {process.pid} prof.active true`" in text, "without the profiler it says how to begin", text)
+    checks.that(acre("why", "1", "--watch", "-d", "0").returncode == 2 and acre("why", "1", "--watch", "-n", "0").returncode == 2,
+                "acre why --watch with wrong arguments")
 
 
 def check_heap(checks, work):
@@ -173,7 +252,7 @@ def check_heap(checks, work):
         sites = [site for site in found["call_sites"] or () if "main" in site["stack"]]
         checks.that(sites and abs(sites[0]["bytes"] / found["parts"]["held"] - 1) < 0.5,
                     "acre why: who allocated the few blocks that hold runs", found)
-        checks.that("held by main" in acre("why", process.pid).stdout, "acre why says so in words")
+        checks.that(re.search(r"iB  main\b", acre("why", process.pid).stdout), "acre why says so in words")
         for kind in ("peak", "growth", "text"):
             made = base64.b64decode(as_json_raw(process.pid, "heap", kind)["profile"], validate=True)
             checks.that(made.startswith(b"heap profile: " if kind == "text" else b"\x1f\x8b") and len(made) > 100,
@@ -191,7 +270,12 @@ def check_heap(checks, work):
         checks.that(is_one_line(refused, "the heap profiler is off"), "acre heap: the profiler is off", refused)
         checks.that(as_json(checks, "why", process.pid, "--json")["call_sites"] is None, "acre why without the profiler")
         acre("ctl", process.pid, "prof.active", "true")
-        checks.that(acre("heap", process.pid).returncode == 0, "it can be told to begin", acre("heap", process.pid))
+        begun = acre("heap", process.pid)
+        checks.that(begun.returncode == 0 and "nothing is sampled yet" in begun.stdout
+                    and f"`acre ctl {process.pid} prof.reset 16`" in begun.stdout, "it can be told to begin", begun)
+        acre("ctl", process.pid, "prof.active", "false")
+        ended = acre("heap", process.pid)
+        checks.that(ended.returncode == 0 and f"`acre ctl {process.pid} prof.active true`" in ended.stdout, "and to end", ended)
     checks.that(is_one_line(acre("heap", "999999999"), "there is no process"), "acre heap: no such process")
 
 
@@ -231,17 +315,22 @@ def check_call_sites(checks):
     parts = dict.fromkeys((name for name, *_ in why_command.PARTS), 1 << 20)
     explanation = {"pid": 1, "command": "p", "resident": 7 << 20, "swapped": 0, "parts": parts, "largest_not_heap": [],
                    "not_heap": {"files": 1 << 20}, "held_by": [], "rounded_up": [], "dirty_is_returned": "kept",
-                   "call_sites": [{"bytes": 1 << 20, "stack": ["make_node", "parse", "main"]}],
-                   "advice": []}
+                   "call_sites": [{"bytes": 1 << 20, "stack": ["make_node<int, A<B> >(C const&)", "parse", "main"]}],
+                   "untouched": dict.fromkeys(parts, 0), "rest": {"held_by": 1 << 20, "call_sites": 0, "rounded_up": 1 << 20,
+                   "largest_not_heap": 1 << 20}, "left_out": {"held_by": 1, "call_sites": 0}, "advice": []}
+    explanation["left_out"] |= {"rounded_up": 0, "largest_not_heap": 1}
     text = "\n".join(why_command.lines_of(explanation, False))
-    checks.that("1.0 MiB held by make_node < parse < main" in text, "acre why shows call sites", text)
+    checks.that("1.0 MiB  make_node < parse < main" in text and "1 class more" in text, "acre why shows call sites", text)
 
 
-def on_terminal(*arguments, keys=b"", environment=None):
-    """What a command writes to a terminal."""
+def on_terminal(*arguments, keys=b"", environment=None, columns=80, lines=40):
+    """What a command writes to a terminal of this size."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ["TERM"] = "xterm-256color"
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+            os.environ.pop(name, None)
+        os.environ.update({"TERM": "xterm-256color", **(environment or {})})
         os.execv(ACRE, [str(ACRE), *arguments])
     text = b""
     while True:
@@ -259,15 +348,3 @@ def on_terminal(*arguments, keys=b"", environment=None):
     os.close(terminal)
     os.waitpid(pid, 0)
     return text.decode(errors="replace")
-
-
-def check_top(checks, work):
-    with work.running("dirty") as process:
-        ended = acre("top", "-n", "2", "-d", "0.1")
-        lines = [line for line in ended.stdout.splitlines() if line.strip().startswith(str(process.pid))]
-        checks.that(ended.returncode == 0 and len(lines) == 2, "acre top without a terminal prints tables", ended)
-        text = on_terminal("top", "-d", "30", keys=b"dq")
-        checks.that("sorted by dirty pages" in text.replace("\033[K", "") or "dirty pages" in text, "acre top on a terminal takes keys", text)
-        checks.that(str(process.pid) in text, "acre top shows the process on a terminal", text)
-        checks.that(acre("top", "-d", "x").returncode == 2 and acre("top", "-n", "0").returncode == 2
-                    and acre("top", "what").returncode == 2, "acre top with wrong arguments")

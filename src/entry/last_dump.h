@@ -1,0 +1,13 @@
+// What is written at the program's end: the heap profile, and statistics to stderr.
+#pragma once
+
+namespace acre::last_dump {
+
+// In the library's constructor, when everything else has started: remembers stderr, and catches signals if the option
+// final_signals is set.
+void start();
+
+// Writes what prof_final and stats_print ask for. Once: a second call does nothing.
+void write();
+
+}  // namespace acre::last_dump
