@@ -37,7 +37,7 @@ def labelled(location):
 
 def python_stack(stack):
     """Its Python functions. Where acre has read them, what the interpreter made for them says the same again."""
-    return [location for location in stack if is_read(location)] or [location for location in stack if is_made(location)]
+    return list(filter(is_read, stack)) or list(filter(is_made, stack))
 
 
 def has_functions(profile):
@@ -49,7 +49,8 @@ def for_people(profile, only, with_files=True):
     to = replace(profile, samples={})
     for (stack, labels), values in profile.samples.items():
         functions = python_stack(stack)
-        names = {location: labelled(location) if with_files or is_made(location) else location for location in functions}
+        names = {location: labelled(location) if with_files or is_made(location) else location
+                 for location in functions}
         if only:
             shown = [names[location] for location in functions] or [NO_FUNCTION]
             if len(functions) < MOST_FRAMES:  # all are there, though native ones may be missing

@@ -64,7 +64,9 @@ bool read_table(Reader& reader, Address runtime, const Table& table, Layout* to)
   constexpr char kCookie[] = "xdebugpy";
   if (!reader.can_read(runtime, table.code + kPageBytes / 4)) return false;
   if (memcmp(pointer_to(runtime), kCookie, sizeof kCookie - 1) != 0) return false;
-  const auto field = [&](size_t group, unsigned number) { return reader.word(runtime + group + number * sizeof(Address)); };
+  const auto field = [&](size_t group, unsigned number) {
+    return reader.word(runtime + group + number * sizeof(Address));
+  };
   enum { kVersion = 1, kFreeThreaded = 2 };
   if (field(0, kVersion) >> 16 != table.version || field(0, kFreeThreaded) != 0) return false;
   enum { kCurrentFrame = 4, kThreadId = 5 };
@@ -133,9 +135,8 @@ const Interpreter* find_interpreter(const capture::Frames& frames) {
   os::CodeObject object;
   for (unsigned i = 0; i < frames.count; ++i) {
     const Address code = frames.address[i];
-    if (code - object.start < object.end - object.start || !os::find_object(code, &object) || is_without(object.start)) {
-      continue;
-    }
+    if (code - object.start < object.end - object.start) continue;  // in the same module as the frame before
+    if (!os::find_object(code, &object) || is_without(object.start)) continue;
     os::Module module;
     Interpreter found;
     if (!os::find_module(code, &module) || !find_in(module, &found)) {
@@ -154,13 +155,16 @@ const Interpreter* find_interpreter(const capture::Frames& frames) {
 
 bool is_loaded(const Interpreter& interpreter) {
   os::CodeObject object;
-  return os::find_object(reinterpret_cast<Address>(interpreter.own), &object) && object.link_map == interpreter.link_map;
+  const auto code = reinterpret_cast<Address>(interpreter.own);
+  return os::find_object(code, &object) && object.link_map == interpreter.link_map;
 }
 
 // Returns 0 if there is none. These functions of CPython read a variable or two; they neither lock nor allocate.
 Address thread_state(const Interpreter& interpreter, Reader& reader) {
   const Address thread = os::pthread_of_this_thread();
-  const auto is_own = [&](Address state) { return state != 0 && reader.word(state + interpreter.layout.thread) == thread; };
+  const auto is_own = [&](Address state) {
+    return state != 0 && reader.word(state + interpreter.layout.thread) == thread;
+  };
   const Address current = interpreter.current();
   if (is_own(current)) return current;
   if (interpreter.is_finalizing() != 0) return 0;

@@ -18,7 +18,9 @@ class Frame {
  public:
   Frame() = default;
   Frame(const Place* place, unsigned native) : word_(address_of(place) | uint64_t{native} << kNativeShift) {}
-  const Place& place() const { return *static_cast<const Place*>(pointer_to(word_ & ((uint64_t{1} << kNativeShift) - 1))); }
+  const Place& place() const {
+    return *static_cast<const Place*>(pointer_to(word_ & ((uint64_t{1} << kNativeShift) - 1)));
+  }
   unsigned native() const { return static_cast<unsigned>(word_ >> kNativeShift); }
   uint64_t word() const { return word_; }  // the same for equal frames
 

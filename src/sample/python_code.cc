@@ -105,12 +105,13 @@ struct LineTable {
   size_t bytes;
 };
 
-// A table has an entry for each run of instructions with the same position. In an entry's first byte, the highest bit is
-// set, the next four say its form, and the other three how many instructions it has, less one. CPython has the format in
-// Objects/locations.md (InternalDocs/code_objects.md).
+// A table has an entry for each run of instructions with the same position. In an entry's first byte, the highest bit
+// is set, the next four say its form, and the other three how many instructions it has, less one. CPython describes the
+// format in Objects/locations.md (later InternalDocs/code_objects.md).
 class Entries {
  public:
-  Entries(Reader& reader, const LineTable& table) : reader_(reader), at_(table.object + kBytes), end_(at_ + table.bytes) {}
+  Entries(Reader& reader, const LineTable& table)
+      : reader_(reader), at_(table.object + kBytes), end_(at_ + table.bytes) {}
 
   // Returns the line of the instruction with this offset in bytes; 0: it has none.
   uint32_t line_at(size_t offset, uint32_t line) {

@@ -94,7 +94,7 @@ class Python:
                          f"CPython {version}: a deep recursion is cut and marked", (ended, got))
 
     def check_embedded(self, version, python):
-        ask = "import sysconfig as s, os; print(os.path.join(s.get_config_var('LIBDIR'), s.get_config_var('LDLIBRARY')))"
+        ask = "from sysconfig import get_config_var as get; print(get('LIBDIR') + '/' + get('LDLIBRARY'))"
         path = run([python, "-c", ask]).stdout.strip()
         if not path.endswith(".so") or not os.path.exists(path):
             return
@@ -146,9 +146,11 @@ class Python:
         """Without prof_python: code that the interpreter makes for `perf` has the names of its map, from 3.12 on."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
         program = work / "maps.py"
-        program.write_text(f"def inner():\n    return bytearray({PAGES} * 4096 - 100)\ninner()\nimport os\nprint(os.getpid())")
+        program.write_text(f"def inner():\n    return bytearray({PAGES} * 4096 - 100)\n"
+                           "inner()\nimport os\nprint(os.getpid())")
         settings = f"prof:true,prof_final:true,prof_sample:4K,prof_folder:{work}"
-        ended = run([python, "-X", "perf", program], environment=clean_environment(LD_PRELOAD=self.library, ACRE_CONF=settings))
+        ended = run([python, "-X", "perf", program],
+                    environment=clean_environment(LD_PRELOAD=self.library, ACRE_CONF=settings))
         try:
             peak = next(work.glob("*.peak.pb.gz"))
             for options, stack in (((), "inner (maps.py);"), (("--python",), f"inner (maps.py) {PAGES * 4096}\n")):
@@ -159,10 +161,12 @@ class Python:
             Path(f"/tmp/perf-{ended.stdout.strip()}.map").unlink(missing_ok=True)
 
     def check_names(self):
-        wanted = {"make.<locals>.<lambda> (a.py)": ["<lambda> (a.py)", "<lambda>"], "<module> (<frozen os>)": ["<module>"],
+        wanted = {"make.<locals>.<lambda> (a.py)": ["<lambda> (a.py)", "<lambda>"],
+                  "<module> (<frozen os>)": ["<module>"],
                   "Cart.add (shop/__init__.py)": ["add (shop/__init__.py)", "add"], "f.<locals>.g": ["g"]}
         got = {name: self.forms(name) for name in wanted}
-        self.checks.that(got == {name: [name, *forms] for name, forms in wanted.items()}, "Python's names are shortened", got)
+        self.checks.that(got == {name: [name, *forms] for name, forms in wanted.items()},
+                         "Python's names are shortened", got)
 
     def check_native(self):
         work = Path(tempfile.mkdtemp(dir=self.folder))

@@ -27,7 +27,9 @@ class Object {
  public:
   explicit Object(size_t bytes) : words_(bytes / sizeof(uint64_t) + 1) {}
   Address address() const { return address_of(words_.data()); }
-  void put(size_t at, const void* data, size_t bytes) { memcpy(reinterpret_cast<char*>(words_.data()) + at, data, bytes); }
+  void put(size_t at, const void* data, size_t bytes) {
+    memcpy(reinterpret_cast<char*>(words_.data()) + at, data, bytes);
+  }
   template <class T>
   void put(size_t at, T value) { put(at, &value, sizeof value); }
 
@@ -82,7 +84,9 @@ class Code {
   std::vector<std::unique_ptr<Object>> objects_;
 };
 
-constexpr uint8_t entry(unsigned form, unsigned instructions) { return static_cast<uint8_t>(0x80 | form << 3 | (instructions - 1)); }
+constexpr uint8_t entry(unsigned form, unsigned instructions) {
+  return static_cast<uint8_t>(0x80 | form << 3 | (instructions - 1));
+}
 
 TEST(PythonCode, LinesOfEveryForm) {
   for (const CodeLayout& layout : {kLayout, kWithoutVersion}) {
