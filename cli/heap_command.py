@@ -27,6 +27,8 @@ def add_arguments(parser):
     parser.add_argument("-n", "--most", type=at_least(0), metavar="N",
                         help=f"so many functions ({MOST}; all with --json)")
     parser.add_argument("--lines", action="store_true", help="line by line, also the page at first")
+    parser.add_argument("--python", action="store_true",
+                        help="Python functions alone; native ones count for the Python function that called them")
     parser.add_argument("--full-names", action="store_true",
                         help="do not shorten names to the terminal's width; elsewhere they are whole")
     parser.add_argument("--lifetimes", action="store_true",
@@ -81,7 +83,7 @@ def where_binaries_are(folder):
 
 
 def read(options):
-    from heap_profile import protobuf, sources, symbols
+    from heap_profile import perf_map, protobuf, sources, symbols
     profiles, tool = [], None
     for word in options.files:
         try:
@@ -92,6 +94,7 @@ def read(options):
             fail(f"heap: cannot read '{word}': {error.strerror}")
         except (protobuf.Malformed, UnicodeDecodeError) as error:
             fail(f"heap: '{word}' is no heap profile: {error}")
+        profile = perf_map.named(profile)
         if any(not location.lines for location in profile.locations()):
             tool = tool or find_tool(options.yes)
             profile = symbols.named(profile, tool, where_binaries_are(options.binaries), lambda text: say(f"heap: {text}"))
@@ -175,13 +178,18 @@ def answer(options, profiles, whole, before):
 
 
 def show(options, profiles, whole, before, after):
-    from heap_profile import about, page, pprof
+    from heap_profile import about, page, pprof, python
     at = kind_of(whole, options)
+    if options.python and not python.has_functions(whole):
+        fail("heap: there are no Python functions in this profile; acre run --profile and the option prof_python put "
+             "them there, of CPython 3.11 to 3.14")
     if options.html is not None:
         heading = about.heading(profiles, options.files, options.diff)
-        write(page_path(options), page.page(heading, after, before, at, options.lines).encode())
+        sides = [side and python.for_people(side, options.python) for side in (after, before)]
+        write(page_path(options), page.page(heading, *sides, at, options.lines).encode())
     if options.pprof is not None:
         write(options.pprof, pprof.write(whole))
+    whole = python.for_people(whole, options.python, not options.lines)
     if (options.html is None and options.pprof is None) or options.collapsed or options.lifetimes:
         text = "".join(f"{line}\n" for line in answer(options, profiles, whole, before))
         if options.out is None:

@@ -33,11 +33,25 @@ class EndedEarly(LiveError):
 
 # --- What /proc says --------------------------------------------------------------------------------------------
 
+def program_of(pid):
+    """The program of an `acre run` that waits for its end, which people mean by that number; else the same."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        if b"run" not in words or not any(os.path.basename(word) == b"acre.py" for word in words[:5]):
+            return pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        return int(children[0]) if len(children) == 1 else pid
+    except OSError:
+        return pid
+
+
 class Process:
     """May raise LiveError: there is no such process."""
 
     def __init__(self, pid):
-        self.pid = pid
+        self.pid = pid = program_of(pid)
         try:
             with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as lines:
                 fields = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)

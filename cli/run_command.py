@@ -106,6 +106,7 @@ def settings(options):
             yield f"stats_format:{options.stats}"
     if options.profile is not None:
         yield "prof:true"
+        yield "prof_python:true"
         yield "prof_final:true"
     if options.profile:
         yield f"prof_sample:{options.profile}"

@@ -9,6 +9,9 @@ BRACKETS = {"<": ">", "(": ")"}
 DEFAULTS = re.compile(r", std::(?:allocator|char_traits|less|hash|equal_to|default_delete)$")
 STRING = re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char, std::(?:__1::)?char_traits<char>, "
                     r"std::(?:__1::)?allocator<char> ?>")
+# Of Python, with the file (python.py) or without.
+PYTHON = re.compile(r"(.*?)( \((?:[^()]*\.pyx?|<[^()]*>)\))?$")
+PYTHON_ANGLES = re.compile(r"<(?:locals|module|lambda|listcomp|setcomp|dictcomp|genexpr)>")
 MOST_BRACKETS = 64  # in each other
 
 
@@ -82,9 +85,20 @@ def without_result(name):
     return name if re.search(r"operator|[({]", name) else name.rpartition(" ")[2]
 
 
+def python_forms(name):
+    """The whole name, then without what it lies in, then without the file; None: it is not Python's."""
+    function, file = PYTHON.match(name).groups()
+    if not file and not PYTHON_ANGLES.search(name):
+        return None
+    last = function.rpartition(".")[2]
+    return list(dict.fromkeys([name, last + (file or ""), last]))
+
+
 def forms(name, gain=1.0):
     """The name without what says nothing, then ever shorter ones, down to the function's own without what it lies in.
     gain: a form is left out if it is not shorter than this part of the one before."""
+    if found := python_forms(name):
+        return found
     tidy = STRING.sub("std::string", re.sub(r"\[abi:\w+\]|::h[0-9a-f]{16}$", "", name))
     parts = parts_of(re.sub(r"\bstd::(__cxx11|__1)::", "std::", tidy))
     if parts is None:

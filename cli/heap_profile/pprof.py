@@ -48,7 +48,7 @@ class Reader:
         default = self.text(self.one(14))
         names = [kind.name for kind in kinds]
         profile = Profile(kinds, names.index(default) if default in names else len(kinds) - 1, self.one(12), self.one(9),
-                          [self.text(value) for field in self.top.get(13, []) for value in integers(field)])
+                          comments=[self.text(value) for field in self.top.get(13, []) for value in integers(field)])
         locations, profile.main = self.locations()
         said = [PROCESS.fullmatch(comment) for comment in profile.comments]
         profile.pid = next((int(match[1]) for match in said if match), 0)

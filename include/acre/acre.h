@@ -135,13 +135,12 @@ int acre_nallocm(size_t *rsize, size_t size, int flags);
 
 /* Redis's and jemalloc's get_defrag_hint and malloc_stats_print: acre/jemalloc.h describes them. */
 int acre_get_defrag_hint(void *block);
+void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 
 /* acre_mallctl and acre_mallctlnametomib for programs that expect the size classes of a jemalloc with a quantum of 8
  * bytes, as Redis and Valkey bring it along (docs/defragmentation.md). */
 int acre_je_mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 int acre_je_mallctlnametomib(const char *name, size_t *mibp, size_t *miblenp);
-
-void acre_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque, const char *opts);
 
 /* Writes statistics (docs/statistics.md) by calls of `write`, or to stderr if `write` is NULL. format: "summary" (a few
  * lines), "text" (all figures), "json", or "openmetrics" (for Prometheus). `write` may call any function of acre's,

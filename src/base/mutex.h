@@ -27,23 +27,24 @@ enum class Rank : uint8_t {
   kFork = 0,       // for the thread that forks
   kControl = 1,    // ctl's figures
   kSamples = 2,    // the heap profiler's tables
-  kRegistry = 3,   // the list of heaps, arenas of threads
-  kManual = 4,   // the manual arenas, and their numbers
-  kHeaps = 5,      // a manual arena's heaps
-  kSampled = 6,    // runs of sampled blocks
-  kBin = 7,
-  kPages = 8,      // an arena's page runs
-  kHuge = 9,
-  kFile = 10,      // the parts of a file that are in use
-  kSegment = 11,   // the end of the data segment; held over the system call
-  kWindow = 12,    // the address window
-  kUnits = 13,     // spare headers of slab runs
-  kMetadata = 14,
+  kPython = 3,     // the heap profiler's Python functions
+  kRegistry = 4,   // the list of heaps, arenas of threads
+  kManual = 5,   // the manual arenas, and their numbers
+  kHeaps = 6,      // a manual arena's heaps
+  kSampled = 7,    // runs of sampled blocks
+  kBin = 8,
+  kPages = 9,      // an arena's page runs
+  kHuge = 10,
+  kFile = 11,      // the parts of a file that are in use
+  kSegment = 12,   // the end of the data segment; held over the system call
+  kWindow = 13,    // the address window
+  kUnits = 14,     // spare headers of slab runs
+  kMetadata = 15,
   // None of the locks below is held together with another lock.
-  kLabels = 15,    // spare labels of runs
-  kTags = 16,      // the list of tags
-  kTrace = 17,     // lines of the trace
-  kCallback = 18,  // the program's function for the soft limit
+  kLabels = 16,    // spare labels of runs
+  kTags = 17,      // the list of tags
+  kTrace = 18,     // lines of the trace
+  kCallback = 19,  // the program's function for the soft limit
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 

@@ -222,6 +222,7 @@ bool start_thread(void* (*body)(void*), unsigned long* thread);
 void join_thread(unsigned long thread);
 
 void name_this_thread(const char* name);  // at most 15 characters
+unsigned long pthread_of_this_thread();   // pthread_self()
 uint64_t thread_number();                 // the calling thread's number in the kernel
 
 // Sleeps while the word has this value, until wake(), for at most so many milliseconds (2^31 seconds: without end). May

@@ -7,14 +7,14 @@
 #include <new>
 
 #include "acre/acre.h"
-#include "base/bits.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "os/os.h"
+#include "report/address_set.h"
 #include "report/mappings.h"
 #include "report/protobuf.h"
 #include "sample/capture.h"
 #include "sample/profile.h"
+#include "sample/python.h"
 
 namespace acre::report {
 
@@ -29,7 +29,9 @@ namespace of_value_type { enum { kType = 1, kUnit }; }
 namespace of_sample { enum { kLocations = 1, kValues, kLabel }; }
 namespace of_label { enum { kKey = 1, kText }; }
 namespace of_mapping { enum { kId = 1, kStart, kLimit, kOffset, kFile, kBuildId }; }
-namespace of_location { enum { kId = 1, kMapping, kAddress }; }
+namespace of_location { enum { kId = 1, kMapping, kAddress, kLine }; }
+namespace of_line { enum { kFunction = 1, kLine }; }
+namespace of_function { enum { kId = 1, kName, kSystemName, kFile, kStartLine }; }
 
 constexpr size_t kMostMappings = 2048;
 constexpr size_t kMostValues = 9;
@@ -40,36 +42,19 @@ constexpr size_t kVarint = 10;
 // Where a call is, given where it returns to.
 Address call_before(Address return_address) { return return_address - 1; }
 
-// A set of addresses, in memory of its own.
-class AddressSet {
- public:
-  explicit AddressSet(size_t most) : places_(size_t{2} << floor_log2(larger<size_t>(most, kPageBytes))) {
-    memory_ = static_cast<Address*>(os::map(bytes()));
+// Visits the frames as people read them: in place of the interpreter's function, the Python functions that it runs.
+template <class Native, class Python>
+void for_each_frame(const profile::Stack* stack, Native&& visit_native, Python&& visit_python) {
+  const Address* code;
+  const python::Frame* python;
+  const unsigned count = profile::frames_of(stack, &code), python_count = profile::python_frames_of(stack, &python);
+  unsigned next = 0;
+  for (unsigned i = 0; i <= count; ++i) {
+    const unsigned before = next;
+    for (; next < python_count && python[next].native() <= i; ++next) visit_python(python[next].place());
+    if (next == before && i < count) visit_native(call_before(code[i]));
   }
-  ~AddressSet() {
-    if (memory_ != nullptr) os::unmap(memory_, bytes());
-  }
-  AddressSet(const AddressSet&) = delete;
-  AddressSet& operator=(const AddressSet&) = delete;
-  bool is_made() const { return memory_ != nullptr; }
-
-  // True if it is new.
-  bool add(Address a) {
-    size_t at = (a * kHashFactor) >> 20;
-    for (;; ++at) {
-      Address& place = memory_[at & (places_ - 1)];
-      if (place == a) return false;
-      if (place != 0) continue;
-      place = a;
-      return true;
-    }
-  }
-
- private:
-  size_t bytes() const { return align_up(places_ * sizeof(Address), os::page_bytes()); }
-  size_t places_;
-  Address* memory_;
-};
+}
 
 struct CodeRange {
   Address start, end;
@@ -141,6 +126,9 @@ class Writer {
   void write_head();
   static void add_mapping(const Mapping& mapping, void* writer);
   uint64_t mapping_of(Address code) const;
+  void write_location(Address call);
+  void write_location(const python::Place& place);
+  void write_function(const python::Function& function);
   bool write_locations(const profile::Stack* last, size_t frames);
   void values(const profile::StackSums& sums, uint64_t* values) const;
   void write_sample(const profile::Stack* stack, const uint64_t* values, Label first = {}, Label second = {});
@@ -197,23 +185,50 @@ uint64_t Writer::mapping_of(Address code) const {
   return 0;
 }
 
-// A location's number is its address.
+void Writer::write_location(Address call) {
+  Message<6 * kVarint> message;
+  message.integer(of_location::kId, call);
+  message.integer(of_location::kMapping, mapping_of(call));
+  message.integer(of_location::kAddress, call);
+  to_profile(of_profile::kLocation, message.data(), message.size());
+}
+
+void Writer::write_location(const python::Place& place) {
+  Message<4 * kVarint> line;
+  line.integer(of_line::kFunction, address_of(place.function));
+  line.integer(of_line::kLine, place.line);
+  Message<4 * kVarint + line.kCapacity> message;
+  message.integer(of_location::kId, address_of(&place));
+  message.message(of_location::kLine, line);
+  to_profile(of_profile::kLocation, message.data(), message.size());
+}
+
+void Writer::write_function(const python::Function& function) {
+  Message<10 * kVarint> message;
+  const uint64_t name = text(function.name);
+  message.integer(of_function::kId, address_of(&function));
+  message.integer(of_function::kName, name);
+  message.integer(of_function::kSystemName, name);
+  message.integer(of_function::kFile, text(function.file));
+  message.integer(of_function::kStartLine, function.first_line);
+  to_profile(of_profile::kFunction, message.data(), message.size());
+}
+
+// A location's number is its address, or where acre keeps the Python function and line.
 bool Writer::write_locations(const profile::Stack* last, size_t frames) {
   AddressSet known(frames);
   if (!known.is_made()) return false;
   for (const profile::Stack* stack = nullptr; stack != last;) {
     stack = profile::next(stack);
-    const Address* code;
-    const unsigned count = profile::frames_of(stack, &code);
-    for (unsigned i = 0; i < count; ++i) {
-      const Address call = call_before(code[i]);
-      if (!known.add(call)) continue;
-      Message<6 * kVarint> message;
-      message.integer(of_location::kId, call);
-      message.integer(of_location::kMapping, mapping_of(call));
-      message.integer(of_location::kAddress, call);
-      to_profile(of_profile::kLocation, message.data(), message.size());
-    }
+    for_each_frame(
+        stack,
+        [&](Address call) {
+          if (known.add(call)) write_location(call);
+        },
+        [&](const python::Place& place) {
+          if (known.add(address_of(place.function))) write_function(*place.function);
+          if (known.add(address_of(&place))) write_location(place);
+        });
   }
   return true;
 }
@@ -250,10 +265,10 @@ void Writer::write_sample(const profile::Stack* stack, const uint64_t* values, L
     any |= values[i] != 0;
   }
   if (!any) return;
-  const Address* code;
-  const unsigned count = profile::frames_of(stack, &code);
-  Message<capture::kMostFrames * kVarint> locations;
-  for (unsigned i = 0; i < count; ++i) locations.varint(call_before(code[i]));
+  Message<(capture::kMostFrames + python::kMostFrames) * kVarint> locations;
+  for_each_frame(
+      stack, [&](Address call) { locations.varint(call); },
+      [&](const python::Place& place) { locations.varint(address_of(&place)); });
   Message<locations.kCapacity + packed_values.kCapacity + 20 * kVarint> sample;
   sample.message(of_sample::kLocations, locations);
   sample.message(of_sample::kValues, packed_values);
@@ -292,7 +307,8 @@ int Writer::write() {
   size_t frames = 0;
   for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr; last = stack) {
     const Address* unused;
-    frames += profile::frames_of(stack, &unused);
+    const python::Frame* unused_too;
+    frames += profile::frames_of(stack, &unused) + 2 * profile::python_frames_of(stack, &unused_too);
   }
   if (kind_ == Kind::kLive) profile::count_held();
   write_head();

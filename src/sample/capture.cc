@@ -23,19 +23,20 @@ constinit std::atomic<uint64_t> g_known{0};        // walks that were found in t
 constinit std::atomic<bool> g_is_prepared{false};  // set when preparation begins
 constinit KnownWalks g_known_walks;
 
-bool add(Frames& frames, Address code) {
+bool add(Frames& frames, Address code, Address stack_pointer) {
   if (frames.count == kMostFrames) {
     frames.truncated = true;
     return false;
   }
+  frames.depth[frames.count] = static_cast<uint32_t>(stack_pointer - frames.stack_pointer);
   frames.address[frames.count++] = code;
   return true;
 }
 
 // Adds the frame, unless it is one of acre's own innermost frames. Returns false if no more frames fit.
-bool add_programs(Frames& frames, Address code) {
+bool add_programs(Frames& frames, Address code, Address stack_pointer) {
   const bool is_own = frames.count == 0 && os::is_own_code(code);
-  return is_own || add(frames, code);
+  return is_own || add(frames, code, stack_pointer);
 }
 
 void clear(Frames& frames) {
@@ -54,7 +55,7 @@ void follow(StackFrame frame, Address stack_end, Frames& frames) {
     if (!is_on_stack || !is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) break;
     const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
     const Address code = record->return_address & kCodeBits;
-    if (code < kPageBytes || !add_programs(frames, code)) break;
+    if (code < kPageBytes || !add_programs(frames, code, at + sizeof(FrameRecord))) break;
     frame = {code, at + sizeof(FrameRecord), record->caller};
   }
   frames.truncated = frames.truncated || frame.frame_pointer != 0;
@@ -88,7 +89,7 @@ class Unwinding {
       return !is_at_end_;
     }
     has_begun_ = true;
-    return !is_at_end_ && add_programs(frames_, frame_.code);
+    return !is_at_end_ && add_programs(frames_, frame_.code, frame_.stack_pointer);
   }
 
   // Adds to the trail what leads from the callee to this frame. Returns false if it was not found in the callee's frame.
@@ -100,6 +101,7 @@ class Unwinding {
     Trail::Mark code;
     const bool is_found = find_word(callee.stack_pointer, end, kCodeBits, frame_.code, &code);
     code.place |= Trail::kIsCode;
+    code.stack_pointer = static_cast<uint32_t>(end - first_.stack_pointer);
     if (is_found) trail_.add(code);
     if (frame_.frame_pointer != callee.frame_pointer) {
       is_saved_ = true;
@@ -126,7 +128,7 @@ class Unwinding {
       if (!pages_.reads(at)) return false;
       const Address word = word_at(at);
       if ((word & bits) != wanted) continue;
-      *mark = {at - first_.stack_pointer, word};
+      *mark = {static_cast<uint32_t>(at - first_.stack_pointer), 0, word};
       return true;
     }
     return false;
@@ -167,12 +169,12 @@ bool is_in(const os::CodeObject& object, Address code) { return code - object.st
 // side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
 // the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
 Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
-  constexpr size_t kWindow = 2048;
+  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
   const Address caller = t_heap->caller;
   if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
   Address at = first.stack_pointer;
   const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
-  if (end_of_frames - at < kWindow) at = end_of_frames;
+  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
   os::ReadablePages pages(first.stack_pointer);
   for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
     if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
@@ -185,9 +187,9 @@ Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
 bool take_as_before(const StackFrame& first, Address stack_end, Frames& frames) {
   KnownWalks::Codes known;
   if (stack_end == 0 || !g_known_walks.find(first, stack_end, &known)) return false;
-  add_programs(frames, first.code);
+  add_programs(frames, first.code, first.stack_pointer);
   for (unsigned i = 0; i < known.count; ++i) {
-    if (known.code[i] != 0) add_programs(frames, known.code[i]);
+    if (known.code[i] != 0) add_programs(frames, known.code[i], first.stack_pointer + known.depth[i]);
   }
   return true;
 }
@@ -215,11 +217,11 @@ bool is_to_be_compared() {
 // library keeps none; there the stack is the caller of malloc, if that is known.
 void take_without_unwinder(const StackFrame& first, Frames& frames) {
   if (os::own_image().end == 0) {
-    add(frames, first.code);
+    add(frames, first.code, first.stack_pointer);
     return follow(first, os::stack_end(first.stack_pointer), frames);
   }
   frames.truncated = true;
-  if (t_heap->caller != 0 && !os::is_own_code(t_heap->caller)) add(frames, t_heap->caller);
+  if (t_heap->caller != 0 && !os::is_own_code(t_heap->caller)) add(frames, t_heap->caller, first.stack_pointer);
 }
 
 }  // namespace
@@ -248,13 +250,14 @@ ACRE_NOINLINE void take(Frames& frames) {
   const Way way = capture::way();
   const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
   const StackFrame first{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
+  frames.stack_pointer = first.stack_pointer;
   if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames);
   const Address stack_end = os::stack_end(first.stack_pointer);
   const bool is_known = way == Way::kKnownWalks && take_as_before(first, stack_end, frames);
   if (is_known && !is_to_be_compared()) return;
   if (const Address code = unwinder_that_allocates(frames, first)) {
     if (is_known) return;
-    add(frames, code);
+    add(frames, code, first.stack_pointer);
     frames.truncated = true;
   } else if (is_known) {
     compare(first, stack_end, frames);

@@ -19,6 +19,8 @@ struct Frames {
   unsigned count = 0;
   bool truncated = false;            // there are more frames, or their number is unknown
   Address address[kMostFrames];      // where each frame goes on, innermost first, without acre's own frames
+  uint32_t depth[kMostFrames];       // its stack pointer's distance from `stack_pointer`
+  Address stack_pointer = 0;         // of the caller of take()
   void** pointers() { return reinterpret_cast<void**>(address); }
 };
 

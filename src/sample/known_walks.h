@@ -18,9 +18,11 @@ namespace acre {
 class Trail {
  public:
   static constexpr unsigned kMost = 64;
-  static constexpr Address kIsCode = 1;  // the word is a return address
+  static constexpr uint32_t kIsCode = 1;  // the word is a return address
+  // Distances are in bytes from the first frame's stack pointer. A stack whose end is known is shorter than 1 GiB.
   struct Mark {
-    Address place = 0;  // in bytes from the first frame's stack pointer, with the flag
+    uint32_t place = 0;          // with the flag
+    uint32_t stack_pointer = 0;  // of the frame that the return address leads to
     Address word = 0;
   };
 
@@ -53,6 +55,7 @@ class KnownWalks {
   struct Codes {
     unsigned count = 0;
     Address code[Trail::kMost];
+    uint32_t depth[Trail::kMost];  // of each frame's stack pointer
   };
 
   // Finds where the frames after the first one go on. Reads words between the first frame's stack pointer and the
@@ -108,6 +111,7 @@ class KnownWalks {
       relaxed_store(count_, trail.count());
       for (unsigned i = 0; i < trail.count(); ++i) {
         relaxed_store(marks_[i].place, trail[i].place);
+        relaxed_store(marks_[i].stack_pointer, trail[i].stack_pointer);
         relaxed_store(marks_[i].word, trail[i].word);
       }
       version_.store(version + 2, std::memory_order_release);
@@ -120,12 +124,15 @@ class KnownWalks {
       codes->count = 0;
       os::ReadablePages pages(stack_pointer);
       for (unsigned i = 0; i < smaller(relaxed_load(count_), Trail::kMost); ++i) {
-        const Address place = relaxed_load(marks_[i].place);
-        const Address offset = place & ~Trail::kIsCode, at = stack_pointer + offset;
+        const uint32_t place = relaxed_load(marks_[i].place);
+        const uint32_t offset = place & ~Trail::kIsCode;
+        const Address at = stack_pointer + offset;
         if (offset >= stack_bytes || !pages.reads(at)) return false;
         const Address word = word_at(at);
         if (word != relaxed_load(marks_[i].word)) return false;
-        if ((place & Trail::kIsCode) != 0) codes->code[codes->count++] = word & kCodeBits;
+        if ((place & Trail::kIsCode) == 0) continue;
+        codes->depth[codes->count] = relaxed_load(marks_[i].stack_pointer);
+        codes->code[codes->count++] = word & kCodeBits;
       }
       return true;
     }

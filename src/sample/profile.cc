@@ -12,6 +12,7 @@
 #include "sample/postmortem.h"
 #include "sample/random.h"
 #include "sample/samples.h"
+#include "tables/options.h"
 
 namespace acre::profile {
 
@@ -137,13 +138,13 @@ double weight_of(size_t bytes) {
   return 1 / random::one_minus_exp(static_cast<double>(bytes) / static_cast<double>(mean));
 }
 
-Ticket record(Sample& sample, const capture::Frames& frames, bool* due) {
+Ticket record(Sample& sample, const Trace& trace, bool* due) {
   if (postmortem::lacks_room()) postmortem::make_room();
   for (;;) {
     {
       Lock lock(g_lock);
       if (g_samples.has_free() && g_stacks.has_room()) {
-        sample.stack = g_stacks.find(frames);
+        sample.stack = g_stacks.find(trace);
         sample.reset = g_resets;
         const Ticket ticket = g_samples.take();
         g_samples.at(ticket) = sample;
@@ -169,8 +170,7 @@ uint64_t gap(size_t block_bytes) {
 Ticket allocated(const void* block, size_t bytes, Address beside) {
   const AtWork at_work;
   if (at_work.is_inner()) return kNoTicket;
-  capture::Frames frames;
-  capture::take(frames);
+  const Trace trace = take_trace();
   Sample sample;
   sample.bytes = bytes;
   sample.weight = weight_of(bytes);
@@ -180,7 +180,7 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   const Heap* heap = heap_if_any();
   sample.epoch = heap != nullptr && heap->ignored_leaks != 0 ? 0 : g_epoch.load(std::memory_order_relaxed);
   bool due = false;
-  const Ticket ticket = record(sample, frames, &due);
+  const Ticket ticket = record(sample, trace, &due);
   if (ticket != kNoTicket) {
     if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, frames.pointers(), frames.count, bytes);
     probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
@@ -202,16 +202,17 @@ void freed(Ticket ticket) {
 
 void at_fork(ForkStage stage) {
   g_lock.at_fork(stage);
+  python::at_fork(stage);
   if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
 }
 
 constexpr sampler::Sampler kSampler{gap, allocated, freed, at_fork};
 
-void count_growth(const capture::Frames& frames, size_t bytes) {
+void count_growth(const Trace& trace, size_t bytes) {
   do {
     Lock lock(g_lock);
     if (!g_stacks.has_room()) continue;
-    Stack* stack = g_stacks.find(frames);
+    Stack* stack = g_stacks.find(trace);
     ++stack->sums.grown;
     stack->sums.grown_bytes += bytes;
     postmortem::write(*stack, g_peak, g_stacks.first());
@@ -233,17 +234,12 @@ bool is_new_maximum() {
 void grew(size_t bytes) {
   const AtWork at_work;
   if (at_work.is_inner()) return;
-  capture::Frames frames;
-  capture::take(frames);
-  count_growth(frames, bytes);
+  const Trace trace = take_trace();
+  count_growth(trace, bytes);
   if (g_at_new_maximum.load(std::memory_order_relaxed) && is_new_maximum()) ask();
 }
 
 }  // namespace
-
-Lifetime lifetime_of(uint64_t ms) {
-  return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
-}
 
 void count_held() {
   Lock lock(g_lock);
@@ -287,6 +283,7 @@ bool prepare(uint64_t mean) {
   if (g_prepared.load()) return true;
   random::seed(0);
   capture::prepare();
+  python::set_active(options().prof_python);
   void* buckets = metadata::allocate(Stacks::kBucketBytes);
   if (buckets == nullptr) return false;
   {

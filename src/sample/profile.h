@@ -15,6 +15,10 @@
 #include "base/units.h"
 #include "pages/run.h"
 
+namespace acre::python {
+class Frame;
+}
+
 namespace acre::profile {
 
 inline constexpr unsigned kMostStacks = 1u << 16;
@@ -55,6 +59,7 @@ struct StackSums {
 
 struct Stack;
 unsigned frames_of(const Stack* stack, const Address** frames);  // innermost first
+unsigned python_frames_of(const Stack* stack, const python::Frame** frames);  // python.h
 bool is_truncated(const Stack* stack);
 StackSums sums_of(const Stack* stack);
 

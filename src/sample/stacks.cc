@@ -8,19 +8,30 @@ namespace acre::profile {
 
 namespace {
 
-uint64_t hash_of(const capture::Frames& frames) {
-  uint64_t hash = frames.truncated;
-  for (unsigned i = 0; i < frames.count; ++i) {
-    hash = (hash ^ frames.address[i]) * kHashFactor;
-    hash ^= hash >> 29;
-  }
+bool is_truncated(const Trace& trace) { return trace.native.truncated || trace.python.truncated; }
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * kHashFactor;
+  return hash ^ hash >> 29;
+}
+
+uint64_t hash_of(const Trace& trace) {
+  uint64_t hash = is_truncated(trace);
+  for (unsigned i = 0; i < trace.native.count; ++i) hash = mixed(hash, trace.native.address[i]);
+  for (unsigned i = 0; i < trace.python.count; ++i) hash = mixed(hash, trace.python.frame[i].word());
   return hash;
 }
 
-bool same(const Stack* stack, const capture::Frames& frames) {
-  if (stack->count != frames.count || stack->truncated != frames.truncated) return false;
-  for (unsigned i = 0; i < frames.count; ++i) {
-    if (stack->frames()[i] != frames.address[i]) return false;
+bool same(const Stack* stack, const Trace& trace) {
+  if (stack->count != trace.native.count || stack->python_count != trace.python.count ||
+      stack->truncated != is_truncated(trace)) {
+    return false;
+  }
+  for (unsigned i = 0; i < trace.native.count; ++i) {
+    if (stack->frames()[i] != trace.native.address[i]) return false;
+  }
+  for (unsigned i = 0; i < trace.python.count; ++i) {
+    if (stack->python_frames()[i].word() != trace.python.frame[i].word()) return false;
   }
   return true;
 }
@@ -32,7 +43,16 @@ unsigned frames_of(const Stack* stack, const Address** frames) {
   return stack->count;
 }
 
+unsigned python_frames_of(const Stack* stack, const python::Frame** frames) {
+  *frames = stack->python_frames();
+  return stack->python_count;
+}
+
 bool is_truncated(const Stack* stack) { return stack->truncated; }
+
+Lifetime lifetime_of(uint64_t ms) {
+  return ms < kMediumFromMs ? Lifetime::kShort : ms < kLongFromMs ? Lifetime::kMedium : Lifetime::kLong;
+}
 
 void Stacks::add_room(void* memory, size_t bytes) {
   if (room_.left() >= bytes) return;
@@ -40,27 +60,33 @@ void Stacks::add_room(void* memory, size_t bytes) {
   room_.end = room_.next + bytes;
 }
 
-Stack* Stacks::find(const capture::Frames& frames) {
-  const uint64_t hash = hash_of(frames);
+Stack* Stacks::find(const Trace& trace) {
+  const uint64_t hash = hash_of(trace);
   for (Stack* stack = buckets_[hash % kBuckets]; stack != nullptr; stack = stack->next_alike) {
-    if (stack->hash == hash && same(stack, frames)) return stack;
+    if (stack->hash == hash && same(stack, trace)) return stack;
   }
-  if (count_ < kMostStacks) return add(frames, hash);
-  capture::Frames none;
-  none.truncated = true;
-  const uint64_t hash_of_none = hash_of(none);
-  for (Stack* stack = buckets_[hash_of_none % kBuckets]; stack != nullptr; stack = stack->next_alike) {
-    if (same(stack, none)) return stack;
-  }
-  return add(none, hash_of_none);
+  return count_ < kMostStacks ? add(trace, hash) : without_frames();
 }
 
-Stack* Stacks::add(const capture::Frames& frames, uint64_t hash) {
-  Stack* stack = new (room_.cut(sizeof(Stack) + frames.count * sizeof(Address))) Stack;
+ACRE_COLD Stack* Stacks::without_frames() {
+  Trace none;
+  none.native.truncated = true;
+  const uint64_t hash = hash_of(none);
+  for (Stack* stack = buckets_[hash % kBuckets]; stack != nullptr; stack = stack->next_alike) {
+    if (same(stack, none)) return stack;
+  }
+  return add(none, hash);
+}
+
+Stack* Stacks::add(const Trace& trace, uint64_t hash) {
+  const size_t frames = trace.native.count + trace.python.count;
+  Stack* stack = new (room_.cut(sizeof(Stack) + frames * sizeof(Address))) Stack;
   stack->hash = hash;
-  stack->count = frames.count;
-  stack->truncated = frames.truncated;
-  for (unsigned i = 0; i < frames.count; ++i) stack->frames()[i] = frames.address[i];
+  stack->count = trace.native.count;
+  stack->python_count = static_cast<uint16_t>(trace.python.count);
+  stack->truncated = is_truncated(trace);
+  for (unsigned i = 0; i < trace.native.count; ++i) stack->frames()[i] = trace.native.address[i];
+  for (unsigned i = 0; i < trace.python.count; ++i) stack->python_frames()[i] = trace.python.frame[i];
   stack->next_alike = buckets_[hash % kBuckets];
   buckets_[hash % kBuckets] = stack;
   (last_ == nullptr ? first_ : last_->next) = stack;

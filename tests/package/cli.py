@@ -80,7 +80,7 @@ def check_environment(checks, acre):
     checks.that(both.stdout.endswith("libacre.so:libdl.so.2\n"), "an LD_PRELOAD that was there is kept", both)
     both = acre("run", "--stats", "--", "printenv", "ACRE_CONF",
                 environment=dict(acre.environment, ACRE_CONF="stats_print:false"))
-    checks.that(both.stdout == "control:true,stats_print:false,stats_print:true\n", "an ACRE_CONF that was there is kept", both)
+    checks.that(both.stdout.startswith("control:true,stats_print:false,stats_print:true,"), "an ACRE_CONF that was there is kept", both)
     for way, disposition in (("default", signal.SIG_DFL), ("ignored", signal.SIG_IGN)):
         def before():
             signal.signal(signal.SIGPIPE, disposition)
@@ -96,7 +96,7 @@ def check_stats(checks, acre):
     checks.that(any(line.startswith("acre") for line in ended.stderr.splitlines()) and not ended.stdout,
                 "acre run --stats prints a summary to stderr", ended)
     both = acre("run", "--stats=text", "--", "printenv", "ACRE_CONF")
-    checks.that(both.stdout == "control:true,stats_print:true,stats_format:text\n" and "\nall arenas\n" in both.stderr,
+    checks.that(both.stdout.startswith("control:true,stats_print:true,stats_format:text,") and "\nall arenas\n" in both.stderr,
                 "acre run --stats=text prints all statistics", both)
     ended = acre("run", "--stats=json", "--", "true")
     try:

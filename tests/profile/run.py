@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "package"))
 
 import heap
+import python
 from checks import Checks, check_page, clean_environment, run
 from pprof import Profile
 
@@ -448,6 +449,7 @@ def main():
         check_go(checks, program, folder)
         check_page(checks, SOURCE / "docs/profiling.md", library(), 20)
         heap.check(checks, SOURCE / "acre", library(), HERE, folder)
+        python.check(checks, SOURCE / "acre", library(), folder)
         passing.check(checks)
     finally:
         if passing:

@@ -30,7 +30,7 @@ class KnownWalksOf : public testing::Test {
 
   Trail trail_over(std::initializer_list<unsigned> words) const {
     Trail trail;
-    for (const unsigned i : words) trail.add({i * sizeof(Address) | Trail::kIsCode, words_[i]});
+    for (const unsigned i : words) trail.add(return_address(i));
     return trail;
   }
 
@@ -39,10 +39,15 @@ class KnownWalksOf : public testing::Test {
     if (!walks_->find(first(), end(), &codes) || codes.count != words.size()) return false;
     unsigned at = 0;
     for (const unsigned i : words) {
-      if (codes.code[at++] != words_[i]) return false;
+      if (codes.depth[at] != depth_of(i) || codes.code[at++] != words_[i]) return false;
     }
     return true;
   }
+  Trail::Mark frame_pointer(unsigned word) const { return {word * static_cast<uint32_t>(sizeof(Address)), 0, words_[word]}; }
+  Trail::Mark return_address(unsigned word) const {
+    return {frame_pointer(word).place | Trail::kIsCode, depth_of(word), words_[word]};
+  }
+  static uint32_t depth_of(uint32_t word) { return 100 + word; }
   bool finds_none() const {
     KnownWalks::Codes codes;
     return !walks_->find(first(), end(), &codes);
@@ -60,8 +65,8 @@ TEST_F(KnownWalksOf, NoneAtFirst) {
 
 TEST_F(KnownWalksOf, TheSameWords) {
   Trail trail = trail_over({3, 7});
-  trail.add({20 * sizeof(Address), words_[20]});  // a frame pointer
-  trail.add({22 * sizeof(Address) | Trail::kIsCode, words_[22]});
+  trail.add(frame_pointer(20));  // a frame pointer
+  trail.add(return_address(22));
   walks_->keep(first(), end(), trail);
   EXPECT_TRUE(finds({3, 7, 22}));
   for (unsigned i = 0; i < kWords; ++i) {
@@ -108,13 +113,13 @@ TEST_F(KnownWalksOf, SeveralWaysFromOnePlace) {
 
 TEST_F(KnownWalksOf, WholeTrailsAlone) {
   Trail trail;
-  for (unsigned i = 0; i < Trail::kMost; ++i) trail.add({i * sizeof(Address) | Trail::kIsCode, words_[i]});
+  for (unsigned i = 0; i < Trail::kMost; ++i) trail.add(return_address(i));
   Trail longer = trail;
   longer.add({});
   longer.add({});
   Trail given_up = trail_over({3, 7});
   given_up.give_up();
-  given_up.add({20 * sizeof(Address), words_[20]});
+  given_up.add(frame_pointer(20));
   for (const Trail& part : {longer, given_up}) {
     EXPECT_FALSE(part.is_whole());
     walks_->keep(first(), end(), part);
@@ -134,7 +139,7 @@ TEST_F(KnownWalksOf, NoWordBeyondTheStackNorInAPageThatCannotBeRead) {
   const StackFrame begin{kCode, address_of(pages), 0};
   const Address middle = begin.stack_pointer + kPageBytes;
   Trail trail;
-  trail.add({kPageBytes, 0});
+  trail.add({kPageBytes, 0, 0});
   KnownWalks::Codes codes;
   walks_->keep(begin, middle + kPageBytes, trail);
   EXPECT_TRUE(walks_->find(begin, middle + kPageBytes, &codes));
@@ -155,7 +160,7 @@ TEST_F(KnownWalksOf, ManyThreads) {
       for (int i = 0; i < 50000; ++i) {
         const auto step = static_cast<unsigned>(random.between(1, 8));
         Trail trail;
-        for (unsigned at = step; at < 32; at += step) trail.add({at * sizeof(Address) | Trail::kIsCode, words_[at]});
+        for (unsigned at = step; at < 32; at += step) trail.add(return_address(at));
         walks_->keep(first(), end(), trail);
         KnownWalks::Codes codes;
         if (!walks_->find(first(), end(), &codes)) continue;
