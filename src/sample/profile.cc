@@ -170,7 +170,7 @@ uint64_t gap(size_t block_bytes) {
 Ticket allocated(const void* block, size_t bytes, Address beside) {
   const AtWork at_work;
   if (at_work.is_inner()) return kNoTicket;
-  const Trace trace = take_trace();
+  Trace trace = take_trace();
   Sample sample;
   sample.bytes = bytes;
   sample.weight = weight_of(bytes);
@@ -182,7 +182,7 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   bool due = false;
   const Ticket ticket = record(sample, trace, &due);
   if (ticket != kNoTicket) {
-    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, frames.pointers(), frames.count, bytes);
+    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, trace.native.pointers(), trace.native.count, bytes);
     probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
   }
   if (due) ask();
