@@ -1,6 +1,7 @@
 // Start-up, and the program's end with the summary that may be printed.
 #include <unistd.h>
 
+#include "base/atomics.h"
 #include "cache/upcalls.h"
 #include "cache/large.h"
 #include "cache/registry.h"
@@ -27,7 +28,7 @@ __attribute__((constructor(101))) void on_load() {
   large::g_reporter = report::large_block;
   if (report::is_asked_for()) capture::prepare();
   if (options().leaks != LeakMode::kNone) leaks::start();
-  last_dump::start();
+  if (options().stats_print || options().final_signals || options().postmortem != 0) last_dump::start();
   if (options().prof) report::start_profiler();
   options().control ? live::start() : live::start_on_request();
   if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
@@ -36,7 +37,8 @@ __attribute__((constructor(101))) void on_load() {
 __attribute__((destructor(101))) void on_unload() {
   if (live::is_started()) live::end();
   if (options().leaks != LeakMode::kNone) leaks::end();
-  last_dump::write();
+  const bool is_asked = relaxed_load(options().prof_final) || relaxed_load(options().stats_print);
+  if (is_asked || options().postmortem != 0) last_dump::write();
   if (options().utrace != 0) trace::end();
 }
 

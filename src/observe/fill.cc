@@ -24,13 +24,13 @@ void start() {
   if (g_on) large::forbid_resizing();
 }
 
-void clear_sampled() { g_clears_sampled.store(true, std::memory_order_relaxed); }
+ACRE_COLD void clear_sampled() { g_clears_sampled.store(true, std::memory_order_relaxed); }
 
-void clear(void* block, size_t from, size_t to) {
+ACRE_COLD void clear(void* block, size_t from, size_t to) {
   if (!g_on && from < to) memset(static_cast<char*>(block) + from, 0, to - from);
 }
 
-void new_bytes(void* block, size_t from, size_t to, bool zeroed) {
+ACRE_COLD void new_bytes(void* block, size_t from, size_t to, bool zeroed) {
   if (from >= to) return;
   char* start = static_cast<char*>(block) + from;
   if (options().zero) {
@@ -40,7 +40,7 @@ void new_bytes(void* block, size_t from, size_t to, bool zeroed) {
   }
 }
 
-void freed_block(void* block, size_t bytes) {
+ACRE_COLD void freed_block(void* block, size_t bytes) {
   if (junk_has(Junk::kFreed)) memset(block, kFreedByte, bytes);
 }
 

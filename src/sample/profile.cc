@@ -182,7 +182,8 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   bool due = false;
   const Ticket ticket = record(sample, trace, &due);
   if (ticket != kNoTicket) {
-    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, trace.native.pointers(), trace.native.count, bytes);
+    capture::Frames& native = trace.native;
+    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, native.pointers(), native.count, bytes);
     probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
   }
   if (due) ask();
