@@ -40,9 +40,11 @@ def parts_of(report, classes, resident):
         "dirty": figures["dirty"] + figures["muzzy"] + figures["purging"],
     }
     untouched = dict.fromkeys(parts, 0)
-    # What was never touched is no part of resident memory: blocks not cut yet first, then others, live ones last.
+    # What was never touched is no part of resident memory: blocks not cut yet first, then free ones that no thread has on
+    # its lists, then live ones.
+    unlisted = sum(row["cached"] for row in classes if row["live"] == 0)
     left = max(0, sum(parts.values()) - resident.heap)
-    for name, most in (("cached", uncarved), ("held", parts["held"]), ("live", parts["live"]),
+    for name, most in (("cached", uncarved), ("held", parts["held"]), ("cached", unlisted), ("live", parts["live"]),
                        ("cached", parts["cached"]), ("rounding", parts["rounding"]), ("dirty", parts["dirty"])):
         taken = min(left, most, parts[name])
         parts[name] -= taken

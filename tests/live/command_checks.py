@@ -12,6 +12,7 @@ import struct
 import subprocess
 import termios
 import threading
+import types
 from pathlib import Path
 
 import live
@@ -210,6 +211,13 @@ def check_why_adds_up(checks, work):
     rows = list(why_figures.classes_of({"process": {"threads": 1}, "merged": {"classes": [empty, {**empty, "live": 1}]}}))
     checks.that(rows[0]["held"] == 0 and rows[0]["cached"] == 151 * 64 and rows[1]["held"] > 0
                 and rows[1]["held"] + rows[1]["cached"] == 151 * 64, "runs in which nothing lives are cached", rows)
+    figures = dict.fromkeys(("requested", "rounding", "run_rest", "transit", "dirty", "muzzy", "purging", "metadata"), 0)
+    free = {**empty, "free": 100}
+    resident = types.SimpleNamespace(heap=1 << 20, rest={"other": 0})
+    classes = list(why_figures.classes_of({"process": {"threads": 1}, "merged": {"classes": [free]}}))
+    parts, _ = why_figures.parts_of({"process": {**figures, "requested": 1 << 20}}, classes, resident)
+    checks.that(parts["live"] == 1 << 20 and parts["cached"] == 0,
+                "what is not resident is rather taken for free blocks than for live ones", parts)
 
 
 def check_watch(checks, work):
