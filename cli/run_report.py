@@ -35,7 +35,7 @@ class Kept:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def settings(self):
-        return [f"postmortem:{self.folder}", "final_signals:true"] if self.folder else []
+        return [f"postmortem:{self.folder}"] if self.folder else []
 
     def report(self, root, code):
         could_not_start = code in (child.NOT_EXECUTABLE, child.NOT_FOUND) and not os.listdir(self.folder or ".")

@@ -44,7 +44,8 @@ bool print_summary() {
 // A thread writes, since the handler may have interrupted code that holds a lock. The handler keeps the program where it
 // is meanwhile, but not for ever: the thread may wait for that lock. At the end the signal gets its default action.
 
-constexpr int kSignals[] = {SIGHUP, SIGINT, SIGTERM};
+// Not SIGINT: Python and others that find a handler there do not set their own, and Ctrl-C would end them at once.
+constexpr int kSignals[] = {SIGHUP, SIGTERM};
 constexpr uint64_t kMostWaitMs = 1000;
 constinit std::atomic<uint32_t> g_signal{0};
 constinit int g_process = 0;

@@ -119,7 +119,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_gdump, Bool, 0, 0, 1, kAtStart, "write the heap profile each time more address space is in use than there ever was") \
   X(prof_prefix, Path, 0, 0, kMostPathValue, kAtStart, "what the names of heap profiles begin with, in place of the program's name; with a slash in it, in place of prof_folder, too") \
   X(postmortem, Path, 0, 0, kMostPathValue, kAtStart, "a file in this folder keeps the running profile and statistics, however the program ends") \
-  X(final_signals, Bool, 0, 0, 1, kAtStart, "SIGHUP, SIGINT and SIGTERM, where they end the program, do so after the final profile and statistics are written") \
+  X(final_signals, Bool, 0, 0, 1, kAtStart, "SIGHUP and SIGTERM, where they end the program, do so after the final profile and statistics are written") \
   X(large_alloc_report, Bytes, int64_t{1} << 30, 0, kMostBytes, kAnyTime, "an allocation of so many bytes or more is reported on stderr with its stack, and the next one that is an eighth larger; 0: none is") \
   X(control, Bool, 0, 0, 1, kAtStart, "a thread answers at a socket, so that acre's commands can ask and tell the running process") \
   X(control_on_request, Bool, 1, 0, 1, kAnyTime, "without control: the thread starts when a file in the run folder asks for it") \

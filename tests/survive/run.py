@@ -94,7 +94,7 @@ def holds(path, function, mebibytes, kind="inuse_space"):
 def check_profiles(checks, keeper):
     for way, code, why in (("_exit", 3, "it ended by _exit(3)"), ("kill", -signal.SIGKILL, "SIGKILL ended it"),
                            ("abort", -signal.SIGABRT, "SIGABRT ended it"), ("crash", -signal.SIGSEGV, "SIGSEGV ended it"),
-                           ("term", -signal.SIGTERM, None), ("", 0, None)):
+                           ("term", -signal.SIGTERM, "SIGTERM ended it"), ("", 0, None)):
         ended, folder = keeper.run(way, "--profile=32K")
         paths = list(folder.glob("keeper.*.live.pb.gz"))
         checks.that(ended.returncode == code and len(paths) == 1 and holds(paths[0], "keep", 19.5) and
@@ -132,10 +132,14 @@ def check_statistics(checks, keeper):
         checks.that(re.search(rf"did not print its statistics, since {re.escape(why)}; the last ones, \d\.\d\d s old:\n"
                               r"acre \S+, keeper, process \d+\n  live ", ended.stderr) is not None,
                     f"statistics of a program that ends by {way} are printed", ended)
-    ended, _ = keeper.run("term", "--stats")
-    checks.that(ended.returncode == -signal.SIGTERM and "did not print" not in ended.stderr and
+    conf = "stats_print:true,final_signals:true"
+    ended = run([keeper.path, "term"], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+    checks.that(ended.returncode == -signal.SIGTERM and
                 re.search(r"keeper, process \d+\n  live +(19|2\d)\.\d MiB", ended.stderr) is not None,
-                "SIGTERM ends a program after its statistics", ended)
+                "with final_signals SIGTERM ends a program after its statistics", ended)
+    ended = run([ACRE, "run", "--stats", "--lib", library(), "--", "/usr/bin/python3", "-c",
+                 "import os, signal\ntry: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('caught')"])
+    checks.that(ended.stdout == "caught\n" and ended.returncode == 0, "signals are as they are without acre", ended)
     ended, _ = keeper.run("fork", "--stats=main")
     checks.that(ended.stderr.count("acre 0") == 1 and re.search(r"keeper, process \d+\n  live +(19|2\d)", ended.stderr),
                 "--stats=main prints those of one process", ended)
@@ -175,10 +179,10 @@ def check_signals(checks, keeper):
         command = ["sleep", "60"] if number % 4 == 0 else [keeper.work / "busy"]
         process = subprocess.Popen(command, env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
         time.sleep(0.05)
-        process.send_signal(signal.SIGINT if number % 2 else signal.SIGTERM)
+        process.send_signal(signal.SIGHUP if number % 2 else signal.SIGTERM)
         codes.append((process.wait(timeout=60), len(list(folder.glob("*.live.pb.gz")))))
-    checks.that(set(codes) == {(-signal.SIGINT, 1), (-signal.SIGTERM, 1)},
-                "SIGTERM and SIGINT end a program that is busy with malloc, after its profile", codes)
+    checks.that(set(codes) == {(-signal.SIGHUP, 1), (-signal.SIGTERM, 1)},
+                "SIGTERM and SIGHUP end a program that is busy with malloc, after its profile", codes)
 
 
 def main():
