@@ -324,12 +324,14 @@ def own_folders():
 
 
 def remove_dead_sockets():
-    """A process that was killed leaves its socket behind. One that lives has listened before its socket got its name."""
+    """A process that was killed leaves its socket behind, perhaps under the name .PID that a socket has at first. One
+    that lives has listened before its socket got its last name."""
     for folder in own_folders():
         on_request.forget_dead(folder)
         for name in os.listdir(folder):
             path = f"{folder}/{name}"
-            if not name.endswith(".sock") or not is_socket(path):
+            is_first_name = name[0] == "." and not os.path.exists(f"/proc/{name[1:]}")
+            if not (name.endswith(".sock") or is_first_name) or not is_socket(path):
                 continue
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, contextlib.suppress(OSError):
                 client.setblocking(False)

@@ -16,7 +16,7 @@ import types
 from pathlib import Path
 
 import live
-from support import (ACRE, LIBRARY, acre, as_json, as_json_raw, ask_raw, clean_environment, ends_well, eventually,
+from support import (ACRE, FOLDER, LIBRARY, acre, as_json, as_json_raw, ask_raw, clean_environment, ends_well, eventually,
                      is_one_line, path_of, run, tasks)
 
 
@@ -49,9 +49,12 @@ def check_ps(checks, work):
         first.kill()
         first.wait()
         checks.that(os.path.exists(path_of(first.pid)), "a process that was killed leaves its socket")
+        half_made = Path(FOLDER, f".{first.pid}")  # it was killed before its socket had its last name
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(str(half_made))
         rows = {row["pid"] for row in as_json(checks, "ps", "--json")}
         checks.that(first.pid not in rows and second.pid in rows and not os.path.exists(path_of(first.pid))
-                    and os.path.exists(path_of(second.pid)), "acre ps removes it, and no other")
+                    and not half_made.exists() and os.path.exists(path_of(second.pid)), "acre ps removes it, and no other")
         checks.that(ends_well(second) and not os.path.exists(path_of(second.pid)), "one that ends takes its socket along")
 
 
