@@ -28,7 +28,7 @@ class Object {
   explicit Object(size_t bytes) : words_(bytes / sizeof(uint64_t) + 1) {}
   Address address() const { return address_of(words_.data()); }
   void put(size_t at, const void* data, size_t bytes) {
-    memcpy(reinterpret_cast<char*>(words_.data()) + at, data, bytes);
+    if (bytes != 0) memcpy(reinterpret_cast<char*>(words_.data()) + at, data, bytes);  // data may be null
   }
   template <class T>
   void put(size_t at, T value) { put(at, &value, sizeof value); }
