@@ -5,6 +5,7 @@ import math
 
 import suppressions
 from heap_profile.profile import TRUNCATED
+from heap_profile.views import shown_interval
 from leak_stacks import Stacks
 from say import count, fail
 
@@ -12,14 +13,6 @@ MOST_FRAMES = 24   # of a stack, in the text
 MOST_HELD = 5      # stacks of held blocks for each site, in the text
 NOT_SAMPLED = "stacks that are not known: none was sampled, or from before the profiler was on"
 SURELY = 3         # standard deviations: how far a sample may be from what it stands for
-
-
-def binary(size):
-    """The size as options have it: 512 KiB, 1 MiB, or bytes."""
-    for shift, unit in ((20, "MiB"), (10, "KiB")):
-        if size and size % (1 << shift) == 0:
-            return f"{size >> shift} {unit}"
-    return count(size, "byte")
 
 
 class Part:
@@ -194,8 +187,9 @@ class Report:
                    f"{self.raw['refusal']}): what only their registers led to counts as leaked")
         if self.is_sampled and self.raw["leaks"]:
             sampled = sum(leak["blocks"] for leak in self.raw["leaks"] if leak["stack"])
+            interval = shown_interval(self.raw["prof_sample"])
             yield (f"{sampled} of {count(self.raw['leaked_blocks'], 'leaked block')} were sampled, one in "
-                   f"{binary(self.raw['prof_sample'])} on average, and stand for the others of their size "
+                   f"{interval} on average, and stand for the others of their size "
                    "(prof_sample:0 samples all)")
         elif not self.raw["profiled"] and self.raw["leaks"]:
             yield ("no stack is known, since the program was started without the profiler: start it by "

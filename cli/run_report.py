@@ -9,7 +9,6 @@ import tempfile
 import time
 
 import child
-from heap_profile import pprof
 from heap_profile.postmortem import ENDED, PROFILE_WRITTEN, STATISTICS_PRINTED, Postmortem
 from heap_profile.protobuf import Malformed
 from places import NAME
@@ -58,7 +57,7 @@ class Process:
         self.name = os.path.basename(path).split(f".{kept.pid}.")[0]
         self.is_root = kept.pid == root
         self.code = code if self.is_root else None
-        self.runs = False
+        self.runs = self.is_replaced = False
         self.written = bool(kept.written & PROFILE_WRITTEN)
         self.printed = bool(kept.written & STATISTICS_PRINTED)
 
@@ -67,6 +66,8 @@ class Process:
 
     def how_it_ended(self):
         """For one that did not end as it should."""
+        if self.is_replaced:
+            return "exec replaced it"
         if self.code is not None and self.code < 0:
             return f"{child.signal_name(-self.code)} ended it"
         if self.code is not None:
@@ -89,7 +90,7 @@ def processes(folder, root, code):
     last = {process.pid: process for process in found}
     for process in found:
         if last[process.pid] is not process:
-            process.how_it_ended = lambda: "exec replaced it"
+            process.is_replaced = True
         elif process.kept.state != ENDED and not process.is_root:
             process.runs = os.path.exists(f"/proc/{process.pid}")
     return found
@@ -100,11 +101,11 @@ def report(options, folder, root, code):
     if not found:
         return say(f"run: nothing to report: acre was not loaded in {os.path.basename(options.program[0])}")
     if options.stats == "main":
-        print_statistics(found[-1] if len(found) == 1 else last_ended(found), "")
+        print_statistics(max(found, key=lambda process: process.kept.statistics_ns))
     elif options.stats:
         silent = [process for process in found if not process.printed and not process.runs]
         for process in silent[-MOST_NAMED:]:
-            print_statistics(process, f"since {process.how_it_ended()}")
+            print_statistics(process)
         if len(silent) > MOST_NAMED:
             say(f"{len(silent) - MOST_NAMED} earlier processes did not print their statistics either; "
                 f"`{NAME} run --stats=main` prints those of the last process only")
@@ -112,17 +113,11 @@ def report(options, folder, root, code):
         report_profiles(options, found)
 
 
-def last_ended(found):
-    """The program itself, or what it became; a shim's own summary is not asked for."""
-    roots = [process for process in found if process.is_root]
-    busiest = max(found, key=lambda process: process.kept.statistics_ns)
-    return busiest if not roots else max((busiest, roots[-1]), key=lambda process: process.kept.statistics_ns)
-
-
-def print_statistics(process, why):
+def print_statistics(process):
     kept = process.kept
     if not kept.statistics:
-        return say(f"{process} left no statistics, {why}" if why else f"{process} left no statistics")
+        why = "" if kept.state == ENDED else f", since {process.how_it_ended()}"
+        return say(f"{process} left no statistics{why}")
     if kept.state != ENDED:
         say(f"{process} did not print its statistics, since {process.how_it_ended()}; the last ones, "
             f"{(time.time_ns() - kept.statistics_ns) / 1e9:.2f} s old:")
@@ -131,7 +126,8 @@ def print_statistics(process, why):
 
 
 def save(options, process):
-    """Writes the profiles that the process did not write. -> the path of the first, or None"""
+    """Writes the profiles that the process did not write. -> the path of the first"""
+    from heap_profile import pprof  # not before the program starts
     folder = options.folder or "."
     name = f"{process.name}.{process.pid}"
     number = 0

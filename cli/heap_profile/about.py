@@ -4,7 +4,7 @@ import os
 import re
 from datetime import datetime
 
-from .views import shown
+from .views import shown_interval
 
 OWN_NAME = re.compile(r"(.+?)\.(\d{1,10})\.(?:\d+\.)?(?:live|peak|growth)\.pb\.gz")  # of a file that acre names
 MOST_NAMES = 3
@@ -35,7 +35,7 @@ def rate(profile):
     if profile.index("growth_space") is not None:
         return "all counted"  # no samples
     if profile.period > 1:
-        return f"one sample in {shown(profile.period, 'bytes').replace('.0 ', ' ')}"
+        return f"one sample in {shown_interval(profile.period)}"
     return "every block sampled" if profile.period else ""
 
 

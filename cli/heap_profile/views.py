@@ -21,6 +21,11 @@ def shown(value, unit, sign=False):
     return f"{mark}{number:.0f} B" if units[0] == "B" else f"{mark}{number:.1f} {units[0]}"
 
 
+def shown_interval(size):
+    """Bytes from sample to sample: 512 KiB, and no 512.0."""
+    return shown(size, "bytes").replace(".0 ", " ")
+
+
 def name_of(line):
     return f"{line.function} {line.file}:{line.number}" if line.file else line.function
 

@@ -29,7 +29,7 @@ enum class Rank : uint8_t {
   kSamples = 2,    // the heap profiler's tables
   kPython = 3,     // the heap profiler's Python functions
   kRegistry = 4,   // the list of heaps, arenas of threads
-  kManual = 5,   // the manual arenas, and their numbers
+  kManual = 5,     // the manual arenas, and their numbers
   kHeaps = 6,      // a manual arena's heaps
   kSampled = 7,    // runs of sampled blocks
   kBin = 8,

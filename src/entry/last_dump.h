@@ -3,8 +3,8 @@
 
 namespace acre::last_dump {
 
-// In the library's constructor, when everything else has started: remembers stderr, and catches signals if the option
-// final_signals is set.
+// In the library's constructor, before the profiler starts: makes the file of the option postmortem, remembers stderr,
+// and catches signals if the option final_signals is set.
 void start();
 
 // Writes what prof_final and stats_print ask for. Once: a second call does nothing.

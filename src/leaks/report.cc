@@ -8,7 +8,6 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
-#include "cache/upcalls.h"
 #include "os/os.h"
 #include "report/mappings.h"
 #include "report/output.h"
@@ -143,7 +142,6 @@ void Writer::write(const Finding& finding, Moment moment, const char* name) {
   number("leaked_blocks", finding.leaked_blocks);
   number("leaked_bytes", finding.leaked_bytes);
   number("doubtful_blocks", finding.doubtful_blocks);
-  number("cleared", fill::clears_sampled());
   number("profiled", profile::is_prepared());
   begin_list("leaks");
   for (size_t i = 0; i < finding.places; ++i) {

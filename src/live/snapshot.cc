@@ -17,7 +17,6 @@ constinit uint64_t g_interval_ms = kFirstMs;
 constinit uint64_t g_next_ms = 0;
 constinit std::atomic<uint32_t> g_busy{0};  // 1: a thread writes
 
-
 void add(void*, const char* text) { postmortem::add_statistics(text); }
 
 }  // namespace

@@ -189,8 +189,7 @@ def main():
             check_listen(checks, url)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
-    return 1 if checks.failures else 0
+    return checks.conclude()
 
 
 if __name__ == "__main__":

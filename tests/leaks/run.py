@@ -436,8 +436,7 @@ def main():
             check_page(checks, SOURCE / "docs/leaks.md", library(), 9)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
-    return 1 if checks.failures else 0
+    return checks.conclude()
 
 
 if __name__ == "__main__":

@@ -299,8 +299,7 @@ def main():
         command_checks.check_exec(checks)
         if len(sys.argv) == 1 or "page" in sys.argv[1:]:
             check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
-    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
-    return 1 if checks.failures else 0
+    return checks.conclude()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,11 @@ class Checks:
                 print("      " + str(details).rstrip().replace("\n", "\n      "), flush=True)
         return holds
 
+    def conclude(self):
+        """Prints how many hold. -> the exit code"""
+        print(f"{self.count - len(self.failures)} of {self.count} checks hold")
+        return 1 if self.failures else 0
+
     def has(self, tool, what):
         """Is this program of others' installed? What needs it is left out where not, but for CI, which installs all."""
         if shutil.which(tool) is not None:

@@ -26,8 +26,7 @@ def main():
         cli.check(checks, source, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
-    return 1 if checks.failures else 0
+    return checks.conclude()
 
 
 if __name__ == "__main__":

@@ -85,8 +85,7 @@ def main():
                 print((folder / "log").read_text(errors="replace")[-3000:])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{checks.count - len(checks.failures)} of {checks.count} checks hold")
-    return 1 if checks.failures else 0
+    return checks.conclude()
 
 
 if __name__ == "__main__":
