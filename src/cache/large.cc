@@ -147,10 +147,18 @@ ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment
 
 }  // namespace
 
+// Threads without a turn may take what was unmapped.
+constexpr unsigned kMostUnmapped = 4;
+
 ACRE_COLD static Run* find_run_after_refusal(Arena* arena, size_t n, size_t alignment) {
   reclaim_before_refusal();
   if (Run* run = try_to_find_run(arena, n, alignment)) return run;
-  return unmap_before_refusal(n, alignment) ? try_to_find_run(arena, n, alignment) : nullptr;
+  const TurnToUnmap turn;
+  for (unsigned i = 0; i < kMostUnmapped; ++i) {
+    if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+    if (!unmap_before_refusal(n, alignment)) return nullptr;
+  }
+  return try_to_find_run(arena, n, alignment);
 }
 
 Run* find_run(size_t n, size_t alignment) {

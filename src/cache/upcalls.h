@@ -27,6 +27,14 @@ void reclaim_before_refusal();
 // Called after a second refusal, for a block of n bytes: unmaps free pages of the arenas, so that the system may map as
 // much in one piece. Returns false if they are too few, or if the hard limit refuses.
 bool unmap_before_refusal(size_t n, size_t alignment);
+// One thread at a time unmaps, and then takes the space: pages that another thread purges meanwhile would not count as
+// free, and two threads would each unmap a part of what they need. Waits for a second at most.
+class TurnToUnmap {
+ public:
+  TurnToUnmap();
+  ~TurnToUnmap();
+  TurnToUnmap(const TurnToUnmap&) = delete;
+};
 
 // background.cc. Called when the last thread that had a heap has ended. May wait.
 void on_last_thread();

@@ -1,9 +1,26 @@
 #include "cache/upcalls.h"
 
 #include "pages/limit.h"
+#include "os/os.h"
 #include "reclaim/pressure.h"
 
 namespace acre {
+
+static constinit std::atomic<uint32_t> g_turn{0};  // 1: a thread has it
+static constexpr uint64_t kMostWaitMs = 1000;
+
+// A turn that was not left in time is passed by: in the child of a fork, nobody may be there to leave it.
+ACRE_COLD TurnToUnmap::TurnToUnmap() {
+  const uint64_t begin = os::now_ms();
+  while (g_turn.exchange(1, std::memory_order_acquire) != 0 && os::now_ms() - begin < kMostWaitMs) {
+    os::wait_while(g_turn, 1, kMostWaitMs);
+  }
+}
+
+ACRE_COLD TurnToUnmap::~TurnToUnmap() {
+  g_turn.store(0, std::memory_order_release);
+  os::wake(g_turn);
+}
 
 void reclaim_before_refusal() {
   pressure::before_refusal();
@@ -29,7 +46,7 @@ ACRE_COLD bool unmap_before_refusal(size_t n, size_t alignment) {
     arena.pages.purge_to(0);
     unmapped += arena.pages.unmap_clean(pages - unmapped);
   });
-  return unmapped >= pages;
+  return unmapped != 0;
 }
 
 }  // namespace acre
