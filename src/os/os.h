@@ -230,6 +230,13 @@ uint64_t thread_number();                 // the calling thread's number in the 
 void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms);
 void wake(const std::atomic<uint32_t>& word);  // wakes all threads that wait on it
 
+// The same for a word in memory that processes share.
+void wait_while_shared(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms);
+void wake_shared(const std::atomic<uint32_t>& word);
+
+// Whether the process of this number runs: it is there, and no zombie.
+bool is_running(uint32_t process);
+
 // --- Tests --------------------------------------------------------------------------------------------------
 
 #if ACRE_TESTING
