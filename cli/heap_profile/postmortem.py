@@ -61,7 +61,9 @@ class Postmortem:
         self.statistics = self.text(data, 0, *places[:2])
         self.mappings = list(mappings(self.text(data, 1, *places[2:])))
         self.places, self.known, self.rows = {}, {}, []
-        self.read_entries(data, min(rows_end, len(data)))
+        if rows_end > len(data):
+            raise Malformed("it is cut off")
+        self.read_entries(data, rows_end)
 
     @staticmethod
     def text(data, number, half, size):
@@ -98,11 +100,12 @@ class Postmortem:
         if PLACE.size + name + file > len(entry):
             raise Malformed("its rows are damaged")
         texts = entry[PLACE.size:PLACE.size + name + file]
-        return Location(0, lines=(Line(*(text.decode(errors="replace") for text in (texts[:name], texts[name:])), line),))
+        function, of = (text.decode(errors="replace") for text in (texts[:name], texts[name:]))
+        return Location(0, lines=(Line(function, of, line),))
 
     def stack(self, native, python):
-        """native: return addresses; python: places, and the number of the native frame that runs each. Python functions stand
-        in place of the interpreter's that runs them (src/report/pprof.cc, for_each_frame)."""
+        """native: return addresses; python: places, and the number of the native frame that runs each. Python functions
+        stand in place of the interpreter's that runs them (src/report/pprof.cc, for_each_frame)."""
         found, at = [], 0
         for number in range(len(native) + 1):
             before = at
