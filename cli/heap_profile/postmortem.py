@@ -14,7 +14,7 @@ HALF_BYTES = 240 << 10
 TEXTS, ROWS = 64 << 10, 1 << 20
 ENDED = 1
 PROFILE_WRITTEN, STATISTICS_PRINTED = 1, 2
-WHY_LEFT_OUT = {1: "could not grow: the disk was full, say", 2: "may not be longer than 96 MiB"}
+WHY_LEFT_OUT = {1: "could not grow (is the disk full?)", 2: "may have 96 MiB at most"}
 ENTRY = struct.Struct("=II")  # its kind; its bytes with this
 STACK_ENTRY, PLACE_ENTRY = 0, 1
 # native and Python frames, truncated, peak; allocated, live and live at the peak, each as blocks, bytes and estimates of
@@ -128,7 +128,7 @@ class Postmortem:
         if self.left_out == 0:
             return None
         stacks = f"{self.left_out} stacks are" if self.left_out != 1 else "1 stack is"
-        return (f"{stacks} missing, with what they allocated: the file in which the process kept its profile "
+        return (f"{stacks} missing, with what they allocated, since the file that the process kept its profile in "
                 f"{WHY_LEFT_OUT.get(self.growth, 'was full')}")
 
     def location(self, call):

@@ -297,8 +297,8 @@ def check_python_fork(checks, shop):
 def check_left_out(checks, shop):
     ended, folder = shop.run("lost", "--profile=16K")
     path, = folder.glob("*.live.pb.gz")
-    missing = (r"\d+ stacks are missing, with what they allocated: the file in which the process kept its profile could "
-               r"not grow")
+    missing = (r"\d+ stacks are missing, with what they allocated, since the file that the process kept its profile in "
+               r"could not grow")
     said = run([ACRE, "heap", path])
     checks.that(re.search(rf"python3 \(\d+\): {missing}", ended.stderr) is not None and
                 re.search(rf"'{path}': {missing}", said.stderr) is not None and "Cart.add" in said.stdout,
