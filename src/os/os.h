@@ -160,7 +160,7 @@ struct OpenFile {
 
 enum class FileKind : uint8_t {
   kMemory,  // a nameless file in a folder; if there is no such folder, a file of this name, made if need be
-  kDevice,  // what exists
+  kDevice,  // what exists: a device, say
   kNew,     // a file that does not exist yet
 };
 // Opens to read, write and map.
