@@ -71,7 +71,7 @@ function(acre_executable target way objects)
     target_link_libraries(${target} PRIVATE acre)
   elseif(way STREQUAL "static")
     target_link_libraries(${target} PRIVATE acre_static)
-    # What debuggers know of acre and of libc is 7 MB in each of 200 programs, and most of the time to link them. Names stay.
+    # What debuggers know of acre is 7 MB in each of 200 programs, and half of the time to link them. Names stay.
     target_link_options(${target} PRIVATE -static LINKER:--strip-debug)
   endif()
 endfunction()
