@@ -122,20 +122,11 @@ ACRE_EXPORT int acre_mallctl_info(unsigned index, struct acre_mallctl_node* out)
 }
 
 #if !ACRE_PREFIX_ONLY
-ACRE_EXPORT int mallctl(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
-  return acre_mallctl(name, oldp, oldlenp, newp, newlen);
-}
-ACRE_EXPORT int mallctlnametomib(const char* name, size_t* mibp, size_t* miblenp) {
-  return acre_mallctlnametomib(name, mibp, miblenp);
-}
-ACRE_EXPORT int mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_t* oldlenp, void* newp,
-                             size_t newlen) {
-  return acre_mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen);
-}
-ACRE_EXPORT int get_defrag_hint(void* block) { return acre_get_defrag_hint(block); }
-ACRE_EXPORT void malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque, const char* opts) {
-  acre_malloc_stats_print(write_cb, opaque, opts);
-}
+ACRE_PLAIN_NAME(mallctl);
+ACRE_PLAIN_NAME(mallctlnametomib);
+ACRE_PLAIN_NAME(mallctlbymib);
+ACRE_PLAIN_NAME(get_defrag_hint);
+ACRE_PLAIN_NAME(malloc_stats_print);
 #endif
 
 }  // extern "C"
