@@ -18,27 +18,28 @@ bool is_used(unsigned cache) ACRE_REQUIRES(registry::control_lock) {
 
 }  // namespace
 
-unsigned create(int* error) {
+int create(Call& call) {
   Lock lock(registry::control_lock);
   for (unsigned cache = 0; cache < kMost; ++cache) {
     if (is_used(cache)) continue;
     g_used[cache / 64] |= uint64_t{1} << (cache % 64);
-    return cache;
+    call.value = cache;
+    return 0;
   }
-  *error = EAGAIN;
-  return 0;
+  return EAGAIN;
 }
 
-int flush(unsigned cache) {
+int flush(Call& call) {
   {
     Lock lock(registry::control_lock);
-    if (!is_used(cache)) return EFAULT;
+    if (!is_used(call.to.as<unsigned>())) return EFAULT;
   }
-  return flush_thread();
+  return thread_tcache_flush(call);
 }
 
-int destroy(unsigned cache) {
-  if (const int error = flush(cache)) return error;
+int destroy(Call& call) {
+  if (const int error = flush(call)) return error;
+  const auto cache = call.to.as<unsigned>();
   Lock lock(registry::control_lock);
   g_used[cache / 64] &= ~(uint64_t{1} << (cache % 64));
   return 0;

@@ -4,17 +4,14 @@
 // the calling thread's own heap. The cache is only an identifier, valid from create() to destroy().
 #pragma once
 
+#include "control/nodes.h"
+
 namespace acre::ctl::caches {
 
 inline constexpr unsigned kMost = 4093;  // as many as MALLOCX_TCACHE has bits for
 
-// Returns the smallest free identifier. *error: EAGAIN if all are in use.
-unsigned create(int* error);
-
-// Gives up what the calling thread keeps. Returns 0, or EFAULT if there is no such cache.
-int flush(unsigned cache);
-
-// The same, and frees the identifier.
-int destroy(unsigned cache);
+Handler create;   // the smallest free identifier. EAGAIN: all are in use
+Handler flush;    // gives up what the calling thread keeps. EFAULT: there is no such cache
+Handler destroy;  // the same, and frees the identifier
 
 }  // namespace acre::ctl::caches

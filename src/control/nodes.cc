@@ -86,14 +86,12 @@ static_assert(names_differ(), "two ctl nodes have the same name");
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
 
 int use_option(unsigned option, Call& call) {
-  const OptionType type = kOptionTable[option].type;
-  if (call.is_told) return change_option(option, type == OptionType::kBool ? call.to.of_bool : call.to.of_ssize);
+  if (call.is_told) return change_option(option, call.to.as<int64_t>());
   const int64_t now = option_value(option);
-  switch (type) {
-    case OptionType::kBool: call.value.of_bool = now != 0; break;
-    case OptionType::kChoice: call.value.of_string = option_value_name(option, now); break;
-    case OptionType::kPath: call.value.of_string = path_of(now); break;
-    default: call.value.of_ssize = now; break;
+  switch (kOptionTable[option].type) {
+    case OptionType::kChoice: call.value = option_value_name(option, now); break;
+    case OptionType::kPath: call.value = path_of(now); break;
+    default: call.value = now; break;
   }
   return 0;
 }
@@ -116,12 +114,7 @@ int use_figure(unsigned number, Call& call) {
   }
   const StatType type = group->table().rows[number].type;
   if (type == StatType::kPages || type == StatType::kPages64) figure /= kPageBytes;
-  switch (type_of(type)) {
-    case Type::kUnsigned: call.value.of_unsigned = static_cast<unsigned>(figure); break;
-    case Type::kU32: call.value.of_u32 = static_cast<uint32_t>(figure); break;
-    case Type::kSize: call.value.of_size = figure; break;
-    default: call.value.of_u64 = figure; break;
-  }
+  call.value = figure;
   return 0;
 }
 
