@@ -2,7 +2,6 @@
 #include "cache/registry.h"
 #include "cache/sampled_run.h"
 #include "control/ctl.h"
-#include "control/process.h"
 #include "control/sums.h"
 #include "manual/binding.h"
 #include "os/os.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "control/arena_nodes.h"
-#include "control/caches.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
 #include "control/quantum8.h"

@@ -100,13 +100,10 @@ static unsigned letter_bytes(const char* at) {
   return shorter || beyond ? 0 : 4;
 }
 
-constexpr char kDigits[] = "0123456789abcdef";
-
 const char* add_letter(Text& text, const char* at) {
   const unsigned bytes = letter_bytes(at);
   if (bytes == 0) {
-    const auto byte = static_cast<unsigned char>(*at);
-    text.add("\xef\xbf\xbd").add(kDigits[byte / 16]).add(kDigits[byte % 16]);
+    text.add("\xef\xbf\xbd").hex_digits(static_cast<unsigned char>(*at));
     return at + 1;
   }
   for (unsigned i = 0; i < bytes; ++i) text.add(at[i]);
@@ -118,7 +115,7 @@ void add_json_text(Output& out, const char* text) {
   while (*text != '\0') {
     const unsigned char letter = static_cast<unsigned char>(*text);
     if (letter < ' ') {
-      out.text().add("\\u00").add(kDigits[letter / 16]).add(kDigits[letter % 16]);
+      out.text().add("\\u00").hex_digits(letter);
       ++text;
       continue;
     }

@@ -1,4 +1,4 @@
-// The ctl nodes thread.*, which read and change the state of the calling thread.
+// The ctl nodes thread.*, which read and change the state of the calling thread, and tcache.*.
 #pragma once
 
 #include "cache/heap.h"
@@ -24,5 +24,18 @@ Handler thread_tcache_flush, thread_idle;
 
 // Whether this thread's malloc and free use a heap of its own.
 Handler thread_tcache_enabled;
+
+// jemalloc's explicit thread caches, which a program creates and names to mallocx and dallocx. acre's threads keep runs,
+// not caches of blocks, so such a cache holds nothing. Allocations and frees through it use the calling thread's own
+// heap. The cache is only an identifier, valid from create to destroy.
+namespace caches {
+
+inline constexpr unsigned kMost = 4093;  // as many as MALLOCX_TCACHE has bits for
+
+Handler create;   // the smallest free identifier. EAGAIN: all are in use
+Handler flush;    // gives up what the calling thread keeps. EFAULT: there is no such cache
+Handler destroy;  // the same, and frees the identifier
+
+}  // namespace caches
 
 }  // namespace acre::ctl

@@ -11,6 +11,7 @@
 #include "control/ctl.h"
 #include "control/print.h"
 #include "control/utilization.h"
+#include "tables/parse.h"
 
 using namespace acre;
 
@@ -85,12 +86,9 @@ ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const ch
 
 ACRE_EXPORT int acre_stats_print(const char* format, void (*write)(void* opaque, const char* text), void* opaque) {
   start_process();
-  const OptionInfo& names = kOptionTable[index_of(Option::stats_format)];
-  for (int64_t value = names.least; value <= names.most; ++value) {
-    if (strcmp(option_value_name(index_of(Option::stats_format), value), format) != 0) continue;
-    return print_statistics(static_cast<StatsFormat>(value), {}, write, opaque);
-  }
-  return EINVAL;
+  int64_t value;
+  if (!parse_value(index_of(Option::stats_format), {format, strlen(format)}, &value)) return EINVAL;
+  return print_statistics(static_cast<StatsFormat>(value), {}, write, opaque);
 }
 
 ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <new>
 
 #include "base/text.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "pages/metadata.h"
 #include "report/mappings.h"
 #include "report/pprof.h"
@@ -88,21 +87,17 @@ struct Buffers {
 // Writes one to a file of this name, or to a sink.
 template <class Target>
 int write_to(Target target, Kind kind) {
-  const size_t bytes = align_up(sizeof(Buffers), os::page_bytes());
-  void* memory = os::map(bytes);
-  if (memory == nullptr) return EAGAIN;
-  auto& buffers = *new (memory) Buffers;
-  Output to(target, buffers.of_file, sizeof buffers.of_file);
+  const os::Mapped<Buffers> buffers;
+  if (buffers.get() == nullptr) return EAGAIN;
+  Output to(target, buffers->of_file, sizeof buffers->of_file);
   if (kind == Kind::kLegacy) {
-    write_legacy(to, buffers.of_block, sizeof buffers.of_block);
+    write_legacy(to, buffers->of_block, sizeof buffers->of_block);
   } else {
-    Gzip gzip(to, buffers.of_block, sizeof buffers.of_block);
+    Gzip gzip(to, buffers->of_block, sizeof buffers->of_block);
     if (const int error = write_pprof(gzip, kind)) to.fail(error);
     gzip.finish();
   }
-  const int error = to.finish();
-  os::unmap(memory, bytes);
-  return error;
+  return to.finish();
 }
 
 // One such name at a time for each: threads may write to one path at once.
