@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "acre/acre.h"
 #include "cache/registry.h"
 #include "control/ctl.h"
 #include "leaks/checker.h"
@@ -17,10 +16,6 @@ size_t size_of_large(size_t index) {
   const size_t doublings = index - kStepsOfAPage + 1;
   return doublings <= kDoublings ? kLargestRun << doublings : align_down(size_t{PTRDIFF_MAX}, os::page_bytes());
 }
-
-const char* version() { return ACRE_VERSION; }
-
-int renew() { return refresh_if_due() ? 0 : EAGAIN; }
 
 int tag_name(Call& call) {
   const Tag* tag = tags::of_number(call.index);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "acre/acre.h"
 #include "control/arena_nodes.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
@@ -70,8 +71,6 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 constexpr unsigned bin_at(size_t index) { return static_cast<unsigned>(index); }
 
 size_t size_of_large(size_t index);
-const char* version();
-int renew();
 // The result stays valid as long as the tag exists. ENOENT: the tag was removed after the node was looked up.
 Handler tag_name;
 // Applies to arenas that are made from now on.

@@ -74,7 +74,7 @@ struct Node {
     name[at] = '\0';  // does not compile if the name is too long
   }
 };
-// Order: the nodes of own_nodes.h, those of all figures (stat_nodes.h), and opt.NAME of all options.
+// Order: the nodes of own_nodes.h, those of all figures, and opt.NAME of all options.
 unsigned node_count();
 const Node& node(unsigned index);
 

@@ -11,8 +11,8 @@ namespace acre::ctl {
 using enum Type;
 
 constexpr Row kRows[] = {
-    value("version", kString, [](Call&) { return version(); }),
-    value("epoch", kU64, [](Call&) { return epoch(); }, [](Call&) { return renew(); }),
+    value("version", kString, [](Call&) { return ACRE_VERSION; }),
+    value("epoch", kU64, [](Call&) { return epoch(); }, [](Call&) { return refresh_if_due() ? 0 : EAGAIN; }),
     value("config.cache_oblivious", kBool, [](Call&) { return false; }),
     value("config.debug", kBool, [](Call&) { return ACRE_DEBUG; }),
     value("config.fill", kBool, [](Call&) { return true; }),

@@ -11,7 +11,8 @@ namespace {
 void add_figures(Output& out, StatScope scope, const uint64_t* figures, unsigned first = 0, unsigned end = ~0u) {
   const StatTable table = stat_table(scope);
   for (unsigned row = first; row < smaller(end, table.count); ++row) {
-    out.text().add(row == first ? "\"" : ",\"").add(table.rows[row].name).add("\":").decimal(figures[row]);
+    Text& text = out.text().add(row == first ? "\"" : ",\"").add(table.rows[row].name).add("\":");
+    figures[row] == UINT64_MAX ? text.add("null") : text.decimal(figures[row]);  // no limit
   }
 }
 
@@ -131,10 +132,10 @@ static void add_tags(Output& out) {
   for_each_tag([&](const TagInfo& info) {
     out.text().add(before).add("{\"name\":");
     add_json_text(out, info.name);
-    Text& text = out.text().add(",\"live\":").decimal(info.live).add(",\"allocated\":").decimal(info.allocated);
-    text.add(",\"peak\":").decimal(info.peak).add(",\"limit\":");
-    info.limit == UINT64_MAX ? text.add("null") : text.decimal(info.limit);
-    text.add(",\"refused\":").decimal(info.refused).add('}');
+    out.text().add(',');
+    const TagStatistics figures = statistics_of(info);
+    add_figures(out, StatScope::kTag, figures_of(figures));
+    out.text().add('}');
     before = ",\n";
   });
   out.text().add(']');

@@ -1,10 +1,9 @@
-#include "control/summary.h"
-
 #include <errno.h>
 #include <unistd.h>
 
 #include "acre/acre.h"
 #include "base/atomics.h"
+#include "control/print.h"
 #include "observe/fill.h"
 #include "os/os.h"
 #include "pages/file_source.h"
