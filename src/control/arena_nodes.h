@@ -14,8 +14,8 @@ PageHeap* pages_of(size_t index);
 
 Handler arena_initialized;
 
-// The number: one arena, kAllArenas, or the number of arenas, which meant all of them before jemalloc 5 and is still used
-// by programs such as redis. These do nothing if there is no such arena.
+// The number: one arena, kAllArenas, or the number of arenas, which meant all of them before jemalloc 5 and is still
+// used by programs such as redis. These do nothing if there is no such arena.
 Handler arena_decay, arena_purge;
 
 // of: dirty_decay_ms or muzzy_decay_ms.

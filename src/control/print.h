@@ -31,8 +31,8 @@ void print_text(const Report& report, const Omitted& omitted, Output& out);
 void print_json(const Report& report, const Omitted& omitted, Output& out);
 void print_openmetrics(const Report& report, Output& out);
 
-// A summary of a few lines for people. Its lines about limits in force and refusals by the system are add_constraints(),
-// each only where it applies.
+// A summary of a few lines for people. add_constraints() adds its lines about limits in force and refusals by the
+// system, each only where it applies.
 inline constexpr size_t kSummaryBytes = 2048;
 void add_summary(Text& text, const ProcessStatistics& figures);
 void add_constraints(Text& text);

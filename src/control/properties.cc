@@ -44,7 +44,7 @@ bool set_option(const char* node, int64_t value) {
 
 bool set_decay_ms(int64_t ms) { return set_option("opt.dirty_decay_ms", ms) && set_option("opt.release_rate", -1); }
 
-size_t bytes_of(const int64_t& option) { return static_cast<size_t>(relaxed_load(option)); }
+size_t now(const int64_t& option) { return static_cast<size_t>(relaxed_load(option)); }
 
 bool is_aggressive() { return relaxed_load(options().dirty_decay_ms) == 0; }
 
@@ -73,7 +73,7 @@ bool set_bytes(const char* node, size_t value, unsigned shift = 0) {
   R("generic.heap_size", committed_bytes(p()) + p().clean) \
   R("generic.total_physical_bytes", p().resident) \
   W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_bytes("opt.thread_cache_max", to)) \
-  W("tcmalloc.min_per_thread_cache_bytes", bytes_of(options().thread_cache_min), set_bytes("opt.thread_cache_min", to)) \
+  W("tcmalloc.min_per_thread_cache_bytes", now(options().thread_cache_min), set_bytes("opt.thread_cache_min", to)) \
   R("tcmalloc.current_total_thread_cache_bytes", at_threads(s())) \
   R("tcmalloc.thread_cache_free_bytes", at_threads(s())) \
   R("tcmalloc.transfer_cache_free_bytes", on_their_way(s())) \
@@ -86,7 +86,7 @@ bool set_bytes(const char* node, size_t value, unsigned shift = 0) {
   R("tcmalloc.pageheap_decommit_count", p().purges) \
   R("tcmalloc.pageheap_total_decommit_bytes", p().purged) \
   R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(p()) + p().purged) \
-  W("tcmalloc.heap_limit_mb", bytes_of(options().hard_limit) >> 20, set_bytes("opt.hard_limit", to, 20)) \
+  W("tcmalloc.heap_limit_mb", now(options().hard_limit) >> 20, set_bytes("opt.hard_limit", to, 20)) \
   W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to)) \
   R("tcmalloc.impl.thread_cache_count", p().threads)
 

@@ -1,16 +1,16 @@
 // dlsym and dlopen, where acre has to answer in the C library's place. All calls go on by a jump in place of a return,
-// which keeps the return address: the C library's functions know their caller by it, and dlopen uses the caller's search
-// path and namespace.
+// which keeps the return address: the C library's functions know their caller by it, and dlopen uses its caller's
+// search path and namespace.
 //
-// dlsym, for RTLD_NEXT and the functions of malloc. A library with a malloc of its own may pass blocks of other allocators
-// to the free that dlsym(RTLD_NEXT, "free") finds. If dlopen opened the library, "next" means its own dependencies: that
-// is the C library's free and not acre's, although the C library's blocks (realpath, getline …) come from acre. So such a
-// library gets acre's functions here. Libraries before acre, such as preloaded ones, find acre's anyway, or those of a
-// library between.
+// dlsym, for RTLD_NEXT and the functions of malloc. A library with a malloc of its own may pass blocks of other
+// allocators to the free that dlsym(RTLD_NEXT, "free") finds. If dlopen opened the library, "next" means its own
+// dependencies: that is the C library's free and not acre's, although the C library's blocks (realpath, getline …) come
+// from acre. So such a library gets acre's functions here. Libraries before acre, such as preloaded ones, find acre's
+// anyway, or those of a library between.
 //
-// dlopen, without RTLD_DEEPBIND. A library opened with this flag finds malloc and free in the C library before acre's. The
-// C library's functions that it calls (strdup, getline …) still use acre's. So one allocator would free blocks of the
-// other.
+// dlopen, without RTLD_DEEPBIND. A library opened with this flag finds malloc and free in the C library before acre's.
+// The C library's functions that it calls (strdup, getline …) still use acre's. So one allocator would free blocks of
+// the other.
 #include "base/compiler.h"
 
 #if !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING

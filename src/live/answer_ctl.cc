@@ -149,8 +149,8 @@ void answer_ctl(const Request& request, Reply& reply) {
   }
   if (is_for_program_alone(*node)) return refuse(request, " can only be used by the program itself", reply);
   if (writes_file(*node)) {
-    return refuse(request, " says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`",
-                  reply);
+    constexpr char kWhy[] = " says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`";
+    return refuse(request, kWhy, reply);
   }
   const bool given = *request.value != '\0';
   take_figures(*node);
