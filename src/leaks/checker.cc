@@ -45,20 +45,12 @@ void say_found(const Space& space, const char* name) {
   write_all(2, line.c_str(), line.size());
 }
 
-LeakMode mode_for_all() {
-  const LeakMode mode = options().leaks;
-  return mode == LeakMode::kNone || mode == LeakMode::kLocal ? LeakMode::kNormal : mode;
-}
-
 // Minimal mode recognizes blocks from before main by their stacks.
-void learn_if_in_main() {
-  if (options().leaks == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
-}
-
 Request request_for_all() {
+  const LeakMode mode = options().leaks;
+  if (mode == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
   Request request;
-  request.mode = mode_for_all();
-  learn_if_in_main();
+  if (mode != LeakMode::kNone && mode != LeakMode::kLocal) request.mode = mode;
   return request;
 }
 
@@ -174,10 +166,9 @@ int dump(report::Sink sink) {
 }
 
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes) {
-  Request request;
+  Request request = since == 0 ? request_for_all() : Request();
   request.since = since;
-  if (since == 0 || options().leaks == LeakMode::kDraconian) request.mode = mode_for_all();
-  if (since == 0) learn_if_in_main();
+  if (options().leaks == LeakMode::kDraconian) request.mode = LeakMode::kDraconian;
   const os::Mapped<Space> space;
   const int error = check_and_report(space.get(), request, Moment::kSection, name, nullptr, false);
   if (space.get() != nullptr) {

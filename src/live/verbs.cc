@@ -40,7 +40,7 @@ struct Regions {
   }
 };
 
-void add_run(void* opaque, uintptr_t start, size_t bytes, block_lists::Kind, double) {
+void add_run(void* opaque, uintptr_t start, size_t bytes, int, double) {
   Regions& regions = *static_cast<Regions*>(opaque);
   if (start != regions.end) {
     regions.put();
@@ -124,9 +124,7 @@ void answer_purge(const Request& request, Reply& reply) {
 }
 
 void answer_heap(const Request& request, Reply& reply) {
-  static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};
-  constexpr report::Kind kKinds[] = {report::Kind::kLive, report::Kind::kPeak, report::Kind::kGrowth,
-                                     report::Kind::kLegacy};
+  static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};  // by report::Kind
   unsigned which = 0;
   while (which < 4 && *request.name != '\0' && strcmp(request.name, kNames[which]) != 0) ++which;
   if (which == 4) return reply.refuse("a heap profile is live, peak, growth or text");
@@ -136,7 +134,7 @@ void answer_heap(const Request& request, Reply& reply) {
         "`acre ctl PID prof.active true`");
   }
   EncodedBody to{{reply, "{\"profile\":\""}, {}};
-  const int error = report::write_profile({EncodedBody::take, &to}, kKinds[which]);
+  const int error = report::write_profile({EncodedBody::take, &to}, static_cast<report::Kind>(which));
   char rest[Base64::kMostRest];
   const size_t left = to.encode.finish(rest);
   if (error == 0) to.body.add(rest, left);

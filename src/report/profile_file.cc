@@ -28,14 +28,7 @@ const char* prefix() {
   return prefix != nullptr ? prefix : path_of(options().prof_prefix);
 }
 
-const char* end_of_name(Kind kind) {
-  switch (kind) {
-    case Kind::kPeak: return "peak.pb.gz";
-    case Kind::kGrowth: return "growth.pb.gz";
-    case Kind::kLegacy: return "heap";
-    default: return "live.pb.gz";
-  }
-}
+constexpr char kEndsOfNames[][14] = {"live.pb.gz", "peak.pb.gz", "growth.pb.gz", "heap"};  // by Kind
 
 // --- The legacy text ----------------------------------------------------------------------------------------------
 
@@ -156,7 +149,7 @@ int write_profile(Kind kind, Naming naming) {
   path.add(name[0] == '\0' ? program_invocation_short_name : name);
   path.add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
   if (naming == Naming::kNumbered) path.decimal(g_written.fetch_add(1, std::memory_order_relaxed)).add('.');
-  path.add(end_of_name(kind));
+  path.add(kEndsOfNames[static_cast<unsigned>(kind)]);
   return write_profile(path.c_str(), kind);
 }
 
