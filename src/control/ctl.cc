@@ -261,11 +261,4 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
   return 0;
 }
 
-bool node_info(unsigned index, NodeInfo* out) {
-  if (index >= node_count()) return false;
-  const Node& what = node(index);
-  *out = {what.name, name_of(what.type), what.kind == Kind::kValue, what.writable};
-  return true;
-}
-
 }  // namespace acre::ctl

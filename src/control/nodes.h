@@ -16,6 +16,7 @@ enum class Type : uint8_t {
 };
 
 // A value of any type, with zeroes behind it. acre's machines are little-endian: a shorter number is the word's, too.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 struct Value {
   uint64_t word = 0;
 
@@ -32,7 +33,7 @@ struct Value {
 
 // How a node is used.
 enum class Kind : uint8_t {
-  kValue,   // read, and written if it is writable
+  kValue,   // read, and written if it is writable. All others are not read, or read in a way of their own
   kAction,  // does something
   kOrder,   // does something, and may be given a value for it
   kSink,    // written only

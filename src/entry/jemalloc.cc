@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cache/registry.h"
 #include "control/ctl.h"
+#include "control/nodes.h"
 #include "control/print.h"
 #include "control/utilization.h"
 #include "tables/parse.h"
@@ -113,9 +114,9 @@ ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {
 }
 
 ACRE_EXPORT int acre_mallctl_info(unsigned index, struct acre_mallctl_node* out) {
-  ctl::NodeInfo info;
-  if (!ctl::node_info(index, &info)) return -1;
-  *out = {info.name, info.type, info.readable, info.writable};
+  if (index >= ctl::node_count()) return -1;
+  const ctl::Node& node = ctl::node(index);
+  *out = {node.name, ctl::name_of(node.type), node.kind == ctl::Kind::kValue, node.writable};
   return 0;
 }
 
