@@ -11,6 +11,8 @@
 #define ACRE_EXPORT __attribute__((visibility("default")))
 #define ACRE_CACHE_ALIGNED __attribute__((aligned(64)))
 #define ACRE_HIDDEN __attribute__((visibility("hidden")))
+// Exports acre_NAME, a function of this file, under its plain name, too.
+#define ACRE_PLAIN_NAME(name) ACRE_EXPORT decltype(acre_##name) name __attribute__((alias("acre_" #name)))
 
 #if defined(__clang__)
 #define ACRE_ANNOTATE(x) __attribute__((x))

@@ -42,6 +42,11 @@ void sleep_for_s(long seconds) {
 
 }  // namespace
 
+void warn(const char* what, int error) {
+  Line<160> line;
+  say(line.add(what).add(": error ").decimal(static_cast<uint64_t>(error)).c_str());
+}
+
 void fatal_at_once(const char* message) {
   say(message);
   signal(SIGABRT, SIG_DFL);

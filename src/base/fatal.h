@@ -12,6 +12,9 @@ namespace acre {
 // The same where data behind a lock may be half changed: no handler runs.
 [[noreturn]] ACRE_COLD void fatal_at_once(const char* message);
 
+// Writes "acre: WHAT: error N" to stderr.
+void warn(const char* what, int error);
+
 // fatal() calls it after the message, before it aborts.
 using BeforeAbort = void (*)();
 extern BeforeAbort g_before_abort ACRE_HIDDEN;

@@ -40,12 +40,16 @@ Text& Text::right(uint64_t n, unsigned width) {
   return decimal(n);
 }
 
+static constexpr char kHexDigits[] = "0123456789abcdef";
+
+Text& Text::hex_digits(unsigned char byte) { return add(kHexDigits[byte >> 4]).add(kHexDigits[byte & 15]); }
+
 Text& Text::hex(uint64_t n) {
   add("0x");
   unsigned shift = 60;
   while (shift != 0 && (n >> shift) == 0) shift -= 4;
   for (;; shift -= 4) {
-    add("0123456789abcdef"[(n >> shift) & 15]);
+    add(kHexDigits[(n >> shift) & 15]);
     if (shift == 0) return *this;
   }
 }

@@ -16,6 +16,7 @@ class Text {
   Text& decimal(uint64_t n);
   Text& signed_decimal(int64_t n);
   Text& hex(uint64_t n);                              // with 0x
+  Text& hex_digits(unsigned char byte);               // two
   Text& fixed(uint64_t numerator, uint64_t denominator, unsigned digits);  // rounded down; "-" for x / 0
   Text& bytes(uint64_t n);                            // for people: "12.5 MiB"
   Text& right(uint64_t n, unsigned width);            // decimal, padded with spaces on the left

@@ -32,19 +32,14 @@ void decay(PageHeap& pages) { pages.decay(os::now_ms()); }
 
 }  // namespace
 
-int decay_arenas(size_t index) { return for_arenas(index, decay); }
-int purge_arenas(size_t index) {
-  return for_arenas(index, [](PageHeap& pages) { pages.purge_to(0); });
+int arena_initialized(Call& call) {
+  call.value = call.index == kAllArenas || pages_of(call.index) != nullptr;
+  return 0;
 }
 
-int64_t decay_time(Option of, size_t index, int* error) {
-  const arenas::Walk walk;
-  PageHeap* pages = pages_of(index);
-  if (pages == nullptr) {
-    *error = EFAULT;
-    return 0;
-  }
-  return of == Option::muzzy_decay_ms ? pages->muzzy_decay_ms() : pages->dirty_decay_ms();
+int arena_decay(Call& call) { return for_arenas(call.index, decay); }
+int arena_purge(Call& call) {
+  return for_arenas(call.index, [](PageHeap& pages) { pages.purge_to(0); });
 }
 
 int set_decay_time(Option of, size_t index, int64_t ms) {
@@ -56,70 +51,69 @@ int set_decay_time(Option of, size_t index, int64_t ms) {
   });
 }
 
-unsigned create_arena(const void* hooks, int* error) {
+static int decay_time(Option of, Call& call) {
+  if (call.is_told) return set_decay_time(of, call.index, call.to.as<ssize_t>());
+  const arenas::Walk walk;
+  PageHeap* pages = pages_of(call.index);
+  if (pages == nullptr) return EFAULT;
+  call.value = of == Option::muzzy_decay_ms ? pages->muzzy_decay_ms() : pages->dirty_decay_ms();
+  return 0;
+}
+int arena_dirty_decay_ms(Call& call) { return decay_time(Option::dirty_decay_ms, call); }
+int arena_muzzy_decay_ms(Call& call) { return decay_time(Option::muzzy_decay_ms, call); }
+
+int arenas_create(Call& call) {
   arenas::ArenaSettings settings;
-  settings.hooks = static_cast<extent_hooks_t*>(const_cast<void*>(hooks));
+  settings.hooks = static_cast<extent_hooks_t*>(const_cast<void*>(call.address));
   ManualArena* arena = arenas::create(settings);
   const unsigned number = arena == nullptr ? arenas::kNoNumber : arenas::give_number(*arena);
-  if (number != arenas::kNoNumber) return number;
+  call.value = number;
+  if (number != arenas::kNoNumber) return 0;
   if (arena != nullptr) arenas::destroy(*arena);
-  *error = EAGAIN;
+  return EAGAIN;
+}
+
+int arena_reset(Call& call) { return arenas::reset_number(call.index) ? 0 : EFAULT; }
+int arena_destroy(Call& call) { return arenas::destroy_number(call.index) ? 0 : EFAULT; }
+
+int arena_extent_hooks(Call& call) {
+  const arenas::Walk walk;
+  ManualArena* arena = arenas::manual_at(call.index);
+  auto* to = call.to.as<extent_hooks_t*>();
+  if (call.is_told ? arena == nullptr || to == nullptr : pages_of(call.index) == nullptr) return EFAULT;
+  if (call.is_told) arenas::set_hooks(*arena, to);
+  call.value = arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
   return 0;
 }
 
-int reset_arena(size_t index) { return arenas::reset_number(index) ? 0 : EFAULT; }
-int destroy_arena(size_t index) { return arenas::destroy_number(index) ? 0 : EFAULT; }
-
-extent_hooks_t* hooks_of(size_t index, int* error) {
+int arena_name(Call& call) {
   const arenas::Walk walk;
-  if (pages_of(index) == nullptr) *error = EFAULT;
-  ManualArena* arena = arenas::manual_at(index);
-  return arena == nullptr || arena->source.hooks() == nullptr ? default_hooks() : arena->source.hooks();
-}
-int set_hooks_of(size_t index, extent_hooks_t* hooks) {
-  const arenas::Walk walk;
-  ManualArena* arena = arenas::manual_at(index);
-  if (arena == nullptr || hooks == nullptr) return EFAULT;
-  arenas::set_hooks(*arena, hooks);
+  ManualArena* arena = arenas::manual_at(call.index);
+  const auto* to = call.to.as<const char*>();
+  if (call.is_told ? arena == nullptr || to == nullptr : pages_of(call.index) == nullptr) return EFAULT;
+  if (call.is_told) arenas::set_name(*arena, to);
+  call.value = arena == nullptr ? "auto" : &arena->name[0];
   return 0;
 }
 
-const char* name_of_arena(size_t index, int* error) {
+int arena_retain_grow_limit(Call& call) {
   const arenas::Walk walk;
-  ManualArena* arena = arenas::manual_at(index);
-  if (arena != nullptr) return arena->name;
-  if (pages_of(index) == nullptr) *error = EFAULT;
-  return "auto";
-}
-int set_name_of(size_t index, const char* name) {
-  const arenas::Walk walk;
-  ManualArena* arena = arenas::manual_at(index);
-  if (arena == nullptr || name == nullptr) return EFAULT;
-  arenas::set_name(*arena, name);
+  PageHeap* pages = pages_of(call.index);
+  const auto to = call.to.as<size_t>();
+  if (pages == nullptr || (call.is_told && to < kPageBytes)) return EFAULT;
+  if (call.is_told) pages->set_most_growth(to == SIZE_MAX ? 0 : to);
+  call.value = pages->most_growth() == 0 ? SIZE_MAX : pages->most_growth();
   return 0;
 }
 
-size_t grow_limit_of(size_t index, int* error) {
-  const arenas::Walk walk;
-  const PageHeap* pages = pages_of(index);
-  if (pages == nullptr) *error = EFAULT;
-  return pages == nullptr || pages->most_growth() == 0 ? SIZE_MAX : pages->most_growth();
-}
-int set_grow_limit_of(size_t index, size_t bytes) {
-  const arenas::Walk walk;
-  PageHeap* pages = pages_of(index);
-  if (pages == nullptr || bytes < kPageBytes) return EFAULT;
-  pages->set_most_growth(bytes == SIZE_MAX ? 0 : bytes);
-  return 0;
-}
-
-unsigned arena_of_block(const void* address, int* error) {
-  const Found found = find_block(address);
+int arenas_lookup(Call& call) {
+  const Found found = find_block(call.address);
   const Arena* arena = found.slab != nullptr  ? arena_of(found.slab)
                        : found.run != nullptr ? arena_of(found.run)
                                               : nullptr;
-  if (arena != nullptr && arena->index != arenas::kNoNumber) return arena->index;
-  *error = EINVAL;  // not a block of acre's; a huge block, which has no arena; or an arena without a number
+  // Not a block of acre's; a huge block, which has no arena; or an arena without a number.
+  if (arena == nullptr || arena->index == arenas::kNoNumber) return EINVAL;
+  call.value = arena->index;
   return 0;
 }
 

@@ -138,9 +138,9 @@ void ranges(VisitRange* visit, void* opaque) {
       case RunKind::kSlab:
       case RunKind::kSampled:
       case RunKind::kLarge:
-      case RunKind::kHuge: return visit(opaque, start, bytes, Kind::kInUse, fraction_in_use(run, bytes));
+      case RunKind::kHuge: return visit(opaque, start, bytes, kInUse, fraction_in_use(run, bytes));
       case RunKind::kFree:
-        return visit(opaque, start, bytes, racy_load(run->holds) == Holds::kClean ? Kind::kUnmapped : Kind::kFree, 0);
+        return visit(opaque, start, bytes, racy_load(run->holds) == Holds::kClean ? kUnmapped : kFree, 0);
       default: return;
     }
   });

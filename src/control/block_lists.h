@@ -28,9 +28,9 @@ BlockSizes block_sizes();
 using VisitList = void(void* opaque, size_t least, size_t most, size_t bytes, const char* type);
 void free_lists(VisitList* visit, void* opaque);
 
-enum class Kind { kInUse, kFree, kUnmapped };
+enum Kind { kInUse, kFree, kUnmapped };
 // Visits all runs of pages. fraction: how much of a run in use is in live blocks.
-using VisitRange = void(void* opaque, uintptr_t start, size_t bytes, Kind kind, double fraction);
+using VisitRange = void(void* opaque, uintptr_t start, size_t bytes, int kind, double fraction);
 void ranges(VisitRange* visit, void* opaque);
 
 }  // namespace acre::block_lists

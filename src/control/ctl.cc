@@ -141,11 +141,11 @@ int read_out(const Place& place, void* oldp, size_t* oldlenp) {
   Call call = call_of(place);
   if (const int error = use(place.node, call)) return error;
   const Type type = node(place.node).type;
-  if (type == Type::kText && copy_text(call.value.of_string, oldp, *oldlenp)) return 0;
+  if (type == Type::kText && copy_text(call.value.as<const char*>(), oldp, *oldlenp)) return 0;
   const size_t size = size_of(type);
   const size_t copied = smaller(size, *oldlenp);
   const bool fits = *oldlenp == size;
-  memcpy(oldp, &call.value, copied);  // all members begin where the union does
+  memcpy(oldp, &call.value, copied);
   *oldlenp = copied;
   return fits ? 0 : EINVAL;
 }
@@ -155,9 +155,7 @@ int write_in(const Place& place, const void* newp) {
   Call call = call_of(place);
   call.is_told = newp != nullptr;
   if (newp != nullptr) memcpy(&call.to, newp, size_of(node(place.node).type));
-  if (newp != nullptr && node(place.node).type == Type::kBool) {
-    call.to.of_bool = *static_cast<const unsigned char*>(newp) != 0;
-  }
+  if (node(place.node).type == Type::kBool) call.to = call.to.word != 0;
   return use(place.node, call);
 }
 
@@ -222,29 +220,19 @@ int access(const Place& place, void* oldp, size_t* oldlenp, void* newp, size_t n
 
 }  // namespace
 
-size_t size_of(Type type) {
-  switch (type) {
-    case Type::kVoid: return 0;
-    case Type::kBool: return sizeof(bool);
-    case Type::kUnsigned: return sizeof(unsigned);
-    case Type::kU32: return sizeof(uint32_t);
-    case Type::kU64: return sizeof(uint64_t);
-    case Type::kSize: return sizeof(size_t);
-    case Type::kSsize: return sizeof(ssize_t);
-    case Type::kString:
-    case Type::kText: return sizeof(const char*);
-    case Type::kHooks: return sizeof(extent_hooks_t*);
-    case Type::kCounter: return sizeof(const uint64_t*);
-    case Type::kFunction: return sizeof(void (*)());
-  }
-  return 0;
-}
+struct TypeInfo {
+  char name[20];
+  size_t bytes;
+};
+static constexpr TypeInfo kTypes[] = {
+    {"void", 0}, {"bool", sizeof(bool)}, {"unsigned", sizeof(unsigned)}, {"uint32_t", 4}, {"uint64_t", 8},
+    {"size_t", sizeof(size_t)}, {"ssize_t", sizeof(ssize_t)}, {"const char *", sizeof(void*)},
+    {"char *", sizeof(void*)}, {"extent_hooks_t *", sizeof(void*)}, {"uint64_t *", sizeof(void*)},
+    {"void (*)()", sizeof(void*)},
+};
 
-const char* name_of(Type type) {
-  static constexpr char kTypes[][20] = {"void", "bool", "unsigned", "uint32_t", "uint64_t", "size_t", "ssize_t",
-                                           "const char *", "char *", "extent_hooks_t *", "uint64_t *", "void (*)()"};
-  return kTypes[static_cast<unsigned>(type)];
-}
+size_t size_of(Type type) { return kTypes[static_cast<unsigned>(type)].bytes; }
+const char* name_of(Type type) { return kTypes[static_cast<unsigned>(type)].name; }
 
 const Node* node_named(const char* name) {
   const Place place = find_name(name, true);
@@ -271,13 +259,6 @@ int name_to_mib(const char* name, size_t* mib, size_t* length) {
   *length = smaller(*length, count);
   for (size_t i = 0; i < *length; ++i) mib[i] = whole[i];
   return 0;
-}
-
-bool node_info(unsigned index, NodeInfo* out) {
-  if (index >= node_count()) return false;
-  const Node& what = node(index);
-  *out = {what.name, name_of(what.type), what.kind == Kind::kValue, what.writable};
-  return true;
 }
 
 }  // namespace acre::ctl

@@ -29,14 +29,4 @@ int by_mib(const size_t* mib, size_t length, void* oldp, size_t* oldlenp, void* 
 // their count. ENOENT: no name begins so.
 int name_to_mib(const char* name, size_t* mib, size_t* length);
 
-struct NodeInfo {
-  const char* name;
-  const char* type;  // as C writes it, or "void"
-  bool readable;     // neither: an action, or read in a way of its own, as tcache.create and arenas.lookup
-  bool writable;
-};
-
-// Describes node `index`, counted from 0. Returns false if there is no such node.
-bool node_info(unsigned index, NodeInfo* out);
-
 }  // namespace acre::ctl

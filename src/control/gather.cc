@@ -2,7 +2,6 @@
 #include "cache/registry.h"
 #include "cache/sampled_run.h"
 #include "control/ctl.h"
-#include "control/process.h"
 #include "control/sums.h"
 #include "manual/binding.h"
 #include "os/os.h"
@@ -106,19 +105,14 @@ void add_large(ArenaReport& to, const Run* run) {
 void add_free(ArenaReport& to, const Run* run) {
   const size_t pages = racy_load(run->pages);
   LengthStatistics& figures = length_of(to, pages);
+  const auto count = [pages](uint64_t& runs, uint64_t& bytes) {
+    ++runs;
+    bytes += pages * kPageBytes;
+  };
   switch (racy_load(run->holds)) {
-    case Holds::kDirty:
-      ++figures.dirty_runs;
-      figures.dirty += pages * kPageBytes;
-      return;
-    case Holds::kMuzzy:
-      ++figures.muzzy_runs;
-      figures.muzzy += pages * kPageBytes;
-      return;
-    case Holds::kClean:
-      ++figures.clean_runs;
-      figures.clean += pages * kPageBytes;
-      return;
+    case Holds::kDirty: return count(figures.dirty_runs, figures.dirty);
+    case Holds::kMuzzy: return count(figures.muzzy_runs, figures.muzzy);
+    case Holds::kClean: return count(figures.clean_runs, figures.clean);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "acre/acre.h"
 #include "cache/registry.h"
 #include "control/ctl.h"
 #include "leaks/checker.h"
@@ -18,27 +17,19 @@ size_t size_of_large(size_t index) {
   return doublings <= kDoublings ? kLargestRun << doublings : align_down(size_t{PTRDIFF_MAX}, os::page_bytes());
 }
 
-const char* version() { return ACRE_VERSION; }
-
-int renew() { return refresh_if_due() ? 0 : EAGAIN; }
-
-const char* name_of_tag(size_t index, int* error) {
-  const Tag* tag = tags::of_number(index);
-  if (tag == nullptr) *error = ENOENT;
-  return tag == nullptr ? "" : tag->name;
+int tag_name(Call& call) {
+  const Tag* tag = tags::of_number(call.index);
+  if (tag == nullptr) return ENOENT;
+  call.value = &tag->name[0];
+  return 0;
 }
 
-int set_default_decay_time(Option of, int64_t ms) {
-  return set_option(index_of(of), ms, OptionSource::kRunTime) ? 0 : EFAULT;
-}
-
-const char* dss() {
-  if (!options().sbrk) return "disabled";
-  return options().mmap ? "secondary" : "primary";
-}
-int set_dss(const char* to) {
-  if (to == nullptr) return EINVAL;
-  return strcmp(to, dss()) == 0 ? 0 : EFAULT;
+int dss(Call& call) {
+  const char* is = !options().sbrk ? "disabled" : options().mmap ? "secondary" : "primary";
+  call.value = is;
+  if (!call.is_told) return 0;
+  const auto* to = call.to.as<const char*>();
+  return to == nullptr ? EINVAL : strcmp(to, is) == 0 ? 0 : EFAULT;
 }
 
 int set_background_thread(bool on) {
@@ -81,43 +72,37 @@ static bool ends_with(const char* text, const char* end) {
   return size >= of_end && strcmp(text + size - of_end, end) == 0;
 }
 
-int dump_profile(const char* const* path) {
+int dump_profile(Call& call) {
+  const auto* path = call.to.as<const char*>();
   if (!profile::is_prepared()) return ENOENT;
-  const bool named = path != nullptr && *path != nullptr;
-  if (!named) return report::write_profile(report::Kind::kLive, report::Naming::kNumbered) == 0 ? 0 : EFAULT;
+  if (path == nullptr) return report::write_profile(report::Kind::kLive, report::Naming::kNumbered) == 0 ? 0 : EFAULT;
   report::Kind kind = report::Kind::kLegacy;
-  if (ends_with(*path, ".pb.gz")) kind = report::Kind::kLive;
-  if (ends_with(*path, ".peak.pb.gz")) kind = report::Kind::kPeak;
-  if (ends_with(*path, ".growth.pb.gz")) kind = report::Kind::kGrowth;
-  return report::write_profile(*path, kind) == 0 ? 0 : EFAULT;
+  if (ends_with(path, ".pb.gz")) kind = report::Kind::kLive;
+  if (ends_with(path, ".peak.pb.gz")) kind = report::Kind::kPeak;
+  if (ends_with(path, ".growth.pb.gz")) kind = report::Kind::kGrowth;
+  return report::write_profile(path, kind) == 0 ? 0 : EFAULT;
 }
 
-int dump_leaks(const char* const* path) {
-  const int error = leaks::dump(path == nullptr ? nullptr : *path);
+int dump_leaks(Call& call) {
+  const int error = leaks::dump(call.to.as<const char*>());
   return error == 0 || error == EAGAIN ? error : EFAULT;
 }
 
-int reset_profile(const size_t* lg_sample) {
+int reset_profile(Call& call) {
   constexpr size_t kMostLog = 62;
+  const auto lg_sample = call.to.as<size_t>();
   if (!profile::is_prepared()) return ENOENT;
-  if (lg_sample != nullptr && *lg_sample > kMostLog) return EINVAL;
-  profile::reset(lg_sample == nullptr ? profile::mean() : uint64_t{1} << *lg_sample);
+  if (lg_sample > kMostLog) return EINVAL;
+  profile::reset(call.is_told ? uint64_t{1} << lg_sample : profile::mean());
   return 0;
 }
 
-static Heap* heap_of_thread(int* error) {
+int thread_prof_active(Call& call) {
   Heap* heap = t_heap == &kUninitializedHeap ? registry::initialize_thread() : heap_if_any();
-  if (heap == nullptr) *error = EAGAIN;
-  return heap;
-}
-bool is_thread_profiled(int* error) {
-  const Heap* heap = heap_of_thread(error);
-  return heap != nullptr && !heap->unsampled;
-}
-int set_thread_profiled(bool on) {
-  int error = 0;
-  if (Heap* heap = heap_of_thread(&error)) sampler::set_thread(*heap, on);
-  return error;
+  if (heap == nullptr) return EAGAIN;
+  if (call.is_told) sampler::set_thread(*heap, call.to.as<bool>());
+  call.value = !heap->unsampled;
+  return 0;
 }
 
 }  // namespace acre::ctl

@@ -3,10 +3,8 @@
 
 #include <errno.h>
 
-#include <type_traits>
-
+#include "acre/acre.h"
 #include "control/arena_nodes.h"
-#include "control/caches.h"
 #include "control/ctl.h"
 #include "control/nodes.h"
 #include "control/quantum8.h"
@@ -24,8 +22,6 @@ namespace acre::ctl {
 
 // --- Rows -----------------------------------------------------------------------------------------------------
 
-using Handler = int(Call& call);
-
 struct Row {
   const char* name;
   Type type;
@@ -34,78 +30,32 @@ struct Row {
   Handler* handler;
 };
 
-// The member of Value that has a value of this type.
-template <Type kType>
-constexpr auto member() {
-  if constexpr (kType == Type::kBool) return &Value::of_bool;
-  else if constexpr (kType == Type::kUnsigned) return &Value::of_unsigned;
-  else if constexpr (kType == Type::kU32) return &Value::of_u32;
-  else if constexpr (kType == Type::kU64) return &Value::of_u64;
-  else if constexpr (kType == Type::kSize) return &Value::of_size;
-  else if constexpr (kType == Type::kSsize) return &Value::of_ssize;
-  else if constexpr (kType == Type::kHooks) return &Value::of_hooks;
-  else if constexpr (kType == Type::kCounter) return &Value::of_counter;
-  else if constexpr (kType == Type::kFunction) return &Value::of_function;
-  else return &Value::of_string;
-}
+constexpr Row read_only(const char* name, Type type, Handler* of) { return {name, type, Kind::kValue, false, of}; }
+constexpr Row read_write(const char* name, Type type, Handler* of) { return {name, type, Kind::kValue, true, of}; }
+constexpr Row action(const char* name, Handler* of) { return {name, Type::kVoid, Kind::kAction, false, of}; }
+constexpr Row order(const char* name, Type type, Handler* of) { return {name, type, Kind::kOrder, true, of}; }
+constexpr Row sink(const char* name, Type type, Handler* of) { return {name, type, Kind::kSink, true, of}; }
+constexpr Row maker(const char* name, Type type, Handler* of) { return {name, type, Kind::kMaker, false, of}; }
+constexpr Row lookup(const char* name, Type type, Handler* of) { return {name, type, Kind::kLookup, false, of}; }
+constexpr Row query(const char* name, Handler* of) { return {name, Type::kVoid, Kind::kQuery, false, of}; }
 
-// A row's function is a lambda without captures: its type alone identifies it.
-template <Type kType, class Get>
-int get(Call& call) {
-  auto& value = call.value.*member<kType>();
-  value = static_cast<std::remove_reference_t<decltype(value)>>(Get{}(call));
-  return call.error;
+// get returns the value; set is a Handler. Both are lambdas without captures: their types alone identify them.
+template <class Get>
+constexpr Row value(const char* name, Type type, Get) {
+  return read_only(name, type, [](Call& call) { return call.value = Get{}(call), 0; });
 }
-template <Type kType, class Get, class Set>
-int get_or_set(Call& call) {
-  return call.is_told ? Set{}(call) : get<kType, Get>(call);
-}
-template <class Do>
-int run(Call& call) {
-  return Do{}(call);
-}
-
-template <Type kType, class Get>
-constexpr Row value(const char* name, Get) {
-  return {name, kType, Kind::kValue, false, get<kType, Get>};
-}
-template <Type kType, class Get, class Set>
-constexpr Row value(const char* name, Get, Set) {
-  return {name, kType, Kind::kValue, true, get_or_set<kType, Get, Set>};
+template <class Get, class Set>
+constexpr Row value(const char* name, Type type, Get, Set) {
+  return read_write(name, type, [](Call& call) { return call.is_told ? Set{}(call) : (call.value = Get{}(call), 0); });
 }
 // A function of the program's that acre calls.
 template <auto& kHook>
 constexpr Row hook(const char* name) {
-  return {name, Type::kFunction, Kind::kValue, true, [](Call& call) {
-            using Function = decltype(kHook.load());
-            if (call.is_told) kHook.store(reinterpret_cast<Function>(call.to.of_function));
-            call.value.of_function = reinterpret_cast<void (*)()>(kHook.load());
-            return 0;
-          }};
-}
-template <class Do>
-constexpr Row action(const char* name, Do) {
-  return {name, Type::kVoid, Kind::kAction, false, run<Do>};
-}
-template <Type kType, class Do>
-constexpr Row order(const char* name, Do) {
-  return {name, kType, Kind::kOrder, true, run<Do>};
-}
-template <Type kType, class Set>
-constexpr Row sink(const char* name, Set) {
-  return {name, kType, Kind::kSink, true, run<Set>};
-}
-template <Type kType, class Get>
-constexpr Row maker(const char* name, Get) {
-  return {name, kType, Kind::kMaker, false, get<kType, Get>};
-}
-template <Type kType, class Get>
-constexpr Row lookup(const char* name, Get) {
-  return {name, kType, Kind::kLookup, false, get<kType, Get>};
-}
-template <class Do>
-constexpr Row query(const char* name, Do) {
-  return {name, Type::kVoid, Kind::kQuery, false, run<Do>};
+  return read_write(name, Type::kFunction, [](Call& call) {
+    if (call.is_told) kHook.store(call.to.as<decltype(kHook.load())>());
+    call.value = kHook.load();
+    return 0;
+  });
 }
 
 // --- Functions (node_calls.cc) --------------------------------------------------------------------------------
@@ -121,15 +71,16 @@ constexpr SizeClass class_at(size_t index) { return static_cast<SizeClass>(index
 constexpr unsigned bin_at(size_t index) { return static_cast<unsigned>(index); }
 
 size_t size_of_large(size_t index);
-const char* version();
-int renew();
 // The result stays valid as long as the tag exists. ENOENT: the tag was removed after the node was looked up.
-const char* name_of_tag(size_t index, int* error);
+Handler tag_name;
 // Applies to arenas that are made from now on.
-int set_default_decay_time(Option of, int64_t ms);
-// Whether memory comes from the data segment (sbrk), and how. It is fixed at the start: set_dss() accepts no change.
-const char* dss();
-int set_dss(const char* to);
+template <Option kOf>
+int default_decay_ms(Call& call) {
+  call.value = option_value(index_of(kOf));
+  return !call.is_told || set_option(index_of(kOf), call.to.as<ssize_t>(), OptionSource::kRunTime) ? 0 : EFAULT;
+}
+// Whether memory comes from the data segment (sbrk), and how. It is fixed at the start, so no change is accepted.
+Handler dss;
 int set_background_thread(bool on);
 int set_most_background_threads(size_t most);
 int change_option(unsigned option, int64_t value);
@@ -138,10 +89,6 @@ int set_profiling(bool on);
 // Returns -1 for no interval, like jemalloc.
 ssize_t lg_interval();
 // The end of the path tells the kind of profile. Without a path, acre chooses a name.
-int dump_profile(const char* const* path);
-int dump_leaks(const char* const* path);
-int reset_profile(const size_t* lg_sample);
-bool is_thread_profiled(int* error);
-int set_thread_profiled(bool on);
+Handler dump_profile, dump_leaks, reset_profile, thread_prof_active;
 
 }  // namespace acre::ctl

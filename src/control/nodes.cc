@@ -6,12 +6,42 @@
 #include <utility>
 
 #include "control/own_nodes.h"
-#include "control/stat_nodes.h"
+#include "control/snapshot.h"
 #include "tables/options.h"
 
 namespace acre::ctl {
 
 namespace {
+
+// The nodes of figures: a group for each kind of thing that has figures, with a node for each row of its table.
+struct StatGroup {
+  char prefix[44];
+  StatScope scope;
+  unsigned lock = 0;  // for kLock: as in snapshot.h
+
+  constexpr StatTable table() const { return stat_table(scope); }
+};
+
+constexpr StatGroup kStatGroups[] = {
+    {"stats.", StatScope::kProcess},
+#define ACRE_X(name, help) \
+  {"stats.mutexes." #name ".", StatScope::kLock, static_cast<unsigned>(ProcessLock::name)},
+    ACRE_PROCESS_LOCKS(ACRE_X)
+#undef ACRE_X
+    {"stats.arenas.#.", StatScope::kArena},
+    {"stats.arenas.#.mutexes.extents_dirty.", StatScope::kLock, kPagesLock},
+    {"stats.arenas.#.bins.#.", StatScope::kClass},
+    {"stats.arenas.#.bins.#.mutex.", StatScope::kLock, kBinLock},
+    {"stats.arenas.#.extents.#.", StatScope::kLength},
+    {"stats.tags.#.", StatScope::kTag},
+};
+
+constexpr unsigned count_stat_nodes() {
+  unsigned count = 0;
+  for (const StatGroup& group : kStatGroups) count += group.table().count;
+  return count;
+}
+constexpr unsigned kStatNodes = count_stat_nodes();
 
 constexpr unsigned kOwnNodes = sizeof kRows / sizeof kRows[0];
 constexpr unsigned kFirstOption = kOwnNodes + kStatNodes;
@@ -86,14 +116,12 @@ static_assert(names_differ(), "two ctl nodes have the same name");
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
 
 int use_option(unsigned option, Call& call) {
-  const OptionType type = kOptionTable[option].type;
-  if (call.is_told) return change_option(option, type == OptionType::kBool ? call.to.of_bool : call.to.of_ssize);
+  if (call.is_told) return change_option(option, call.to.as<int64_t>());
   const int64_t now = option_value(option);
-  switch (type) {
-    case OptionType::kBool: call.value.of_bool = now != 0; break;
-    case OptionType::kChoice: call.value.of_string = option_value_name(option, now); break;
-    case OptionType::kPath: call.value.of_string = path_of(now); break;
-    default: call.value.of_ssize = now; break;
+  switch (kOptionTable[option].type) {
+    case OptionType::kChoice: call.value = option_value_name(option, now); break;
+    case OptionType::kPath: call.value = path_of(now); break;
+    default: call.value = now; break;
   }
   return 0;
 }
@@ -116,12 +144,7 @@ int use_figure(unsigned number, Call& call) {
   }
   const StatType type = group->table().rows[number].type;
   if (type == StatType::kPages || type == StatType::kPages64) figure /= kPageBytes;
-  switch (type_of(type)) {
-    case Type::kUnsigned: call.value.of_unsigned = static_cast<unsigned>(figure); break;
-    case Type::kU32: call.value.of_u32 = static_cast<uint32_t>(figure); break;
-    case Type::kSize: call.value.of_size = figure; break;
-    default: call.value.of_u64 = figure; break;
-  }
+  call.value = figure;
   return 0;
 }
 

@@ -1,12 +1,11 @@
 // The table of ctl nodes, and what a node is.
 #pragma once
 
+#include <string.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
-
-#include "acre/extent_hooks.h"
 
 namespace acre::ctl {
 
@@ -16,22 +15,25 @@ enum class Type : uint8_t {
   kVoid, kBool, kUnsigned, kU32, kU64, kSize, kSsize, kString, kText, kHooks, kCounter, kFunction
 };
 
-union Value {
-  bool of_bool;
-  unsigned of_unsigned;
-  uint32_t of_u32;
-  uint64_t of_u64;
-  size_t of_size;
-  ssize_t of_ssize;
-  const char* of_string;
-  extent_hooks_t* of_hooks;
-  const uint64_t* of_counter;
-  void (*of_function)();
+// A value of any type, with zeroes behind it. acre's machines are little-endian: a shorter number is the word's, too.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+struct Value {
+  uint64_t word = 0;
+
+  constexpr Value() = default;
+  template <class T>
+  Value(T from) { memcpy(&word, &from, sizeof from); }
+  template <class T>
+  T as() const {
+    T value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+  }
 };
 
 // How a node is used.
 enum class Kind : uint8_t {
-  kValue,   // read, and written if it is writable
+  kValue,   // read, and written if it is writable. All others are not read, or read in a way of their own
   kAction,  // does something
   kOrder,   // does something, and may be given a value for it
   kSink,    // written only
@@ -50,10 +52,12 @@ struct Call {
   void* out = nullptr;
   size_t out_bytes = 0;
   bool is_told = false;           // the call has a value: `to`
-  Value to{};
-  Value value{};                  // the result
-  int error = 0;
+  Value to;
+  Value value;                    // the result
 };
+
+// Reads a node, which sets call.value, or, if call.is_told, writes it. Returns 0 or an error number.
+using Handler = int(Call& call);
 
 // Has no pointers, since they would have to be relocated in every process.
 struct Node {
@@ -71,7 +75,7 @@ struct Node {
     name[at] = '\0';  // does not compile if the name is too long
   }
 };
-// Order: the nodes of own_nodes.h, those of all figures (stat_nodes.h), and opt.NAME of all options.
+// Order: the nodes of own_nodes.h, those of all figures, and opt.NAME of all options.
 unsigned node_count();
 const Node& node(unsigned index);
 

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/summary.h"
-
 namespace acre {
 
 namespace {

@@ -31,6 +31,12 @@ void print_text(const Report& report, const Omitted& omitted, Output& out);
 void print_json(const Report& report, const Omitted& omitted, Output& out);
 void print_openmetrics(const Report& report, Output& out);
 
+// A summary of a few lines for people. add_constraints() adds its lines about limits in force and refusals by the
+// system, each only where it applies.
+inline constexpr size_t kSummaryBytes = 2048;
+void add_summary(Text& text, const ProcessStatistics& figures);
+void add_constraints(Text& text);
+
 // Adds one letter of a name that the user chose, the letter at `at`, and returns where the next letter is. A byte that
 // is not UTF-8 becomes U+FFFD and its two hexadecimal digits, so that different names stay different.
 const char* add_letter(Text& text, const char* at);

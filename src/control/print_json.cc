@@ -11,7 +11,8 @@ namespace {
 void add_figures(Output& out, StatScope scope, const uint64_t* figures, unsigned first = 0, unsigned end = ~0u) {
   const StatTable table = stat_table(scope);
   for (unsigned row = first; row < smaller(end, table.count); ++row) {
-    out.text().add(row == first ? "\"" : ",\"").add(table.rows[row].name).add("\":").decimal(figures[row]);
+    Text& text = out.text().add(row == first ? "\"" : ",\"").add(table.rows[row].name).add("\":");
+    figures[row] == UINT64_MAX ? text.add("null") : text.decimal(figures[row]);  // no limit
   }
 }
 
@@ -100,13 +101,10 @@ static unsigned letter_bytes(const char* at) {
   return shorter || beyond ? 0 : 4;
 }
 
-constexpr char kDigits[] = "0123456789abcdef";
-
 const char* add_letter(Text& text, const char* at) {
   const unsigned bytes = letter_bytes(at);
   if (bytes == 0) {
-    const auto byte = static_cast<unsigned char>(*at);
-    text.add("\xef\xbf\xbd").add(kDigits[byte / 16]).add(kDigits[byte % 16]);
+    text.add("\xef\xbf\xbd").hex_digits(static_cast<unsigned char>(*at));
     return at + 1;
   }
   for (unsigned i = 0; i < bytes; ++i) text.add(at[i]);
@@ -118,7 +116,7 @@ void add_json_text(Output& out, const char* text) {
   while (*text != '\0') {
     const unsigned char letter = static_cast<unsigned char>(*text);
     if (letter < ' ') {
-      out.text().add("\\u00").add(kDigits[letter / 16]).add(kDigits[letter % 16]);
+      out.text().add("\\u00").hex_digits(letter);
       ++text;
       continue;
     }
@@ -134,10 +132,10 @@ static void add_tags(Output& out) {
   for_each_tag([&](const TagInfo& info) {
     out.text().add(before).add("{\"name\":");
     add_json_text(out, info.name);
-    Text& text = out.text().add(",\"live\":").decimal(info.live).add(",\"allocated\":").decimal(info.allocated);
-    text.add(",\"peak\":").decimal(info.peak).add(",\"limit\":");
-    info.limit == UINT64_MAX ? text.add("null") : text.decimal(info.limit);
-    text.add(",\"refused\":").decimal(info.refused).add('}');
+    out.text().add(',');
+    const TagStatistics figures = statistics_of(info);
+    add_figures(out, StatScope::kTag, figures_of(figures));
+    out.text().add('}');
     before = ",\n";
   });
   out.text().add(']');

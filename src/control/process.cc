@@ -1,8 +1,7 @@
-#include "control/process.h"
+#include "control/sums.h"
 
 #include "cache/malloc.h"
 #include "cache/registry.h"
-#include "control/sums.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"

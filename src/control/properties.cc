@@ -44,6 +44,8 @@ bool set_option(const char* node, int64_t value) {
 
 bool set_decay_ms(int64_t ms) { return set_option("opt.dirty_decay_ms", ms) && set_option("opt.release_rate", -1); }
 
+size_t now(const int64_t& option) { return static_cast<size_t>(relaxed_load(option)); }
+
 bool is_aggressive() { return relaxed_load(options().dirty_decay_ms) == 0; }
 
 bool set_aggressive(size_t on) {
@@ -56,44 +58,36 @@ size_t thread_cache_max() {
   const int64_t chosen = relaxed_load(options().thread_cache_max);
   return chosen >= 0 ? static_cast<size_t>(chosen) : shared_allowance();
 }
-bool set_thread_cache_max(size_t bytes) {
-  return bytes <= kMostBytes && set_option("opt.thread_cache_max", static_cast<int64_t>(bytes));
-}
 
-size_t thread_cache_min() { return static_cast<size_t>(relaxed_load(options().thread_cache_min)); }
-bool set_thread_cache_min(size_t bytes) {
-  return bytes <= kMostBytes && set_option("opt.thread_cache_min", static_cast<int64_t>(bytes));
-}
-
-size_t heap_limit_mb() { return static_cast<size_t>(relaxed_load(options().hard_limit)) >> 20; }
-bool set_heap_limit_mb(size_t mb) {
-  return mb <= kMostBytes >> 20 && set_option("opt.hard_limit", static_cast<int64_t>(mb << 20));
+// shift: how many zeroes the unit of value stands for.
+bool set_bytes(const char* node, size_t value, unsigned shift = 0) {
+  return value <= size_t{kMostBytes} >> shift && set_option(node, static_cast<int64_t>(value << shift));
 }
 
 }  // namespace
 
 // R(name, value): a property that is only read. s() are all figures; p() are those of pages, which take less time.
 // W(name, value, change): `change` sets the property to `to`, and is false if `to` is out of range.
-#define ACRE_PROPERTIES(R, W)                                                             \
-  R("generic.current_allocated_bytes", s().allocated)                                     \
-  R("generic.heap_size", committed_bytes(p()) + p().clean)                                \
-  R("generic.total_physical_bytes", p().resident)                                         \
-  W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_thread_cache_max(to)) \
-  W("tcmalloc.min_per_thread_cache_bytes", thread_cache_min(), set_thread_cache_min(to))  \
-  R("tcmalloc.current_total_thread_cache_bytes", at_threads(s()))                         \
-  R("tcmalloc.thread_cache_free_bytes", at_threads(s()))                                  \
-  R("tcmalloc.transfer_cache_free_bytes", on_their_way(s()))                              \
-  R("tcmalloc.central_cache_free_bytes", with_nobody(s()))                                \
-  R("tcmalloc.pageheap_free_bytes", free_pages(p()))                                      \
-  R("tcmalloc.pageheap_unmapped_bytes", p().clean)                                        \
-  R("tcmalloc.slack_bytes", free_pages(p()) + p().clean)                                  \
-  R("tcmalloc.pageheap_committed_bytes", committed_bytes(p()))                            \
-  R("tcmalloc.pageheap_scavenge_count", p().purges)                                       \
-  R("tcmalloc.pageheap_decommit_count", p().purges)                                       \
-  R("tcmalloc.pageheap_total_decommit_bytes", p().purged)                                 \
-  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(p()) + p().purged)            \
-  W("tcmalloc.heap_limit_mb", heap_limit_mb(), set_heap_limit_mb(to))                     \
-  W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to))           \
+#define ACRE_PROPERTIES(R, W) \
+  R("generic.current_allocated_bytes", s().allocated) \
+  R("generic.heap_size", committed_bytes(p()) + p().clean) \
+  R("generic.total_physical_bytes", p().resident) \
+  W("tcmalloc.max_total_thread_cache_bytes", thread_cache_max(), set_bytes("opt.thread_cache_max", to)) \
+  W("tcmalloc.min_per_thread_cache_bytes", now(options().thread_cache_min), set_bytes("opt.thread_cache_min", to)) \
+  R("tcmalloc.current_total_thread_cache_bytes", at_threads(s())) \
+  R("tcmalloc.thread_cache_free_bytes", at_threads(s())) \
+  R("tcmalloc.transfer_cache_free_bytes", on_their_way(s())) \
+  R("tcmalloc.central_cache_free_bytes", with_nobody(s())) \
+  R("tcmalloc.pageheap_free_bytes", free_pages(p())) \
+  R("tcmalloc.pageheap_unmapped_bytes", p().clean) \
+  R("tcmalloc.slack_bytes", free_pages(p()) + p().clean) \
+  R("tcmalloc.pageheap_committed_bytes", committed_bytes(p())) \
+  R("tcmalloc.pageheap_scavenge_count", p().purges) \
+  R("tcmalloc.pageheap_decommit_count", p().purges) \
+  R("tcmalloc.pageheap_total_decommit_bytes", p().purged) \
+  R("tcmalloc.pageheap_total_commit_bytes", committed_bytes(p()) + p().purged) \
+  W("tcmalloc.heap_limit_mb", now(options().hard_limit) >> 20, set_bytes("opt.hard_limit", to, 20)) \
+  W("tcmalloc.aggressive_memory_decommit", is_aggressive(), set_aggressive(to)) \
   R("tcmalloc.impl.thread_cache_count", p().threads)
 
 bool get(const char* name, size_t* value) {

@@ -33,12 +33,12 @@ RunFill fill(const void* block) {
 
 }  // namespace
 
-BinFill fill_of_bin(size_t arena, size_t bin) {
+BinFill fill_of_bin(const Call& call) {
   BinFill sum;
-  const uint32_t blocks = bin_blocks(static_cast<unsigned>(bin));
+  const uint32_t blocks = bin_blocks(static_cast<unsigned>(call.second));
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    if (bin_of(size_of_class(c)) != bin) continue;
-    const ClassStatistics figures = class_figures(arena, c);
+    if (bin_of(size_of_class(c)) != call.second) continue;
+    const ClassStatistics figures = class_figures(call.index, c);
     const size_t full = figures.runs - figures.nonfull;
     sum.live += clamp(scale(figures.live, figures.runs, c, blocks), full * blocks, figures.runs * blocks);
     sum.runs += figures.runs;

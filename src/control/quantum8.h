@@ -40,9 +40,9 @@ struct BinFill {
   size_t runs = 0;
   size_t nonfull = 0;
 };
-BinFill fill_of_bin(size_t arena, size_t bin);
+BinFill fill_of_bin(const Call& call);  // index: the arena; second: the bin
 
 // As query_utilizations().
-int query(Call& call);
+Handler query;
 
 }  // namespace acre::ctl::quantum8

@@ -21,15 +21,7 @@ Heap* looked_at() {
 
 }  // namespace
 
-unsigned arena_of_thread(int* error) {
-  Heap* heap = registry::heap_of_caller();
-  if (heap == nullptr && t_heap == &kUninitializedHeap) *error = EAGAIN;
-  if (heap == nullptr) return 0;
-  const ManualArena* manual = binding::of(*heap);
-  return manual != nullptr ? manual->arena.index : heap->arena->index;
-}
-
-int set_arena_of_thread(unsigned index) {
+static int set_arena_of_thread(unsigned index) {
   ManualArena* manual = arenas::manual_at(index);
   if (manual == nullptr && index >= arenas::most()) return EFAULT;
   Heap* heap = registry::heap_of_caller();
@@ -39,6 +31,15 @@ int set_arena_of_thread(unsigned index) {
   if (!is_there) empty_heap(*heap);
   if (!is_there && manual == nullptr) registry::move_to_arena(*heap, arena);
   binding::bind(*heap, manual);
+  return 0;
+}
+
+int thread_arena(Call& call) {
+  if (call.is_told) return set_arena_of_thread(call.to.as<unsigned>());
+  Heap* heap = registry::heap_of_caller();
+  if (heap == nullptr) return t_heap == &kUninitializedHeap ? EAGAIN : 0;
+  const ManualArena* manual = binding::of(*heap);
+  call.value = manual != nullptr ? manual->arena.index : heap->arena->index;
   return 0;
 }
 
@@ -54,7 +55,7 @@ const ThreadBytes* tracked_bytes_of_thread() {
   return &heap->bytes;
 }
 
-int reset_peak_of_thread() {
+int thread_peak_reset(Call&) {
   Heap* heap = looked_at();
   if (heap == nullptr) return 0;
   heap->bytes.is_tracked = true;
@@ -62,23 +63,70 @@ int reset_peak_of_thread() {
   return 0;
 }
 
-int flush_thread() {
+int thread_tcache_flush(Call&) {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
   return 0;
 }
 
-int idle_thread() {
-  flush_thread();
+int thread_idle(Call& call) {
+  thread_tcache_flush(call);
   if (const Heap* heap = heap_if_any()) heap->arena->pages.decay(os::now_ms());
   return 0;
 }
 
-bool thread_has_cache() { return t_heap == &kUninitializedHeap ? registry::initialize_thread() != nullptr : heap_if_any() != nullptr; }
-
-int set_thread_has_cache(bool on) {
-  if (on == thread_has_cache()) return 0;
-  on ? registry::take_heap_back() : registry::put_heap_aside();
-  return on == thread_has_cache() ? 0 : EFAULT;
+static bool has_heap() {
+  return (t_heap == &kUninitializedHeap ? registry::initialize_thread() : heap_if_any()) != nullptr;
 }
+int thread_tcache_enabled(Call& call) {
+  const auto on = call.to.as<bool>();
+  call.value = has_heap();
+  if (!call.is_told || on == has_heap()) return 0;
+  on ? registry::take_heap_back() : registry::put_heap_aside();
+  return on == has_heap() ? 0 : EFAULT;
+}
+
+// --- tcache.* ---------------------------------------------------------------------------------------------------
+
+namespace caches {
+
+namespace {
+
+constexpr unsigned kWords = (kMost + 63) / 64;
+constinit uint64_t g_used[kWords] ACRE_GUARDED_BY(registry::control_lock) = {};
+
+bool is_used(unsigned cache) ACRE_REQUIRES(registry::control_lock) {
+  return cache < kMost && (g_used[cache / 64] >> (cache % 64) & 1) != 0;
+}
+
+}  // namespace
+
+int create(Call& call) {
+  Lock lock(registry::control_lock);
+  for (unsigned cache = 0; cache < kMost; ++cache) {
+    if (is_used(cache)) continue;
+    g_used[cache / 64] |= uint64_t{1} << (cache % 64);
+    call.value = cache;
+    return 0;
+  }
+  return EAGAIN;
+}
+
+int flush(Call& call) {
+  {
+    Lock lock(registry::control_lock);
+    if (!is_used(call.to.as<unsigned>())) return EFAULT;
+  }
+  return thread_tcache_flush(call);
+}
+
+int destroy(Call& call) {
+  if (const int error = flush(call)) return error;
+  const auto cache = call.to.as<unsigned>();
+  Lock lock(registry::control_lock);
+  g_used[cache / 64] &= ~(uint64_t{1} << (cache % 64));
+  return 0;
+}
+
+}  // namespace caches
 
 }  // namespace acre::ctl

@@ -33,8 +33,7 @@ bool is_current(const Slab* slab);
 bool is_worth_moving(const void* block);
 
 // The nodes experimental.utilization.query and batch_query. EINVAL: a buffer has not the size that it should have.
-int query_utilization(Call& call);
-int query_utilizations(Call& call);
+Handler query_utilization, query_utilizations;
 
 // Answers a batch of blocks by this function.
 int answer_batch(Call& call, RunFill (*of)(const void* block));

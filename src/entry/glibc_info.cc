@@ -71,10 +71,10 @@ ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
 }
 
 #if !ACRE_PREFIX_ONLY
-ACRE_EXPORT struct mallinfo2 mallinfo2() { return acre_mallinfo2(); }
-ACRE_EXPORT struct mallinfo mallinfo() { return acre_mallinfo(); }
-ACRE_EXPORT int mallopt(int parameter, int value) { return acre_mallopt(parameter, value); }
-ACRE_EXPORT int malloc_info(int options, FILE* stream) { return acre_malloc_info(options, stream); }
+ACRE_PLAIN_NAME(mallinfo2);
+ACRE_PLAIN_NAME(mallinfo);
+ACRE_PLAIN_NAME(mallopt);
+ACRE_PLAIN_NAME(malloc_info);
 #endif
 
 }  // extern "C"

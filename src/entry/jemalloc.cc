@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "cache/registry.h"
 #include "control/ctl.h"
+#include "control/nodes.h"
 #include "control/print.h"
 #include "control/utilization.h"
+#include "tables/parse.h"
 
 using namespace acre;
 
@@ -85,12 +87,9 @@ ACRE_EXPORT void acre_malloc_stats_print(void (*write_cb)(void* opaque, const ch
 
 ACRE_EXPORT int acre_stats_print(const char* format, void (*write)(void* opaque, const char* text), void* opaque) {
   start_process();
-  const OptionInfo& names = kOptionTable[index_of(Option::stats_format)];
-  for (int64_t value = names.least; value <= names.most; ++value) {
-    if (strcmp(option_value_name(index_of(Option::stats_format), value), format) != 0) continue;
-    return print_statistics(static_cast<StatsFormat>(value), {}, write, opaque);
-  }
-  return EINVAL;
+  int64_t value;
+  if (!parse_value(index_of(Option::stats_format), {format, strlen(format)}, &value)) return EINVAL;
+  return print_statistics(static_cast<StatsFormat>(value), {}, write, opaque);
 }
 
 ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {
@@ -115,27 +114,18 @@ ACRE_EXPORT int acre_stat_info(unsigned index, struct acre_stat* out) {
 }
 
 ACRE_EXPORT int acre_mallctl_info(unsigned index, struct acre_mallctl_node* out) {
-  ctl::NodeInfo info;
-  if (!ctl::node_info(index, &info)) return -1;
-  *out = {info.name, info.type, info.readable, info.writable};
+  if (index >= ctl::node_count()) return -1;
+  const ctl::Node& node = ctl::node(index);
+  *out = {node.name, ctl::name_of(node.type), node.kind == ctl::Kind::kValue, node.writable};
   return 0;
 }
 
 #if !ACRE_PREFIX_ONLY
-ACRE_EXPORT int mallctl(const char* name, void* oldp, size_t* oldlenp, void* newp, size_t newlen) {
-  return acre_mallctl(name, oldp, oldlenp, newp, newlen);
-}
-ACRE_EXPORT int mallctlnametomib(const char* name, size_t* mibp, size_t* miblenp) {
-  return acre_mallctlnametomib(name, mibp, miblenp);
-}
-ACRE_EXPORT int mallctlbymib(const size_t* mib, size_t miblen, void* oldp, size_t* oldlenp, void* newp,
-                             size_t newlen) {
-  return acre_mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen);
-}
-ACRE_EXPORT int get_defrag_hint(void* block) { return acre_get_defrag_hint(block); }
-ACRE_EXPORT void malloc_stats_print(void (*write_cb)(void* opaque, const char* text), void* opaque, const char* opts) {
-  acre_malloc_stats_print(write_cb, opaque, opts);
-}
+ACRE_PLAIN_NAME(mallctl);
+ACRE_PLAIN_NAME(mallctlnametomib);
+ACRE_PLAIN_NAME(mallctlbymib);
+ACRE_PLAIN_NAME(get_defrag_hint);
+ACRE_PLAIN_NAME(malloc_stats_print);
 #endif
 
 }  // extern "C"

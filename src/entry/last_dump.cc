@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "base/atomics.h"
-#include "base/text.h"
+#include "base/fatal.h"
 #include "control/print.h"
 #include "live/snapshot.h"
 #include "os/os.h"
@@ -92,10 +92,7 @@ void catch_signals() {
 
 void keep_in(const char* folder) {
   const int error = postmortem::start(folder);
-  if (error == 0) return snapshot::write();
-  Line<160> line;
-  line.add("acre: no file in the folder of the option postmortem: error ").decimal(static_cast<uint64_t>(error)).add('\n');
-  write_all(STDERR_FILENO, line.c_str(), line.size());
+  error == 0 ? snapshot::write() : warn("no file in the folder of the option postmortem", error);
 }
 
 }  // namespace

@@ -100,25 +100,18 @@ ACRE_EXPORT int acre_nallocm(size_t* rsize, size_t size, int flags) {
 }
 
 #if !ACRE_PREFIX_ONLY
-ACRE_EXPORT void* mallocx(size_t size, int flags) { return acre_mallocx(size, flags); }
-ACRE_EXPORT void* rallocx(void* block, size_t size, int flags) { return acre_rallocx(block, size, flags); }
-ACRE_EXPORT size_t xallocx(void* block, size_t size, size_t extra, int flags) {
-  return acre_xallocx(block, size, extra, flags);
-}
-ACRE_EXPORT size_t sallocx(const void* block, int flags) { return acre_sallocx(block, flags); }
-ACRE_EXPORT void dallocx(void* block, int flags) { acre_dallocx(block, flags); }
-ACRE_EXPORT void sdallocx(void* block, size_t size, int flags) { acre_sdallocx(block, size, flags); }
-ACRE_EXPORT size_t nallocx(size_t size, int flags) { return acre_nallocx(size, flags); }
-
-ACRE_EXPORT int allocm(void** block, size_t* rsize, size_t size, int flags) {
-  return acre_allocm(block, rsize, size, flags);
-}
-ACRE_EXPORT int rallocm(void** block, size_t* rsize, size_t size, size_t extra, int flags) {
-  return acre_rallocm(block, rsize, size, extra, flags);
-}
-ACRE_EXPORT int sallocm(const void* block, size_t* rsize, int flags) { return acre_sallocm(block, rsize, flags); }
-ACRE_EXPORT int dallocm(void* block, int flags) { return acre_dallocm(block, flags); }
-ACRE_EXPORT int nallocm(size_t* rsize, size_t size, int flags) { return acre_nallocm(rsize, size, flags); }
+ACRE_PLAIN_NAME(mallocx);
+ACRE_PLAIN_NAME(rallocx);
+ACRE_PLAIN_NAME(xallocx);
+ACRE_PLAIN_NAME(sallocx);
+ACRE_PLAIN_NAME(dallocx);
+ACRE_PLAIN_NAME(sdallocx);
+ACRE_PLAIN_NAME(nallocx);
+ACRE_PLAIN_NAME(allocm);
+ACRE_PLAIN_NAME(rallocm);
+ACRE_PLAIN_NAME(sallocm);
+ACRE_PLAIN_NAME(dallocm);
+ACRE_PLAIN_NAME(nallocm);
 #endif
 
 }  // extern "C"

@@ -58,16 +58,7 @@ ACRE_EXPORT void acre_free_lists(void (*visit)(void* opaque, size_t least, size_
 
 ACRE_EXPORT void acre_ranges(void (*visit)(void* opaque, uintptr_t start, size_t bytes, int kind, double fraction),
                              void* opaque) {
-  struct Given {
-    decltype(visit) function;
-    void* argument;
-  } given{visit, opaque};
-  block_lists::ranges(
-      [](void* to, uintptr_t start, size_t bytes, block_lists::Kind kind, double fraction) {
-        const auto* given_to = static_cast<const Given*>(to);
-        given_to->function(given_to->argument, start, bytes, static_cast<int>(kind), fraction);
-      },
-      &given);
+  block_lists::ranges(visit, opaque);
 }
 
 ACRE_EXPORT size_t acre_profile_stacks(int of, void (*visit)(void* opaque, size_t blocks, size_t bytes,

@@ -66,12 +66,8 @@ bool Blocks::fill(Room& room) {
 // Spans are in the order of addresses.
 const Blocks::Span* Blocks::span_of(Address a) const {
   if (spans_ == 0 || a < span_[0].base || a >= span_[spans_ - 1].end) return nullptr;
-  size_t low = 0;
-  for (size_t high = spans_; high - low > 1;) {
-    const size_t middle = (low + high) / 2;
-    (span_[middle].base <= a ? low : high) = middle;
-  }
-  return a < span_[low].end ? &span_[low] : nullptr;
+  const Span& span = span_[last_below(spans_, [&](size_t i) { return span_[i].base <= a; })];
+  return a < span.end ? &span : nullptr;
 }
 
 size_t Blocks::find(Address a) const {
@@ -83,12 +79,7 @@ size_t Blocks::find(Address a) const {
 }
 
 Block Blocks::at(size_t number) const {
-  size_t low = 0;
-  for (size_t high = spans_; high - low > 1;) {
-    const size_t middle = (low + high) / 2;
-    (span_[middle].first <= number ? low : high) = middle;
-  }
-  const Span& span = span_[low];
+  const Span& span = span_[last_below(spans_, [&](size_t i) { return span_[i].first <= number; })];
   const size_t index = number - span.first;
   Ticket ticket = kNoTicket;
   if (span.run->kind == RunKind::kSampled) ticket = span.run->sampled->tickets[index];

@@ -18,12 +18,30 @@ namespace {
 // This lock is held over a fork, so that the lists are whole in the child.
 using registry::control_lock;
 
-constexpr size_t kMostIgnored = 4096;
-constexpr size_t kMostLeftOut = 256;
-constinit Address g_ignored[kMostIgnored] ACRE_GUARDED_BY(control_lock) = {};
-constinit size_t g_ignored_count ACRE_GUARDED_BY(control_lock) = 0;
-constinit Range g_left_out[kMostLeftOut] ACRE_GUARDED_BY(control_lock) = {};
-constinit size_t g_left_out_count ACRE_GUARDED_BY(control_lock) = 0;
+Address start_of(Address block) { return block; }
+Address start_of(const Range& range) { return range.start; }
+
+template <class T, size_t kMost>
+struct List {
+  T item[kMost];
+  size_t count;
+
+  bool add(const T& one) {
+    if (count == kMost) return false;
+    item[count++] = one;
+    return true;
+  }
+  bool remove(Address start) {
+    size_t i = 0;
+    while (i < count && start_of(item[i]) != start) ++i;
+    if (i == count) return false;
+    item[i] = item[--count];
+    item[count] = {};  // if acre is part of the program, this memory is searched for pointers
+    return true;
+  }
+};
+constinit List<Address, 4096> g_ignored ACRE_GUARDED_BY(control_lock) = {};
+constinit List<Range, 256> g_left_out ACRE_GUARDED_BY(control_lock) = {};
 
 constinit std::atomic<long> g_under_way{0};  // the process that checks; a child of fork may inherit its parent's number
 
@@ -67,8 +85,8 @@ bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS
   Memory memory;
   Graph graph(blocks, memory);
   if (!blocks.fill(work.scratch) || !graph.prepare(work.scratch)) return false;
-  if (!memory.look(work.scratch, blocks, threads, g_left_out, g_left_out_count)) return false;
-  for (size_t i = 0; i < g_ignored_count; ++i) graph.reach_word(g_ignored[i]);
+  if (!memory.look(work.scratch, blocks, threads, g_left_out.item, g_left_out.count)) return false;
+  for (size_t i = 0; i < g_ignored.count; ++i) graph.reach_word(g_ignored.item[i]);
   reach_ignored(graph, blocks, work.request);
   if (work.request.mode != LeakMode::kDraconian) {
     reach_from_threads(graph, threads);
@@ -119,37 +137,22 @@ int check(const Request& request, Finding* finding) {
 
 bool ignore_block(Address a) {
   Lock lock(control_lock);
-  if (g_ignored_count == kMostIgnored) return false;
-  g_ignored[g_ignored_count++] = a;
-  return true;
+  return g_ignored.add(a);
 }
 
 bool heed_block(Address a) {
   Lock lock(control_lock);
-  for (size_t i = 0; i < g_ignored_count; ++i) {
-    if (g_ignored[i] != a) continue;
-    g_ignored[i] = g_ignored[--g_ignored_count];
-    g_ignored[g_ignored_count] = 0;  // if acre is part of the program, this memory is searched for pointers
-    return true;
-  }
-  return false;
+  return g_ignored.remove(a);
 }
 
 bool leave_out(Address start, size_t bytes) {
   Lock lock(control_lock);
-  if (g_left_out_count == kMostLeftOut) return false;
-  g_left_out[g_left_out_count++] = {start, start + bytes};
-  return true;
+  return g_left_out.add({start, start + bytes});
 }
 
 bool take_in(Address start) {
   Lock lock(control_lock);
-  for (size_t i = 0; i < g_left_out_count; ++i) {
-    if (g_left_out[i].start != start) continue;
-    g_left_out[i] = g_left_out[--g_left_out_count];
-    return true;
-  }
-  return false;
+  return g_left_out.remove(start);
 }
 
 }  // namespace acre::leaks

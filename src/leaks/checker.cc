@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <new>
 
+#include "base/fatal.h"
 #include "base/text.h"
 #include "leaks/before_main.h"
 #include "observe/fill.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "sample/at_work.h"
 
 extern "C" {
@@ -26,31 +26,12 @@ namespace {
 constinit long g_process = 0;                  // the process in which start() was called
 constinit std::atomic<bool> g_done{false};     // the check at the end was done or cancelled
 
-void say_failed(int error) {
-  Line<160> line;
-  line.add("acre: the check for leaks failed: error ").decimal(static_cast<uint64_t>(error)).add('\n');
-  write_all(2, line.c_str(), line.size());
-}
+void say_failed(int error) { warn("the check for leaks failed", error); }
 
 // Data that is too large for some threads' stacks.
 struct Space {
   Finding finding;
   char path[kMostBytesOfPath];
-};
-
-struct Spaced {
-  Spaced() : memory(os::map(kBytes())), space(memory == nullptr ? nullptr : new (memory) Space) {}
-  ~Spaced() {
-    if (space == nullptr) return;
-    space->~Space();
-    os::unmap(memory, kBytes());
-  }
-  Spaced(const Spaced&) = delete;
-  Spaced& operator=(const Spaced&) = delete;
-  static size_t kBytes() { return align_up(sizeof(Space), os::page_bytes()); }
-
-  void* memory;
-  Space* space;
 };
 
 void say_found(const Space& space, const char* name) {
@@ -64,20 +45,12 @@ void say_found(const Space& space, const char* name) {
   write_all(2, line.c_str(), line.size());
 }
 
-LeakMode mode_for_all() {
-  const LeakMode mode = options().leaks;
-  return mode == LeakMode::kNone || mode == LeakMode::kLocal ? LeakMode::kNormal : mode;
-}
-
 // Minimal mode recognizes blocks from before main by their stacks.
-void learn_if_in_main() {
-  if (options().leaks == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
-}
-
 Request request_for_all() {
+  const LeakMode mode = options().leaks;
+  if (mode == LeakMode::kMinimal && getpid() == gettid()) learn_mains_stack();
   Request request;
-  request.mode = mode_for_all();
-  learn_if_in_main();
+  if (mode != LeakMode::kNone && mode != LeakMode::kLocal) request.mode = mode;
   return request;
 }
 
@@ -85,16 +58,16 @@ Request request_for_all() {
 bool is_judged_elsewhere() { return options().leaks_exit_code == 0; }
 
 // Checks, and writes a report if there are leaks or if `always`. Returns 0 or an error number.
-int check_and_report(Spaced& spaced, const Request& request, Moment moment, const char* name, const char* path,
+int check_and_report(Space* space, const Request& request, Moment moment, const char* name, const char* path,
                      bool always) {
-  if (spaced.space == nullptr) return EAGAIN;
+  if (space == nullptr) return EAGAIN;
   const AtWork at_work;  // what is allocated from here on is not sampled
-  Finding& finding = spaced.space->finding;
+  Finding& finding = space->finding;
   int error = check(request, &finding);
   if (error != 0 || (finding.leaked_blocks == 0 && !always)) return error;
-  error = write_report(path, finding, moment, name, spaced.space->path);
+  error = write_report(path, finding, moment, name, space->path);
   if (error != 0 || finding.leaked_blocks == 0 || moment == Moment::kLive || is_judged_elsewhere()) return error;
-  say_found(*spaced.space, name);
+  say_found(*space, name);
   return 0;
 }
 
@@ -107,10 +80,10 @@ void check_at_end() {
   if (!is_whole_program_checked() || g_done.exchange(true)) return;
   Request request;
   request.mode = options().leaks;
-  Spaced spaced;
-  const int error = check_and_report(spaced, request, Moment::kExit, nullptr, nullptr, is_judged_elsewhere());
+  const os::Mapped<Space> space;
+  const int error = check_and_report(space.get(), request, Moment::kExit, nullptr, nullptr, is_judged_elsewhere());
   if (error != 0) return say_failed(error);
-  if (spaced.space->finding.leaked_blocks == 0 || is_judged_elsewhere()) return;
+  if (space->finding.leaked_blocks == 0 || is_judged_elsewhere()) return;
   __cxa_atexit(exit_with_code, nullptr, nullptr);
 }
 
@@ -179,29 +152,28 @@ void end() { check_at_end(); }
 
 int dump(const char* path) {
   const Request request = request_for_all();
-  Spaced spaced;
-  return check_and_report(spaced, request, Moment::kLive, nullptr, path, true);
+  const os::Mapped<Space> space;
+  return check_and_report(space.get(), request, Moment::kLive, nullptr, path, true);
 }
 
 int dump(report::Sink sink) {
   const Request request = request_for_all();
-  Spaced spaced;
-  if (spaced.space == nullptr) return EAGAIN;
+  const os::Mapped<Space> space;
+  if (space.get() == nullptr) return EAGAIN;
   const AtWork at_work;  // as for a file
-  if (const int error = check(request, &spaced.space->finding)) return error;
-  return write_report(sink, spaced.space->finding, Moment::kLive);
+  if (const int error = check(request, &space->finding)) return error;
+  return write_report(sink, space->finding, Moment::kLive);
 }
 
 int check_section(const char* name, uint32_t since, uint64_t* blocks, uint64_t* bytes) {
-  Request request;
+  Request request = since == 0 ? request_for_all() : Request();
   request.since = since;
-  if (since == 0 || options().leaks == LeakMode::kDraconian) request.mode = mode_for_all();
-  if (since == 0) learn_if_in_main();
-  Spaced spaced;
-  const int error = check_and_report(spaced, request, Moment::kSection, name, nullptr, false);
-  if (spaced.space != nullptr) {
-    *blocks = spaced.space->finding.leaked_blocks;
-    *bytes = spaced.space->finding.leaked_bytes;
+  if (options().leaks == LeakMode::kDraconian) request.mode = LeakMode::kDraconian;
+  const os::Mapped<Space> space;
+  const int error = check_and_report(space.get(), request, Moment::kSection, name, nullptr, false);
+  if (space.get() != nullptr) {
+    *blocks = space->finding.leaked_blocks;
+    *bytes = space->finding.leaked_bytes;
   }
   return error;
 }

@@ -26,24 +26,23 @@ void Graph::for_each_target(const Block& block, Visit&& visit) const {
   });
 }
 
+template <class Visit>
+void Graph::visit_from(size_t first, Visit&& visit) {
+  push(first);
+  while (pending_count_ != 0) for_each_target(blocks_.at(pending_[--pending_count_]), visit);
+}
+
 void Graph::reach_word(Address word) {
   const size_t number = blocks_.find(word);
   if (number == Blocks::kNone) return;
   const State before = blocks_.state(number);
   blocks_.set(number, State::kRooted);
   if (before != State::kLive) return;
-  push(number);
-  flood();
-}
-
-void Graph::flood() {
-  while (pending_count_ != 0) {
-    for_each_target(blocks_.at(pending_[--pending_count_]), [this](size_t target, size_t) {
-      if (blocks_.state(target) != State::kLive) return;
-      blocks_.set(target, State::kReached);
-      push(target);
-    });
-  }
+  visit_from(number, [this](size_t target, size_t) {
+    if (blocks_.state(target) != State::kLive) return;
+    blocks_.set(target, State::kReached);
+    push(target);
+  });
 }
 
 void Graph::reach_range(Address start, Address end) {
@@ -52,15 +51,12 @@ void Graph::reach_range(Address start, Address end) {
 
 // Gives the state `to` to all blocks in one of two states that are reached from the root through such blocks.
 void Graph::spread(size_t root, State from_one, State from_other, State to) {
-  push(root);
-  while (pending_count_ != 0) {
-    for_each_target(blocks_.at(pending_[--pending_count_]), [&](size_t target, size_t) {
-      const State state = blocks_.state(target);
-      if (target == root || (state != from_one && state != from_other)) return;
-      blocks_.set(target, to);
-      push(target);
-    });
-  }
+  visit_from(root, [&](size_t target, size_t) {
+    const State state = blocks_.state(target);
+    if (target == root || (state != from_one && state != from_other)) return;
+    blocks_.set(target, to);
+    push(target);
+  });
 }
 
 // After the first pass, no leaked block points at the blocks that are still kLive. The blocks that those do not hold
@@ -200,18 +196,15 @@ bool Graph::sum_up(Room& room) {
   for (size_t i = 0; i < numbers; ++i) {
     if (blocks_.state(i) != State::kRoot) continue;
     const Block root = blocks_.at(i);
-    root_stack_ = profile::origin_of(root.ticket).stack;
-    add(root_stack_, root_stack_, true, root.bytes);
-    push(i);
-    while (pending_count_ != 0) {
-      for_each_target(blocks_.at(pending_[--pending_count_]), [this](size_t target, size_t) {
-        if (blocks_.state(target) != State::kGrouped) return;
-        blocks_.set(target, State::kHeld);  // counted
-        const Block block = blocks_.at(target);
-        add(root_stack_, profile::origin_of(block.ticket).stack, false, block.bytes);
-        push(target);
-      });
-    }
+    const profile::Stack* root_stack = profile::origin_of(root.ticket).stack;
+    add(root_stack, root_stack, true, root.bytes);
+    visit_from(i, [&](size_t target, size_t) {
+      if (blocks_.state(target) != State::kGrouped) return;
+      blocks_.set(target, State::kHeld);  // counted
+      const Block block = blocks_.at(target);
+      add(root_stack, profile::origin_of(block.ticket).stack, false, block.bytes);
+      push(target);
+    });
   }
   return true;
 }

@@ -51,7 +51,8 @@ class Graph {
  private:
   template <class Visit>
   void for_each_target(const Block& block, Visit&& visit) const;
-  void flood();
+  template <class Visit>
+  void visit_from(size_t first, Visit&& visit);  // the targets of this block and of those that are pushed meanwhile
   void push(size_t number) { pending_[pending_count_++] = number; }
   void spread(size_t root, State from_one, State from_other, State to);
   void add(const profile::Stack* root, const profile::Stack* stack, bool direct, size_t bytes);
@@ -73,7 +74,6 @@ class Graph {
   size_t pending_count_ = 0;
   Leak* leaks_ = nullptr;
   size_t places_ = 0;
-  const profile::Stack* root_stack_ = nullptr;
 };
 
 }  // namespace acre::leaks

@@ -58,13 +58,9 @@ struct Memory {
   // Calls visit(start, end) for each part of a range that can be read.
   template <class Visit>
   void clip(Address start, Address end, Visit&& visit) const {
-    size_t low = 0;
     const Range* range = readable.begin();
-    for (size_t high = readable.count(); high - low > 1;) {
-      const size_t middle = (low + high) / 2;
-      (range[middle].start <= start ? low : high) = middle;
-    }
-    for (size_t i = low; i < readable.count() && range[i].start < end; ++i) {
+    size_t i = last_below(readable.count(), [&](size_t at) { return range[at].start <= start; });
+    for (; i < readable.count() && range[i].start < end; ++i) {
       const Address from = larger(start, range[i].start), to = smaller(end, range[i].end);
       if (from < to) visit(from, to);
     }

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <new>
 
 #include "acre/acre.h"
 #include "base/text.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "report/mappings.h"
 #include "report/output.h"
 #include "sample/profile.h"
@@ -72,7 +71,7 @@ void Writer::text(const char* key, const char* value) {
     const unsigned char c = static_cast<unsigned char>(*value);
     if (c < ' ') {
       Line<8> escaped;
-      escaped.add("\\u00").add("0123456789abcdef"[c >> 4]).add("0123456789abcdef"[c & 15]);
+      escaped.add("\\u00").hex_digits(c);
       to_.add(escaped.c_str());
       continue;
     }
@@ -164,14 +163,14 @@ void default_path(Moment moment, Text& path) {
 
 template <class Target>
 int write_to(Target target, const Finding& finding, Moment moment, const char* name) {
-  constexpr size_t kBuffer = size_t{64} << 10;
-  char* buffer = static_cast<char*>(os::map(kBuffer));
-  if (buffer == nullptr) return EAGAIN;
-  report::Output to(target, buffer, kBuffer);
+  struct Buffer {
+    char bytes[64 << 10];
+  };
+  const os::Mapped<Buffer> buffer;
+  if (buffer.get() == nullptr) return EAGAIN;
+  report::Output to(target, buffer->bytes, sizeof buffer->bytes);
   Writer(to).write(finding, moment, name);
-  const int error = to.finish();
-  os::unmap(buffer, kBuffer);
-  return error;
+  return to.finish();
 }
 
 }  // namespace

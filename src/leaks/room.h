@@ -6,6 +6,17 @@
 
 namespace acre::leaks {
 
+// Returns the last index below `count` for which is_below(index) is true, or 0. It must be true up to some index.
+template <class IsBelow>
+size_t last_below(size_t count, IsBelow is_below) {
+  size_t low = 0;
+  for (size_t high = count; high - low > 1;) {
+    const size_t middle = (low + high) / 2;
+    (is_below(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
 class Room {
  public:
   Room() = default;

@@ -118,6 +118,11 @@ void do_and_show(const Node& node, const Request& request, Reply& reply) {
   show(node, request.name, nullptr, reply);
 }
 
+void refuse(const Request& request, const char* why, Reply& reply) {
+  Line<kMostMessage> message;
+  reply.refuse(message.add(request.name).add(why).c_str());
+}
+
 void list_names(Reply& reply) {
   Output out(Reply::write, &reply);
   out.text().add("{\"names\":[");
@@ -136,29 +141,24 @@ void list_names(Reply& reply) {
 }  // namespace
 
 void answer_ctl(const Request& request, Reply& reply) {
-  Line<kMostMessage> message;
   if (*request.name == '\0') return list_names(reply);
   const Node* node = ctl::node_named(request.name);
   if (node == nullptr) {
+    Line<kMostMessage> message;
     return reply.refuse(message.add("there is no name '").add(request.name).add("'").c_str());
   }
-  if (is_for_program_alone(*node)) {
-    return reply.refuse(message.add(request.name).add(" can only be used by the program itself").c_str());
-  }
+  if (is_for_program_alone(*node)) return refuse(request, " can only be used by the program itself", reply);
   if (writes_file(*node)) {
-    message.add(request.name)
-        .add(" says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`");
-    return reply.refuse(message.c_str());
+    constexpr char kWhy[] = " says where a file is to be, which the program alone may: ask for `acre heap` or `acre leaks`";
+    return refuse(request, kWhy, reply);
   }
   const bool given = *request.value != '\0';
   take_figures(*node);
-  if (node->kind == Kind::kAction && given) {
-    return reply.refuse(message.add(request.name).add(" takes no value").c_str());
-  }
-  if (given && !node->writable) return reply.refuse(message.add(request.name).add(" cannot be changed").c_str());
+  if (node->kind == Kind::kAction && given) return refuse(request, " takes no value", reply);
+  if (given && !node->writable) return refuse(request, " cannot be changed", reply);
   if (given) return write_and_show(*node, request, reply);
   if (is_readable(*node)) return read_and_show(*node, request, reply);
-  if (node->kind == Kind::kSink) return reply.refuse(message.add(request.name).add(" needs a value").c_str());
+  if (node->kind == Kind::kSink) return refuse(request, " needs a value", reply);
   do_and_show(*node, request, reply);
 }
 

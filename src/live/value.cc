@@ -31,15 +31,15 @@ bool read_number(const char* text, bool* negative, uint64_t* value) {
   return !__builtin_mul_overflow(n, uint64_t{1} << (10 * power), value);
 }
 
-const char* read_unsigned(const char* text, uint64_t most, uint64_t* value) {
+const char* read_unsigned(const char* text, uint64_t most, ctl::Value* value) {
   bool negative;
-  if (!read_number(text, &negative, value) || negative || *value > most) {
+  if (!read_number(text, &negative, &value->word) || negative || value->word > most) {
     return most == UINT_MAX ? "a number from 0 to 4294967295" : "a number from 0 on, in 64 bits";
   }
   return nullptr;
 }
 
-const char* read_signed(const char* text, ssize_t* value) {
+const char* read_signed(const char* text, ctl::Value* value) {
   bool negative;
   uint64_t size;
   if (!read_number(text, &negative, &size) || size > uint64_t{INT64_MAX}) return "a number in 63 bits";
@@ -47,48 +47,38 @@ const char* read_signed(const char* text, ssize_t* value) {
   return nullptr;
 }
 
-const char* read_bool(const char* text, bool* value) {
-  *value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-  return *value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 ? nullptr : "true or false";
+const char* read_bool(const char* text, ctl::Value* value) {
+  const bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+  *value = is_true;
+  return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 ? nullptr : "true or false";
 }
 
 }  // namespace
 
 const char* read_value(ctl::Type type, const char* text, ctl::Value* value) {
-  uint64_t number = 0;
-  const char* expected = nullptr;
   switch (type) {
-    case ctl::Type::kBool: return read_bool(text, &value->of_bool);
-    case ctl::Type::kSsize: return read_signed(text, &value->of_ssize);
-    case ctl::Type::kString:
-    case ctl::Type::kText: value->of_string = text; return nullptr;
+    case ctl::Type::kBool: return read_bool(text, value);
     case ctl::Type::kUnsigned:
-      expected = read_unsigned(text, UINT_MAX, &number);
-      value->of_unsigned = static_cast<unsigned>(number);
-      return expected;
-    case ctl::Type::kU32:
-      expected = read_unsigned(text, UINT_MAX, &number);
-      value->of_u32 = static_cast<uint32_t>(number);
-      return expected;
-    case ctl::Type::kU64: return read_unsigned(text, UINT64_MAX, &value->of_u64);
-    case ctl::Type::kSize:
-      expected = read_unsigned(text, UINT64_MAX, &number);
-      value->of_size = number;
-      return expected;
+    case ctl::Type::kU32: return read_unsigned(text, UINT_MAX, value);
+    case ctl::Type::kU64:
+    case ctl::Type::kSize: return read_unsigned(text, UINT64_MAX, value);
+    case ctl::Type::kSsize: return read_signed(text, value);
+    case ctl::Type::kString:
+    case ctl::Type::kText: *value = text; return nullptr;
     default: return "something that only the program has";
   }
 }
 
 void write_value(Output& out, ctl::Type type, const ctl::Value& value) {
   switch (type) {
-    case ctl::Type::kBool: out.text().add(value.of_bool ? "true" : "false"); return;
-    case ctl::Type::kUnsigned: out.text().decimal(value.of_unsigned); return;
-    case ctl::Type::kU32: out.text().decimal(value.of_u32); return;
-    case ctl::Type::kU64: out.text().decimal(value.of_u64); return;
-    case ctl::Type::kSize: out.text().decimal(value.of_size); return;
-    case ctl::Type::kSsize: out.text().signed_decimal(value.of_ssize); return;
+    case ctl::Type::kBool: out.text().add(value.as<bool>() ? "true" : "false"); return;
+    case ctl::Type::kUnsigned:
+    case ctl::Type::kU32:
+    case ctl::Type::kU64:
+    case ctl::Type::kSize: out.text().decimal(value.word); return;
+    case ctl::Type::kSsize: out.text().signed_decimal(value.as<ssize_t>()); return;
     case ctl::Type::kString:
-    case ctl::Type::kText: add_json_text(out, value.of_string == nullptr ? "" : value.of_string); return;
+    case ctl::Type::kText: add_json_text(out, value.word == 0 ? "" : value.as<const char*>()); return;
     default: out.text().add("null"); return;
   }
 }

@@ -13,7 +13,7 @@
 #include "manual/manual_arena.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
-#include "tables/options.h"
+#include "tables/parse.h"
 
 namespace acre::live {
 
@@ -24,16 +24,6 @@ constexpr size_t kMostMessage = 300;
 bool takes_no_more(const char* rest, Reply& reply) {
   if (*rest != '\0') reply.refuse("there is more in this request than the verb takes; `info` shows its form");
   return *rest == '\0';
-}
-
-// Returns the form's number, from 0 to 3, or -1 if there is no such form.
-int form_of(const char* name) {
-  if (*name == '\0') return static_cast<int>(StatsFormat::kSummary);
-  for (int i = 0;; ++i) {
-    const char* known = option_value_name(index_of(Option::stats_format), i);
-    if (*known == '\0') return -1;
-    if (strcmp(known, name) == 0) return i;
-  }
 }
 
 // Joins runs that lie side by side to one region.
@@ -50,7 +40,7 @@ struct Regions {
   }
 };
 
-void add_run(void* opaque, uintptr_t start, size_t bytes, block_lists::Kind, double) {
+void add_run(void* opaque, uintptr_t start, size_t bytes, int, double) {
   Regions& regions = *static_cast<Regions*>(opaque);
   if (start != regions.end) {
     regions.put();
@@ -114,8 +104,11 @@ void answer_info(const Request& request, Reply& reply) {
 }
 
 void answer_stats(const Request& request, Reply& reply) {
-  const int form = form_of(request.name);
-  if (form < 0) return reply.refuse("statistics are summary, text, json or openmetrics");
+  int64_t form = static_cast<int64_t>(StatsFormat::kSummary);
+  const Slice name{request.name, strlen(request.name)};
+  if (name.size != 0 && !parse_value(index_of(Option::stats_format), name, &form)) {
+    return reply.refuse("statistics are summary, text, json or openmetrics");
+  }
   StatsFormat format = static_cast<StatsFormat>(form);
   StatsFormat unused = format;
   const Omitted omitted = read_letters(request.value, &unused);
@@ -131,9 +124,7 @@ void answer_purge(const Request& request, Reply& reply) {
 }
 
 void answer_heap(const Request& request, Reply& reply) {
-  static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};
-  constexpr report::Kind kKinds[] = {report::Kind::kLive, report::Kind::kPeak, report::Kind::kGrowth,
-                                     report::Kind::kLegacy};
+  static constexpr const char* kNames[] = {"live", "peak", "growth", "text"};  // by report::Kind
   unsigned which = 0;
   while (which < 4 && *request.name != '\0' && strcmp(request.name, kNames[which]) != 0) ++which;
   if (which == 4) return reply.refuse("a heap profile is live, peak, growth or text");
@@ -143,7 +134,7 @@ void answer_heap(const Request& request, Reply& reply) {
         "`acre ctl PID prof.active true`");
   }
   EncodedBody to{{reply, "{\"profile\":\""}, {}};
-  const int error = report::write_profile({EncodedBody::take, &to}, kKinds[which]);
+  const int error = report::write_profile({EncodedBody::take, &to}, static_cast<report::Kind>(which));
   char rest[Base64::kMostRest];
   const size_t left = to.encode.finish(rest);
   if (error == 0) to.body.add(rest, left);

@@ -144,10 +144,6 @@ inline constexpr unsigned kMostNumbered = 1024;                    // most manua
 inline constexpr unsigned kMostNumbers = kMostArenas + kMostNumbered;
 inline constexpr unsigned kNoNumber = UINT32_MAX;
 
-// Places for figures of arenas: one for each number, and one for all arenas without a number.
-inline constexpr unsigned kFigures = kMostNumbers + 1;
-constexpr unsigned figures_of(unsigned number) { return number == kNoNumber ? kMostNumbers : number; }
-
 // Every arena's number is less.
 unsigned numbers();
 

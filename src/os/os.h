@@ -23,7 +23,6 @@ void name_mappings();
 // Zeroed, readable and writable private memory that takes physical memory when touched. bytes: a multiple of the page
 // size. Null when refused.
 void* map(size_t bytes, MappingUse use = MappingUse::kInternal);
-
 // The same for the heap, at exactly this address. Null, rather than replace a mapping that is there.
 void* map_at(Address address, size_t bytes);
 

@@ -1,11 +1,10 @@
 #include "report/large_report.h"
 
 #include <atomic>
-#include <new>
 
 #include "base/atomics.h"
 #include "base/text.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "os/unwind.h"
 #include "report/mappings.h"
 #include "sample/at_work.h"
@@ -32,7 +31,7 @@ bool is_to_be_told(size_t n) {
   return true;
 }
 
-// What a report is made in: more than some threads' stacks can take.
+// What a report is made in.
 struct Draft {
   capture::Frames frames;
   unsigned count = 0;
@@ -88,11 +87,8 @@ void large_block(const void* block, size_t n) {
   if (!is_to_be_told(n)) return;
   const AtWork at_work;
   if (at_work.is_inner()) return;
-  const size_t bytes = align_up(sizeof(Draft), os::page_bytes());
-  void* memory = os::map(bytes);
-  if (memory == nullptr) return;
-  tell(*new (memory) Draft, block, n);
-  os::unmap(memory, bytes);
+  const os::Mapped<Draft> draft;
+  if (draft.get() != nullptr) tell(*draft.get(), block, n);
 }
 
 }  // namespace acre::report

@@ -98,14 +98,6 @@ class Memory {
   long file_;
 };
 
-void write_hex(const unsigned char* bytes, size_t count, char* to) {
-  for (size_t i = 0; i < count; ++i) {
-    *to++ = "0123456789abcdef"[bytes[i] >> 4];
-    *to++ = "0123456789abcdef"[bytes[i] & 15];
-  }
-  *to = '\0';
-}
-
 // Among notes that take `size` bytes from here on.
 bool find_in_notes(const Memory& memory, Address at, size_t size, char* id) {
   constexpr size_t kMostId = 32;
@@ -120,7 +112,8 @@ bool find_in_notes(const Memory& memory, Address at, size_t size, char* id) {
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof name && note.n_descsz <= sizeof bytes &&
         memory.read(at, name, sizeof name) && memcmp(name, "GNU", sizeof name) == 0) {
       if (!memory.read(content, bytes, note.n_descsz)) return false;
-      write_hex(bytes, note.n_descsz, id);
+      Text text(id, sizeof Mapping::build_id);
+      for (size_t i = 0; i < note.n_descsz; ++i) text.hex_digits(bytes[i]);
       return true;
     }
     at = content + align_up(note.n_descsz, 4);
@@ -143,42 +136,42 @@ void find_build_id(const Memory& memory, const Mapping& first, char* id) {
   }
 }
 
+// Calls action(mapping) for all that is mapped. Returns false if it could not be read.
+template <class Action>
+bool for_each_line(Action action) {
+  const long maps = os::open_file(kMaps);
+  if (maps < 0) return false;
+  Lines lines(static_cast<int>(maps));
+  Mapping mapping;
+  while (const char* line = lines.next()) {
+    if (parse(line, &mapping)) action(mapping);
+  }
+  os::close_file(static_cast<int>(maps));
+  return true;
+}
+
 }  // namespace
 
 bool for_each_mapping(void (*visit)(const Mapping& mapping, void* argument), void* argument) {
-  const long maps = os::open_file(kMaps);
-  if (maps < 0) return false;
   const long mem = os::open_file(kMemory);
   const Memory memory(mem);
-  Lines lines(static_cast<int>(maps));
-  Mapping mapping;
   Mapping first;  // the latest one that began with its file
-  while (const char* line = lines.next()) {
-    if (!parse(line, &mapping)) continue;
+  const bool done = for_each_line([&](Mapping& mapping) {
     if (mapping.offset == 0 && mapping.path[0] != '\0') {
       first = mapping;
       find_build_id(memory, first, first.build_id);
     }
-    if (!mapping.executable) continue;
+    if (!mapping.executable) return;
     const bool same_file = strcmp(first.path, mapping.path) == 0;
     strcpy(mapping.build_id, same_file ? first.build_id : "");
     visit(mapping, argument);
-  }
-  os::close_file(static_cast<int>(maps));
+  });
   if (mem >= 0) os::close_file(static_cast<int>(mem));
-  return true;
+  return done;
 }
 
 bool for_each_part(void (*visit)(const Mapping& mapping, void* argument), void* argument) {
-  const long maps = os::open_file(kMaps);
-  if (maps < 0) return false;
-  Lines lines(static_cast<int>(maps));
-  Mapping mapping;
-  while (const char* line = lines.next()) {
-    if (parse(line, &mapping)) visit(mapping, argument);
-  }
-  os::close_file(static_cast<int>(maps));
-  return true;
+  return for_each_line([&](const Mapping& mapping) { visit(mapping, argument); });
 }
 
 }  // namespace acre::report

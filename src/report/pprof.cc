@@ -4,11 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <new>
-
 #include "acre/acre.h"
 #include "base/text.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "report/address_set.h"
 #include "report/mappings.h"
 #include "report/protobuf.h"
@@ -324,12 +322,8 @@ int Writer::write() {
 }  // namespace
 
 int write_pprof(Gzip& to, Kind kind) {
-  const size_t bytes = align_up(sizeof(Writer), os::page_bytes());  // more than some threads' stacks can take
-  void* memory = os::map(bytes);
-  if (memory == nullptr) return EAGAIN;
-  const int error = (new (memory) Writer(to, kind))->write();
-  os::unmap(memory, bytes);
-  return error;
+  const os::Mapped<Writer> writer(to, kind);
+  return writer.get() == nullptr ? EAGAIN : writer->write();
 }
 
 }  // namespace acre::report

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <new>
 
 #include "base/text.h"
-#include "os/os.h"
+#include "os/mapped.h"
 #include "pages/metadata.h"
 #include "report/mappings.h"
 #include "report/pprof.h"
@@ -29,14 +28,7 @@ const char* prefix() {
   return prefix != nullptr ? prefix : path_of(options().prof_prefix);
 }
 
-const char* end_of_name(Kind kind) {
-  switch (kind) {
-    case Kind::kPeak: return "peak.pb.gz";
-    case Kind::kGrowth: return "growth.pb.gz";
-    case Kind::kLegacy: return "heap";
-    default: return "live.pb.gz";
-  }
-}
+constexpr char kEndsOfNames[][14] = {"live.pb.gz", "peak.pb.gz", "growth.pb.gz", "heap"};  // by Kind
 
 // --- The legacy text ----------------------------------------------------------------------------------------------
 
@@ -88,21 +80,17 @@ struct Buffers {
 // Writes one to a file of this name, or to a sink.
 template <class Target>
 int write_to(Target target, Kind kind) {
-  const size_t bytes = align_up(sizeof(Buffers), os::page_bytes());
-  void* memory = os::map(bytes);
-  if (memory == nullptr) return EAGAIN;
-  auto& buffers = *new (memory) Buffers;
-  Output to(target, buffers.of_file, sizeof buffers.of_file);
+  const os::Mapped<Buffers> buffers;
+  if (buffers.get() == nullptr) return EAGAIN;
+  Output to(target, buffers->of_file, sizeof buffers->of_file);
   if (kind == Kind::kLegacy) {
-    write_legacy(to, buffers.of_block, sizeof buffers.of_block);
+    write_legacy(to, buffers->of_block, sizeof buffers->of_block);
   } else {
-    Gzip gzip(to, buffers.of_block, sizeof buffers.of_block);
+    Gzip gzip(to, buffers->of_block, sizeof buffers->of_block);
     if (const int error = write_pprof(gzip, kind)) to.fail(error);
     gzip.finish();
   }
-  const int error = to.finish();
-  os::unmap(memory, bytes);
-  return error;
+  return to.finish();
 }
 
 // One such name at a time for each: threads may write to one path at once.
@@ -161,7 +149,7 @@ int write_profile(Kind kind, Naming naming) {
   path.add(name[0] == '\0' ? program_invocation_short_name : name);
   path.add('.').decimal(static_cast<uint64_t>(getpid())).add('.');
   if (naming == Naming::kNumbered) path.decimal(g_written.fetch_add(1, std::memory_order_relaxed)).add('.');
-  path.add(end_of_name(kind));
+  path.add(kEndsOfNames[static_cast<unsigned>(kind)]);
   return write_profile(path.c_str(), kind);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/fatal.h"
 #include "observe/sampler.h"
 #include "os/os.h"
 #include "report/profile_file.h"
@@ -15,12 +15,6 @@
 namespace acre::report {
 
 namespace {
-
-void warn(const char* what, int error) {
-  Line<160> line;
-  line.add("acre: ").add(what).add(": error ").decimal(static_cast<uint64_t>(error)).add('\n');
-  write_all(2, line.c_str(), line.size());
-}
 
 bool write_both(Naming naming) {
   int error = write_profile(Kind::kLive, naming);

@@ -60,11 +60,15 @@ void Stacks::add_room(void* memory, size_t bytes) {
   room_.end = room_.next + bytes;
 }
 
+Stack* Stacks::look_up(const Trace& trace, uint64_t hash) const {
+  Stack* stack = buckets_[hash % kBuckets];
+  while (stack != nullptr && (stack->hash != hash || !same(stack, trace))) stack = stack->next_alike;
+  return stack;
+}
+
 Stack* Stacks::find(const Trace& trace) {
   const uint64_t hash = hash_of(trace);
-  for (Stack* stack = buckets_[hash % kBuckets]; stack != nullptr; stack = stack->next_alike) {
-    if (stack->hash == hash && same(stack, trace)) return stack;
-  }
+  if (Stack* known = look_up(trace, hash)) return known;
   return count_ < kMostStacks ? add(trace, hash) : without_frames();
 }
 
@@ -72,10 +76,8 @@ ACRE_COLD Stack* Stacks::without_frames() {
   Trace none;
   none.native.truncated = true;
   const uint64_t hash = hash_of(none);
-  for (Stack* stack = buckets_[hash % kBuckets]; stack != nullptr; stack = stack->next_alike) {
-    if (same(stack, none)) return stack;
-  }
-  return add(none, hash);
+  Stack* known = look_up(none, hash);
+  return known != nullptr ? known : add(none, hash);
 }
 
 Stack* Stacks::add(const Trace& trace, uint64_t hash) {

@@ -74,6 +74,7 @@ class Stacks {
   unsigned count() const { return count_; }
 
  private:
+  Stack* look_up(const Trace& trace, uint64_t hash) const;
   Stack* add(const Trace& trace, uint64_t hash);
   Stack* without_frames();
 

@@ -43,8 +43,8 @@ size_t size_of(const std::string& type) {
 template <class Visit>
 void each_node(Visit visit) {
   tags::find("the first");  // stats.tags.0
-  ctl::NodeInfo info;
-  for (unsigned i = 0; ctl::node_info(i, &info); ++i) visit(info);
+  acre_mallctl_node info;
+  for (unsigned i = 0; acre_mallctl_info(i, &info) == 0; ++i) visit(info);
 }
 
 using Ctl = test::CtlTest;
@@ -52,7 +52,7 @@ using Ctl = test::CtlTest;
 TEST_F(Ctl, EveryNodeIsFoundByNameAndByMib) {
   std::set<std::vector<size_t>> mibs;
   unsigned count = 0;
-  each_node([&](const ctl::NodeInfo& info) {
+  each_node([&](const acre_mallctl_node& info) {
     ++count;
     const std::string name = with_index(info.name, "0");
     const std::vector<size_t> mib = mib_of(name);
@@ -80,7 +80,7 @@ TEST_F(Ctl, WhatIsNoName) {
 }
 
 TEST_F(Ctl, WrongSizesReadWhatFitsAndWriteNothing) {
-  each_node([](const ctl::NodeInfo& info) {
+  each_node([](const acre_mallctl_node& info) {
     const std::string name = with_index(info.name, "0");
     if (!info.readable || name == "arenas.create") return;
     const size_t right = size_of(info.type);
@@ -108,7 +108,7 @@ TEST_F(Ctl, WrongSizesReadWhatFitsAndWriteNothing) {
 }
 
 TEST_F(Ctl, ReadOnlyNodesAndActionsTakeNoValue) {
-  each_node([](const ctl::NodeInfo& info) {
+  each_node([](const acre_mallctl_node& info) {
     const std::string name = with_index(info.name, "0");
     size_t size = 8;
     size_t value[2] = {};

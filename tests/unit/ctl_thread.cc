@@ -11,7 +11,7 @@
 #include "acre/jemalloc.h"
 #include "cache/registry.h"
 #include "cache/thread_bytes.h"
-#include "control/caches.h"
+#include "control/this_thread.h"
 #include "ctl_calls.h"
 #include "sample/profile.h"
 #include "support.h"

@@ -135,23 +135,23 @@ TEST(LiveValue, ReadsEachType) {
   using ctl::Type;
   ctl::Value value{};
   EXPECT_EQ(read_value(Type::kBool, "true", &value), nullptr);
-  EXPECT_TRUE(value.of_bool);
+  EXPECT_TRUE(value.as<bool>());
   EXPECT_EQ(read_value(Type::kBool, "0", &value), nullptr);
-  EXPECT_FALSE(value.of_bool);
+  EXPECT_FALSE(value.as<bool>());
   EXPECT_EQ(read_value(Type::kSsize, "-1", &value), nullptr);
-  EXPECT_EQ(value.of_ssize, -1);
+  EXPECT_EQ(value.as<ssize_t>(), -1);
   EXPECT_EQ(read_value(Type::kSsize, "3G", &value), nullptr);
-  EXPECT_EQ(value.of_ssize, ssize_t{3} << 30);
+  EXPECT_EQ(value.as<ssize_t>(), ssize_t{3} << 30);
   EXPECT_EQ(read_value(Type::kUnsigned, "4294967295", &value), nullptr);
-  EXPECT_EQ(value.of_unsigned, 4294967295u);
+  EXPECT_EQ(value.as<unsigned>(), 4294967295u);
   EXPECT_EQ(read_value(Type::kU32, "7", &value), nullptr);
-  EXPECT_EQ(value.of_u32, 7u);
+  EXPECT_EQ(value.as<uint32_t>(), 7u);
   EXPECT_EQ(read_value(Type::kU64, "18446744073709551615", &value), nullptr);
-  EXPECT_EQ(value.of_u64, ~uint64_t{0});
+  EXPECT_EQ(value.as<uint64_t>(), ~uint64_t{0});
   EXPECT_EQ(read_value(Type::kSize, "2k", &value), nullptr);
-  EXPECT_EQ(value.of_size, 2048u);
+  EXPECT_EQ(value.as<size_t>(), 2048u);
   EXPECT_EQ(read_value(Type::kString, "a b", &value), nullptr);
-  EXPECT_STREQ(value.of_string, "a b");
+  EXPECT_STREQ(value.as<const char*>(), "a b");
 }
 
 TEST(LiveValue, RefusesWhatIsNone) {

@@ -13,7 +13,7 @@
 
 #include "acre/acre.h"
 #include "base/text.h"
-#include "control/constraints.h"
+#include "control/print.h"
 #include "manual/manual_arena.h"
 #include "pages/limit.h"
 #include "pages/page_map.h"
