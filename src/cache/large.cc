@@ -280,12 +280,12 @@ static Run* change(Run* run, size_t n, May may) {
 }
 
 // Charges the tag with the growth of a block to n bytes. False: the limit refuses, or no block is so large.
-static bool charge_growth(Tag& tag, size_t old_bytes, size_t n, size_t* charged) {
+ACRE_COLD static bool charge_growth(Tag& tag, size_t old_bytes, size_t n, size_t* charged) {
   const size_t wanted = block_bytes(n, 1);
   *charged = wanted - smaller(wanted, old_bytes);
   return wanted != 0 && tags::charge(tag, *charged);
 }
-static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new_bytes) {
+ACRE_COLD static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new_bytes) {
   const size_t surplus = old_bytes + charged - new_bytes;
   charged != 0 ? tags::discharge(tag, surplus) : tags::count_freed(tag, surplus);
   tags::note_peak(tag);
@@ -294,7 +294,7 @@ static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new
 // The sampler and hooks see a change of size as a free and an allocation. What a huge block gains is fresh. If the
 // block has moved, another thread may have the old address by now: a tracer (base/probes.h) may then take that thread's
 // block for freed.
-static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
+ACRE_COLD static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
   if (fill::clears_sampled() && to->kind != RunKind::kHuge) fill::clear(pointer_to(to->base), old_bytes, to->bytes());
   if (ticket != kNoTicket) sampler::freed(block, old_bytes, ticket);
   if (sampler::is_on()) sampler::allocated_run(to);

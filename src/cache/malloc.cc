@@ -224,7 +224,7 @@ ACRE_APART static void* call_aligned(SizeClass c, size_t n, size_t alignment) {
   return c == kSmallClasses ? large::allocate(n, alignment, false) : allocate_slow(size_of_class(c));
 }
 
-ACRE_NOINLINE static void* allocate_slow_aligned(SizeClass c, size_t n, size_t alignment) {
+ACRE_APART static void* allocate_slow_aligned(SizeClass c, size_t n, size_t alignment) {
   return is_observed() ? call_aligned(c, n, alignment) : allocate_slow(size_of_class(c));
 }
 
@@ -252,7 +252,7 @@ ACRE_NOINLINE static void* move_block(Found found, void* p, size_t n) {
   return moved;
 }
 
-ACRE_NOINLINE static void* reallocate_any(void* p, size_t n) {
+ACRE_APART static void* reallocate_any(void* p, size_t n) {
   const Found found = find_live_block(p, "realloc");
   if (found.slab != nullptr) {
     if (is_of_class(n, found.slab->size_class)) return p;

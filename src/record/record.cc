@@ -44,7 +44,7 @@ constinit Recorder* g_recorders ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit Recorder* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 
 // The common lane. The lock is a thread's token, so that a signal handler finds that its own thread has it.
-constinit Recorder g_common;
+constinit Recorder* g_common = nullptr;  // made by the first start
 constinit std::atomic<ThreadToken> g_common_lock{kNoThread};
 
 // --- Who writes -----------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ Recorder* enter_common(uint32_t session) {
     if (holder == this_thread()) return nullptr;
     pause_processor();
   }
-  if (has_lane(g_common, session, 0)) return &g_common;
+  if (has_lane(*g_common, session, 0)) return g_common;
   g_common_lock.store(kNoThread, std::memory_order_release);
   return nullptr;
 }
@@ -117,7 +117,7 @@ ACRE_ALWAYS_INLINE void leave(Recorder& recorder) {
   lanes::publish(recorder);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   recorder.ready.store(recorder.session, std::memory_order_relaxed);
-  if (ACRE_UNLIKELY(&recorder == &g_common)) g_common_lock.store(kNoThread, std::memory_order_release);
+  if (ACRE_UNLIKELY(&recorder == g_common)) g_common_lock.store(kNoThread, std::memory_order_release);
 }
 
 // --- What comes before an event -------------------------------------------------------------------------------
@@ -231,6 +231,8 @@ static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock
   if (g_session.load() != 0) return EBUSY;
   if (g_shards == nullptr) g_shards = static_cast<Shard*>(os::map(sizeof(Shard) << kShardsLog2));
   if (g_shards == nullptr) return ENOMEM;
+  if (g_common == nullptr) g_common = make_recorder_locked();
+  if (g_common == nullptr) return ENOMEM;
   if (const int error = lanes::attach(place, parent)) return error;
   g_session.store(++g_last_session, std::memory_order_release);
   return 0;
@@ -262,7 +264,6 @@ ACRE_COLD static void go_on_in_child() ACRE_REQUIRES(g_lock) {
   for (const Recorder* recorder = g_recorders; recorder != nullptr; recorder = recorder->next) {
     write_cut(*cuts, *recorder, parents);
   }
-  write_cut(*cuts, g_common, parents);
   lanes::end(*cuts);
   cuts->session = 0;
   g_common_lock.store(kNoThread);
