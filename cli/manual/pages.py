@@ -6,7 +6,7 @@ import re
 import roff
 from places import version
 
-HEADERS = ("acre.h", "heap.h", "tags.h", "leaks.h", "extent_hooks.h")
+HEADERS = ("acre.h", "heap.h", "tags.h", "leaks.h", "trace.h", "extent_hooks.h")
 
 
 def see_also(*pages):

@@ -1,11 +1,13 @@
-// The functions of include/acre/tags.h.
+// The functions of include/acre/tags.h and trace.h.
 #include "acre/tags.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "acre/trace.h"
 #include "entry/api.h"
 #include "manual/tags.h"
+#include "record/record.h"
 
 using namespace acre;
 
@@ -18,6 +20,8 @@ acre_tag_t* handle_of(Tag* tag) { return reinterpret_cast<acre_tag_t*>(tag); }
 }  // namespace
 
 extern "C" {
+
+ACRE_EXPORT void acre_trace_mark(const char* text) { record::mark(text); }
 
 ACRE_EXPORT acre_tag_t* acre_tag(const char* name) { return handle_of(tags::find(name)); }
 ACRE_EXPORT int acre_tag_push(const char* name) { return tags::push(name); }

@@ -11,6 +11,7 @@
 #include "live/authority.h"
 #include "live/base64.h"
 #include "manual/manual_arena.h"
+#include "observe/hooks.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/parse.h"
@@ -148,6 +149,29 @@ void answer_leaks(const Request& request, Reply& reply) {
     return static_cast<Body*>(body)->add(data, bytes);
   };
   to.finish(leaks::dump({take, &to}), "report", "");
+}
+
+// A collector is two numbers with a slash between, so that no other path can be made of it.
+static bool is_collector(const char* text) {
+  const size_t process = strspn(text, "0123456789");
+  if (process == 0 || process > 10 || text[process] != '/') return false;
+  const size_t descriptor = strspn(text + process + 1, "0123456789");
+  return descriptor != 0 && descriptor <= 10 && text[process + 1 + descriptor] == '\0';
+}
+
+void answer_record(const Request& request, Reply& reply) {
+  if (strcmp(request.name, "stop") == 0) {
+    hooks::stop_recording();
+  } else if (!is_collector(request.name)) {
+    return reply.refuse("a collector is the number of its process and of its descriptor, as 123/4");
+  } else if (const int error = hooks::start_recording(request.name)) {
+    if (error == EBUSY) return reply.refuse("the process is being recorded already");
+    Line<kMostMessage> message;
+    message.add("the recording cannot begin: error ").decimal(static_cast<uint64_t>(error));
+    return reply.refuse(message.c_str());
+  }
+  Output out(Reply::write, &reply);
+  out.text().add("{}\n");
 }
 
 void answer_regions(const Request& request, Reply& reply) {

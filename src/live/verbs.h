@@ -19,6 +19,7 @@ inline constexpr unsigned kProtocol = 2;
   X(purge, "", "returns all dirty pages to the system") \
   X(heap, "[live|peak|growth|text]", "the heap profile, in base64: a file of pprof, or with text of google-pprof and jeprof") \
   X(leaks, "", "looks for leaks, which stops the program for a while, and tells what it found") \
+  X(record, "COLLECTOR|stop", "begins to tell a collector, given as PROCESS/DESCRIPTOR, of each allocation and free, or ends it") \
   X(regions, "", "the addresses that blocks come from")
 // clang-format on
 
