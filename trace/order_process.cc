@@ -88,10 +88,21 @@ bool ProcessOrder::open_block(Lane& lane) {
   return false;
 }
 
+bool ProcessOrder::decode(Lane& lane) {
+  if (lane.has_ahead) {
+    std::swap(lane.event, lane.ahead);
+    lane.has_ahead = false;
+  } else if (!lane.decoder->next(lane.event)) {
+    return false;
+  }
+  if (lane.event.what == What::kTakeover) lane.has_ahead = lane.decoder->next(lane.ahead);
+  return true;
+}
+
 void ProcessOrder::step(Lane& lane) {
   const uint64_t reach = lane.reach;
   for (;;) {
-    if (lane.is_open && lane.decoder->next(lane.event)) break;
+    if (lane.is_open && decode(lane)) break;
     if (lane.is_open && lane.decoder->error() != nullptr) {
       facts_.lossy = true;
       problem(Problem::kUndecodable, lane, lane.decoder->offset(), lane.decoder->error());
@@ -108,20 +119,18 @@ void ProcessOrder::step(Lane& lane) {
 }
 
 // The owner before has to come to where it has seen the takeover. What it waits for itself has smaller numbers, so
-// nobody waits for nothing, unless the file lacks parts or a shard changed lanes again before the number was taken.
+// nobody waits for nothing, unless the file lacks parts, or a shard changed lanes again before the number was taken.
 bool ProcessOrder::may_take_over(Lane& lane, uint32_t index) {
   if (lane.is_forced) return true;
   const uint64_t shard_number = lane.event.numbers[0], epoch = lane.event.numbers[1], number = lane.event.numbers[2];
   if (shards_.empty()) shards_.resize(size_t{1} << record::kShardsLog2);
   const Shard& shard = shards_[shard_number];
   if (shard.epoch >= epoch || (shard.epoch == 0 && epoch == 1)) return true;
+  if (was_superseded(lane)) return true;
   if (shard.epoch + 1 == epoch) {
+    if (shard.lane == kNone) return true;
     Lane& last = *lanes_[index_of_[shard.lane]];
     if (&last == &lane || last.is_over || last.reach > number) return true;
-    if (last.is_blocked && last.is_open && last.event.what == What::kTakeover &&
-        last.event.numbers[0] == shard_number && last.event.numbers[1] > epoch) {
-      return true;
-    }
     last.waiters.push_back(index);
     return false;
   }
@@ -161,8 +170,11 @@ void ProcessOrder::release_orphans(uint64_t until) {
 bool ProcessOrder::peek(uint64_t& ticks) {
   for (;;) {
     if (queue_.empty()) {
-      if (!force_one()) return false;
-      continue;
+      if (force_one()) continue;
+      if (!is_over_) find_missing_takeovers();
+      is_over_ = true;
+      shards_ = {};
+      return false;
     }
     const uint32_t index = queue_.top().lane;
     Lane& lane = *lanes_[index];
@@ -191,19 +203,46 @@ void ProcessOrder::take(Merged& merged) {
   Lane& lane = *lanes_[current_];
   const Event& event = lane.event;
   merged = {&event, process_, lane.number, lane.thread, lane.block};
-  if (event.what != What::kTakeover) return;
+  if (event.what == What::kTakeover) note_takeover(lane);
+}
+
+// Another lane took the shard over before this one had its number: it has touched nothing, and takes it over once more.
+bool ProcessOrder::was_superseded(const Lane& lane) {
+  return lane.has_ahead && lane.ahead.what == What::kTakeover && lane.ahead.numbers[0] == lane.event.numbers[0];
+}
+
+void ProcessOrder::note_takeover(const Lane& lane) {
+  const uint64_t number = lane.event.numbers[0], epoch = lane.event.numbers[1];
   if (shards_.empty()) shards_.resize(size_t{1} << record::kShardsLog2);
-  Shard& shard = shards_[event.numbers[0]];
-  if (shard.epoch == event.numbers[1] && shard.lane != lane.number) {
-    problem(Problem::kNoOrder, lane, event.offset, "two lanes say that they took shard " +
-            std::to_string(event.numbers[0]) + " over in its epoch " + std::to_string(event.numbers[1]));
-  } else if (shard.epoch < event.numbers[1]) {
-    if (!facts_.lossy && shard.epoch + 1 != event.numbers[1]) {
-      problem(Problem::kNoOrder, lane, event.offset, "shard " + std::to_string(event.numbers[0]) + " is taken over in epoch " +
-              std::to_string(event.numbers[1]) + ", and nobody has taken it over in epoch " +
-              std::to_string(shard.epoch + 1));
-    }
-    shard = {event.numbers[1], lane.number};
+  Shard& shard = shards_[number];
+  if (epoch == shard.epoch && shard.lane != lane.number) {
+    problem(Problem::kNoOrder, lane, lane.event.offset, "two lanes say that they took shard " + std::to_string(number) +
+            " over in its epoch " + std::to_string(epoch));
+  } else if (epoch <= shard.epoch) {
+    if (shard.skipped > 0) --shard.skipped;
+  } else if (was_superseded(lane)) {
+    superseded_[number].insert(epoch);
+  } else {
+    shard.skipped += epoch - shard.epoch - 1;
+    shard.epoch = epoch;
+    shard.lane = lane.number;
+  }
+  const auto found = superseded_.find(number);
+  if (found == superseded_.end()) return;
+  std::set<uint64_t>& epochs = found->second;
+  while (!epochs.empty() && *epochs.begin() <= shard.epoch + 1) {
+    if (*epochs.begin() == shard.epoch + 1) ++shard.epoch;
+    else if (shard.skipped > 0) --shard.skipped;
+    epochs.erase(epochs.begin());
+  }
+  if (epochs.empty()) superseded_.erase(found);
+}
+
+void ProcessOrder::find_missing_takeovers() {
+  for (size_t i = 0; i < shards_.size() && !facts_.lossy; ++i) {
+    if (shards_[i].skipped == 0) continue;
+    problem(Problem::kNoOrder, *lanes_[index_of_[shards_[i].lane]], 0,
+            std::to_string(shards_[i].skipped) + " takeovers of shard " + std::to_string(i) + " are missing");
   }
 }
 

@@ -18,8 +18,9 @@ namespace acre::trace::testing {
 class Folder {
  public:
   Folder() {
-    char path[] = "/tmp/acre-trace-XXXXXX";
-    path_ = mkdtemp(path);
+    // In memory: some tests write a file a thousand times.
+    std::string path = std::string(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") + "/acre-trace-XXXXXX";
+    path_ = mkdtemp(path.data());
   }
   ~Folder() {
     const std::string command = "rm -rf '" + path_ + "'";

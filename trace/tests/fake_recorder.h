@@ -51,7 +51,7 @@ class Addresses {
 // A process that records. In the child of a fork a new one is made.
 class FakeProcess {
  public:
-  FakeProcess(const SharedMemory& shared, uint32_t parent) : shared(shared), words(size_t{1} << record::kShardsLog2) {
+  FakeProcess(const SharedMemory& memory, uint32_t parent) : shared(memory), words(size_t{1} << record::kShardsLog2) {
     for (unsigned slot = 0; slot < record::kMostProcesses && header == nullptr; ++slot) {
       record::ProcessHeader& candidate = shared.process(slot);
       auto expected = record::ProcessState::kFree;

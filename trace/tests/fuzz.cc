@@ -14,6 +14,7 @@
 #include "file.h"
 #include "order.h"
 
+namespace record = acre::record;
 using namespace acre::trace;
 using namespace acre::trace::testing;
 
@@ -32,7 +33,8 @@ void read_block(const uint8_t* data, size_t size) {
 }
 
 const std::string& path() {
-  static const std::string kPath = "/tmp/acre-trace-fuzz-" + std::to_string(getpid());
+  static const std::string kPath =
+      std::string(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") + "/acre-trace-fuzz-" + std::to_string(getpid());
   return kPath;
 }
 

@@ -95,12 +95,12 @@ int fork_one(FakeProcess& process, const SharedMemory& shared, long events) {
     blocks.push_back(block);
   }
   const uint32_t parent = process.header->number;
-  const uint32_t block = lane.block(), used = lane.used();  // before the parent goes on
+  const uint32_t number = lane.block(), used = lane.used();  // before the parent goes on
   const pid_t child = fork();
   if (child == 0) {
     FakeProcess forked(shared, parent);
     FakeLane own(forked);
-    own.other([&](Encoder& encoder) { encoder.cut(lane.number(), block, used); });
+    own.other([&](Encoder& encoder) { encoder.cut(lane.number(), number, used); });
     for (const Live& block : blocks) {
       own.free(block.address);
       own.allocate(32, block.address);

@@ -48,7 +48,7 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   encoder.cut(1, 2, 3);
   encoder.end();
   const std::vector<Event> events = decoded(encoder.bytes, 1000, 50);
-  ASSERT_EQ(events.size(), 19u);
+  ASSERT_EQ(events.size(), 20u);
   const auto is = [&](size_t i, What what, uint64_t address, uint64_t size) {
     EXPECT_EQ(events[i].what, what) << i;
     EXPECT_EQ(events[i].address, address) << i;
