@@ -23,7 +23,6 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLongestWait = 100 * kMillisecond;
 constexpr uint64_t kLinger = 150 * kMillisecond;  // for a process that was forked, and has not said so yet
-constexpr unsigned kNewLanes = 32;                // behind those in use that are looked at each time
 constexpr double kStartSeconds = 2;               // in which a program that was started loads acre
 
 }  // namespace
@@ -87,13 +86,26 @@ void Collector::turn() {
   header.collector_waits.store(0);
 }
 
-bool Collector::look_at_lanes(bool all) {
-  bool busy = false;
-  const unsigned end = all ? record::kMostLanes : std::min(record::kMostLanes, lanes_end_ + kNewLanes);
-  for (unsigned i = 0; i < end; ++i) {
+void Collector::look_for_lanes() {
+  lanes_.clear();
+  for (unsigned i = 0; i < record::kMostLanes; ++i) {
     const LaneState state = shared_.lane(i).state.load(std::memory_order_acquire);
-    if (state != LaneState::kFree) lanes_end_ = std::max(lanes_end_, i + 1);
-    if (state == LaneState::kUsed || state == LaneState::kEnds) busy |= take_blocks(i);
+    if (state == LaneState::kUsed || state == LaneState::kEnds) lanes_.push_back(i);
+    if (state == LaneState::kStarts) lanes_begun_ = UINT64_MAX;  // it has counted already: look again the next time
+  }
+}
+
+bool Collector::look_at_lanes(bool all) {
+  uint64_t begun = 0;
+  for (const auto& [number, process] : processes_) begun += shared_.process(process.slot).next_lane.load() + (1ull << 32);
+  if (all || begun != lanes_begun_) {
+    lanes_begun_ = begun;
+    look_for_lanes();
+  }
+  bool busy = false;
+  for (const unsigned lane : lanes_) {
+    const LaneState state = shared_.lane(lane).state.load(std::memory_order_acquire);
+    if (state == LaneState::kUsed || state == LaneState::kEnds) busy |= take_blocks(lane);
   }
   return busy;
 }
@@ -186,15 +198,6 @@ void Collector::free_lane(unsigned lane) {
   header.state.store(LaneState::kFree, std::memory_order_release);
 }
 
-bool Collector::has_lanes(uint32_t process) const {
-  for (unsigned i = 0; i < lanes_end_; ++i) {
-    const LaneHeader& lane = shared_.lane(i);
-    const LaneState state = lane.state.load(std::memory_order_acquire);
-    if ((state == LaneState::kUsed || state == LaneState::kEnds) && lane.process == process) return true;
-  }
-  return false;
-}
-
 Collector::Process* Collector::find(uint32_t number) {
   const auto found = processes_.find(number);
   return found == processes_.end() ? nullptr : &found->second;
@@ -206,7 +209,7 @@ void Collector::fail_if_output_did() {
   say("record: %s; the recording ends here, and what was written can be read%s", output_.failure().c_str(),
       options_.attach || !options_.program.empty() ? "; the program goes on" : "");
   shared_.header().state.store(CollectorState::kEnds);
-  for (unsigned i = 0; i < lanes_end_; ++i) futex_wake_all(shared_.lane(i).taken);
+  for (unsigned i = 0; i < record::kMostLanes; ++i) futex_wake_all(shared_.lane(i).taken);
 }
 
 bool Collector::is_over() {
@@ -236,7 +239,7 @@ void Collector::finish() {
   if (!has_failed_) {
     look_at_lanes(true);
     header.state.store(CollectorState::kEnds);
-    for (unsigned i = 0; i < lanes_end_; ++i) {
+    for (unsigned i = 0; i < record::kMostLanes; ++i) {
       const LaneState state = shared_.lane(i).state.load(std::memory_order_acquire);
       if (state != LaneState::kUsed && state != LaneState::kEnds) continue;
       take_blocks(i);
@@ -256,7 +259,7 @@ void Collector::finish() {
     write_clock();
   }
   header.state.store(CollectorState::kEnds);
-  for (unsigned i = 0; i < lanes_end_; ++i) futex_wake_all(shared_.lane(i).taken);
+  for (unsigned i = 0; i < record::kMostLanes; ++i) futex_wake_all(shared_.lane(i).taken);
   fail_if_output_did();
   if (!output_.finish()) fail_if_output_did();
 }
@@ -279,6 +282,10 @@ void Collector::report() {
       static_cast<unsigned long long>(events_), static_cast<unsigned long long>(processes_seen_),
       processes_seen_ == 1 ? "" : "es", size.c_str(), each);
   if (output_.dropped_segments() != 0) say("record: the bound was reached: the oldest events were dropped");
+  if (const uint32_t refused = shared_.header().refused.load(); refused != 0) {
+    say("record: %u times a thread or process found no entry: at most %u threads and %u processes at a time are recorded",
+        refused, record::kMostLanes, record::kMostProcesses);
+  }
   if (lost_ != 0) say("record: %llu events were lost", static_cast<unsigned long long>(lost_));
 }
 

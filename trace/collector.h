@@ -75,6 +75,7 @@ class Collector {
 
   bool look_for_processes();
   bool look_at_lanes(bool all);
+  void look_for_lanes();
   bool take_blocks(unsigned lane);
   void take_last_block(unsigned lane);
   void write_block(Process& process, unsigned lane, uint32_t number, uint32_t used);
@@ -93,7 +94,6 @@ class Collector {
   void write_clock();
   void checkpoint();
   void fail_if_output_did();
-  bool has_lanes(uint32_t process) const;
   void watch_ends();
 
   const CollectOptions& options_;
@@ -105,7 +105,8 @@ class Collector {
   std::map<uint32_t, Process> processes_;     // by number
   std::array<uint32_t, record::kMostProcesses> number_in_slot_;
   std::map<pid_t, int> statuses_;             // of children
-  unsigned lanes_end_ = 0;                    // no lane behind it was ever in use
+  std::vector<unsigned> lanes_;               // those in use
+  uint64_t lanes_begun_ = UINT64_MAX;         // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;

@@ -274,8 +274,8 @@ void Collector::look_for_ends() {
       end_process(process, Ending::kExec, 0);
       continue;
     }
-    // One that has stopped to record, and not one that is just about to end.
-    if (shared_.process(process.slot).state.load() == ProcessState::kEnded && !has_lanes(process.number)) {
+    // It has stopped to record. A thread that was writing an event has come to its end in a second.
+    if (shared_.process(process.slot).state.load() == ProcessState::kEnded) {
       if (process.kept_since_ns == 0) {
         process.kept_since_ns = now;
         write_mappings(process, false);
@@ -297,8 +297,7 @@ void Collector::end_by_status(Process& process, uint64_t now) {
     // The system tells once its parent has asked.
     if (process.gone_since_ns == 0) process.gone_since_ns = now;
     if (process.pidfd >= 0 && now - process.gone_since_ns < kPatience) return;
-    const bool by_itself = shared_.process(process.slot).state.load() == ProcessState::kEnded;
-    return end_process(process, by_itself ? Ending::kExit : Ending::kUnknown, kNone);
+    return end_process(process, Ending::kUnknown, kNone);
   }
   if (WIFSIGNALED(*status)) return end_process(process, Ending::kSignal, static_cast<uint32_t>(WTERMSIG(*status)));
   end_process(process, Ending::kExit, static_cast<uint32_t>(WEXITSTATUS(*status)));
@@ -310,7 +309,6 @@ void Collector::end_process(Process& process, Ending ending, uint32_t status) {
     record::LaneHeader& lane = shared_.lane(i);
     const record::LaneState state = lane.state.load(std::memory_order_acquire);
     if ((state != record::LaneState::kUsed && state != record::LaneState::kEnds) || lane.process != number) continue;
-    lanes_end_ = std::max(lanes_end_, i + 1);
     take_blocks(i);
     if (lane.state.load() != record::LaneState::kUsed) continue;
     take_last_block(i);
@@ -324,8 +322,6 @@ void Collector::end_process(Process& process, Ending ending, uint32_t status) {
   if (process.pidfd >= 0) close(process.pidfd);
   ProcessHeader& header = shared_.process(process.slot);
   number_in_slot_[process.slot] = kNone;
-  header.next_lane.store(0);
-  header.takeovers.store(0);
   header.state.store(ProcessState::kFree, std::memory_order_release);
   processes_.erase(number);
 }

@@ -69,7 +69,10 @@ bool Decoder::allocate(Event& event, uint64_t size) {
   const unsigned context = record::context_of(size);
   uint64_t units;
   if (!number(units)) return false;
-  last_[context] += static_cast<uint64_t>(record::unfold(units)) << record::unit_log2(context);
+  // The last one may have been no multiple of the unit, by kMallocAt.
+  const unsigned unit = record::unit_log2(context);
+  const uint64_t below = (uint64_t{1} << unit) - 1;
+  last_[context] = (last_[context] + (static_cast<uint64_t>(record::unfold(units)) << unit) + below) & ~below;
   event.address = last_[context];
   slots_[record::slot_of(event.address)] = {event.address, static_cast<uint8_t>(context), true};
   event.what = What::kAllocate;
@@ -154,7 +157,6 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       memcpy(&event.address, at_, 8);
       at_ += 8;
       const unsigned context = record::context_of(n);
-      last_[context] = event.address;
       slots_[record::slot_of(event.address)] = {event.address, static_cast<uint8_t>(context), true};
       event.what = What::kAllocate;
       event.size = n;

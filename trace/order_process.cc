@@ -130,7 +130,7 @@ bool ProcessOrder::may_take_over(Lane& lane, uint32_t index) {
   if (shard.epoch + 1 == epoch) {
     if (shard.lane == kNone) return true;
     Lane& last = *lanes_[index_of_[shard.lane]];
-    if (&last == &lane || last.is_over || last.reach > number) return true;
+    if (&last == &lane || last.is_over || last.reach >= number) return true;
     last.waiters.push_back(index);
     return false;
   }
@@ -223,7 +223,7 @@ void ProcessOrder::note_takeover(const Lane& lane) {
   } else if (was_superseded(lane)) {
     superseded_[number].insert(epoch);
   } else {
-    shard.skipped += epoch - shard.epoch - 1;
+    if (shard.epoch != 0) shard.skipped += epoch - shard.epoch - 1;
     shard.epoch = epoch;
     shard.lane = lane.number;
   }

@@ -43,7 +43,7 @@ class ProcessOrder {
     Event ahead;               // of a takeover: what follows it in its block
     bool has_ahead = false;
     uint64_t ticks = 0;        // of the next event, or of the block where it is not open yet
-    uint64_t reach = 0;        // the next event comes after all takeovers with smaller numbers were seen, or is one
+    uint64_t reach = 0;        // takeovers up to this number were seen before the next event, or are it
     bool is_open = false;
     bool is_over = false;
     bool is_blocked = false;

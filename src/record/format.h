@@ -11,7 +11,7 @@
 // writes both down before its event. A *sync*, and each takeover, tells how far the thread has seen the counter: after it
 // the thread sees the shard words of all takeovers with smaller numbers.
 //   So an event of the new lane in the shard comes after all events of the last lane up to that lane's first sync or
-//   takeover that has seen the number, or up to the lane's end. Events of one lane are in the order in which they are
+//   takeover that has seen as much as the number, or up to the lane's end. Events of one lane are in the order in which they are
 //   written. An allocation is written after the block was got, and before the program gets it; a free before another
 //   thread can get the block. Two events on the same address are thereby always in order.
 #pragma once
@@ -59,7 +59,7 @@ enum class Op : uint8_t {
   kEnd = 18,       // the lane's last event
 };
 
-// What was called. A realloc that moves is kReallocFrom, then kReallocTo.
+// What was called. A realloc that moves is kReallocTo, then kReallocFrom.
 enum class Kind : uint8_t {
   kPlain = 0,        // malloc, operator new; free, operator delete
   kZeroed = 1,       // calloc
@@ -125,6 +125,7 @@ struct SharedHeader {
   std::atomic<uint32_t> collector_waits;  // 1: whoever changes `filled` wakes it
   std::atomic<uint32_t> next_process; // numbers of processes, 0 …
   uint32_t stack_every;               // 0: no stacks; 1: of each allocation; n: of each n bytes, by the profiler's clock
+  std::atomic<uint32_t> refused;      // processes, and threads of them, for which there was no entry
 };
 
 // A process that records, or one program of it: after an exec it begins another.
@@ -136,7 +137,7 @@ struct alignas(128) ProcessHeader {
   uint64_t start_ticks;
   uint64_t start_ns;                  // CLOCK_MONOTONIC at the same time
   std::atomic<uint32_t> next_lane;    // numbers of lanes, 0 …
-  std::atomic<uint64_t> takeovers;    // the counter of takeovers
+  std::atomic<uint64_t> takeovers;    // the counter; a takeover's number is what the counter is afterwards, 1 …
 };
 inline constexpr uint32_t kNoProcess = UINT32_MAX;
 
@@ -154,7 +155,8 @@ struct alignas(128) LaneHeader {
 // A lane's block begins with this; events follow.
 struct BlockHeader {
   std::atomic<uint32_t> used;   // bytes of whole events
-  uint32_t number;              // of the block in its lane, 0 …; differs from the expected one if it was not begun
+  std::atomic<uint32_t> number; // of the block in its lane, 0 …; differs from the expected one if it was not begun.
+                                // Written after `used`, which is 0 then.
   uint64_t start_ticks;
   uint64_t seen;                // takeovers that the thread has seen, as after a sync
   uint64_t unused;

@@ -49,15 +49,15 @@ class Encoder {
   void allocate(uint64_t size, uint64_t address) {
     const unsigned context = record::context_of(size);
     const unsigned unit = record::unit_log2(context);
-    const auto difference = static_cast<int64_t>(address - last_[context]);
-    last_[context] = address;
     slots_[record::slot_of(address)] = {address, context};
-    if (difference % (1 << unit) != 0) {
+    if (address % (1 << unit) != 0) {
       op(record::Op::kMallocAt);
       number(size);
       for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(address >> (8 * i)));
       return;
     }
+    const auto difference = static_cast<int64_t>(address - last_[context]);
+    last_[context] = address;
     if (size < record::kShortMalloc) {
       bytes.push_back(static_cast<uint8_t>(0x80 | (size & 0x3f)));
       bytes.push_back(static_cast<uint8_t>(size >> 6));
@@ -65,7 +65,7 @@ class Encoder {
       op(record::Op::kMalloc);
       number(size);
     }
-    signed_number(difference / (1 << unit));
+    signed_number(difference >> unit);  // downwards, where the last one was no multiple
   }
 
   void free(uint64_t address) {

@@ -134,7 +134,7 @@ class FakeLane {
     while ((value & 0xffff) != header_->number + 1) {
       const uint64_t epoch = (value >> 16) + 1;
       if (!word.compare_exchange_weak(value, epoch << 16 | (header_->number + 1))) continue;
-      const uint64_t number = process_.header->takeovers.fetch_add(1);
+      const uint64_t number = process_.header->takeovers.fetch_add(1) + 1;
       if (!leave_takeovers_out) encoder_.takeover(shard, epoch, number);
       value = word.load();  // another may have taken it before the number
     }

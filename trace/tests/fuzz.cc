@@ -63,7 +63,7 @@ std::vector<uint8_t> random_events(std::mt19937_64& random) {
     const uint64_t address = 0x7f0000000000 + (random() % 4096) * 64;
     switch (random() % 12) {
       case 0: encoder.time(static_cast<uint64_t>(i) * 100); break;
-      case 1: encoder.takeover(record::shard_of(address), 1 + random() % 4, counter++); break;
+      case 1: encoder.takeover(record::shard_of(address), 1 + random() % 4, ++counter); break;
       case 2: encoder.sync(counter); break;
       case 3: encoder.text(record::Op::kMark, "mark"); break;
       case 4: encoder.stack_is(random() % 100, {random(), random()}); break;

@@ -14,7 +14,7 @@ std::vector<BuiltBlock> some_blocks(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     Encoder encoder;
     encoder.begin(1000 + i, i == 0 ? 0 : 1);
-    if (i == 0) encoder.takeover(record::shard_of(0x7f0000000000), 1, 0);
+    if (i == 0) encoder.takeover(record::shard_of(0x7f0000000000), 1, 1);
     uint32_t events = 0;
     for (uint64_t n = 0; n < 20; ++n, events += 2) {
       encoder.allocate(16 + n, 0x7f0000000000 + n * 64);

@@ -39,8 +39,8 @@ TEST(Order, FollowsTimeWhereItIsFree) {
   Encoder a, b;
   a.begin(0, 0);
   b.begin(0, 0);
-  a.takeover(kShard, 1, 0);
-  b.takeover(kShard + 1, 1, 1);
+  a.takeover(kShard, 1, 1);
+  b.takeover(kShard + 1, 1, 2);
   for (uint64_t i = 0; i < 4; ++i) {
     a.time(100 + 100 * i);
     a.allocate(16, kBase + 16 * i);
@@ -56,17 +56,17 @@ TEST(Order, ATakeoverComesAfterTheLastLane) {
   const Folder folder;
   Encoder a, b;
   a.begin(1000, 0);
-  a.takeover(kShard, 1, 0);
+  a.takeover(kShard, 1, 1);
   a.allocate(16, kBase);
   a.sync(1);
   a.allocate(16, kBase + 16);  // it has not seen number 1 yet
   a.sync(2);
   a.time(9000);
-  a.takeover(kShard, 3, 5);
+  a.takeover(kShard, 3, 6);
   a.allocate(16, kBase);
   a.end();
   b.begin(10, 0);
-  b.takeover(kShard, 2, 1);
+  b.takeover(kShard, 2, 2);
   b.free(kBase);
   b.end();
   write_file(folder / "a", {block(0, a), block(1, b, 10)});
@@ -78,13 +78,13 @@ TEST(Order, ABlocksBeginningTellsWhatWasSeen) {
   const Folder folder;
   Encoder a, next, b;
   a.begin(0, 0);
-  a.takeover(kShard, 1, 0);
+  a.takeover(kShard, 1, 1);
   a.allocate(16, kBase);
   next.begin(0, 8);
-  next.takeover(kShard, 3, 9);
+  next.takeover(kShard, 3, 10);
   next.allocate(16, kBase);
   b.begin(50, 0);
-  b.takeover(kShard, 2, 7);
+  b.takeover(kShard, 2, 8);
   b.free(kBase);
   write_file(folder / "a", {block(0, next, 20, 8, 1), block(1, b, 50), block(0, a)});
   EXPECT_EQ(merged(folder / "a"), (Names{"0m0", "1f0", "0m0"}));
@@ -95,14 +95,14 @@ TEST(Order, AShardThatWasTakenBackBeforeTheNumber) {
   // Lane 1 takes epoch 2, lane 0 takes epoch 3 and number 1 before lane 1 gets number 2; it sees that and takes epoch 4.
   Encoder a, b;
   a.begin(0, 0);
-  a.takeover(kShard, 1, 0);
+  a.takeover(kShard, 1, 1);
   a.allocate(16, kBase);
-  a.takeover(kShard, 3, 1);
+  a.takeover(kShard, 3, 2);
   a.free(kBase);
   a.end();
   b.begin(0, 0);
-  b.takeover(kShard, 2, 2);
-  b.takeover(kShard, 4, 3);
+  b.takeover(kShard, 2, 3);
+  b.takeover(kShard, 4, 4);
   b.allocate(16, kBase);
   b.end();
   write_file(folder / "a", {block(0, a), block(1, b)});
@@ -123,7 +123,7 @@ TEST(Order, WhatCannotBeIsFound) {
   const auto begin = [&] {
     a.begin(0, 0);
     b.begin(0, 0);
-    a.takeover(kShard, 1, 0);
+    a.takeover(kShard, 1, 1);
   };
   begin();
   a.allocate(16, kBase);
@@ -149,13 +149,13 @@ TEST(Order, WhatCannotBeIsFound) {
   EXPECT_EQ(problems_of({block(0, a), block(1, b)}), "block 0x7f0000000000 is touched by a lane that does not have its shard");
   begin();
   a.allocate(16, kBase);
-  b.takeover(kShard, 1, 1);
+  b.takeover(kShard, 1, 2);
   b.free(kBase);
   EXPECT_EQ(problems_of({block(0, a), block(1, b)}), "two lanes say that they took shard " + std::to_string(kShard) +
             " over in its epoch 1");
   begin();
   a.allocate(16, kBase);
-  b.takeover(kShard, 3, 1);
+  b.takeover(kShard, 3, 2);
   b.free(kBase);
   EXPECT_EQ(problems_of({block(0, a), block(1, b)}), "1 takeovers of shard " + std::to_string(kShard) + " are missing");
   begin();
@@ -171,8 +171,8 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   Encoder parent, other, child;
   parent.begin(0, 0);
   other.begin(0, 0);
-  parent.takeover(kShard, 1, 0);
-  other.takeover(kShard + 1, 1, 1);
+  parent.takeover(kShard, 1, 1);
+  other.takeover(kShard + 1, 1, 2);
   parent.allocate(16, kBase);
   parent.allocate(16, kBase + 16);
   parent.free(kBase + 16);
@@ -187,8 +187,8 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   child.begin(10, 0);
   child.cut(0, 0, at);
   child.cut(1, 0, other_at);
-  child.takeover(kShard, 1, 0);
-  child.takeover(kShard + 1, 1, 1);
+  child.takeover(kShard, 1, 1);
+  child.takeover(kShard + 1, 1, 2);
   child.free(kBase);
   child.free(kBase + 32768);
   child.allocate(16, kBase + 32);                    // the parent's is of its own
@@ -293,7 +293,7 @@ class Schedule {
         }
         break;
       case 2:
-        lane.number = counter_++;
+        lane.number = ++counter_;
         lane.encoder.takeover(record::shard_of(lane.address), lane.epoch, lane.number);
         lane.stage = 3;
         break;
