@@ -84,8 +84,7 @@ class Check {
   // Where parts of the file are missing, so may be what explains it.
   bool is_excused(const Merged& merged, const State& state) const {
     const ProcessFacts& facts = order_.processes().at(merged.process);
-    const bool was_dead = facts.has_end && facts.ending != Ending::kRuns && facts.ending != Ending::kStopped;
-    return facts.lossy || state.has_lost || (!was_dead && order_.any_lane_was_cut(merged.process));
+    return facts.lossy || state.has_lost || (!facts.has_ended() && order_.any_lane_was_cut(merged.process));
   }
 
   void contradiction(const Merged& merged, const State& state, const char* what) {

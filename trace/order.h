@@ -31,6 +31,8 @@ struct ProcessFacts {
   uint32_t status = 0;             // exit code or signal
   uint64_t end_ticks = 0;
   bool lossy = false;              // parts of its lanes are missing: dropped, damaged or cut off
+  // Nothing of it can come behind what the file has: it was seen to end.
+  bool has_ended() const { return has_end && ending != Ending::kRuns && ending != Ending::kStopped; }
   std::map<uint32_t, Position> cuts;  // of a forked child: where the parent's lanes were
   std::map<uint32_t, uint32_t> threads;  // lane → the kernel's number
   std::map<uint32_t, std::string> names;  // lane → name at its start

@@ -56,7 +56,13 @@ void ProcessOrder::end(Lane& lane) {
   lane.is_over = true;
   lane.is_open = false;
   lane.reach = UINT64_MAX;
-  if (!lane.has_said_end) was_cut_ = true;
+  if (!lane.has_said_end) {
+    was_cut_ = true;
+    if (!facts_.has_ended()) {  // takeovers that others wait for may be in what is not there
+      facts_.lossy = true;
+      for (const auto& [shard, waiters] : shard_waiters_) orphans_.insert(orphans_.end(), waiters.begin(), waiters.end());
+    }
+  }
   lane.bytes = {};
   lane.decoder.reset();
   wake(lane.waiters);
