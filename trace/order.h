@@ -48,7 +48,7 @@ struct Merged {
 
 // What is wrong with the file, apart from what its events say.
 struct Problem {
-  enum Kind { kDamaged, kUndecodable, kMissing, kNoOrder } kind;
+  enum Kind { kBlockDamaged, kUndecodable, kMissing, kNoOrder } kind;
   uint32_t process, lane, block;
   uint32_t offset;    // kUndecodable
   std::string text;

@@ -81,7 +81,7 @@ bool ProcessOrder::open_block(Lane& lane) {
     }
     if (!order_.reader_.read(chunk, lane.bytes)) {
       facts_.lossy = true;
-      problem(Problem::kDamaged, lane, 0, "the block is damaged");
+      problem(Problem::kBlockDamaged, lane, 0, "the block is damaged");
       continue;
     }
     if (!lane.decoder) lane.decoder = std::make_unique<Decoder>();
