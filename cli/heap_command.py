@@ -84,6 +84,7 @@ def where_binaries_are(folder):
 
 def read(options):
     from heap_profile import perf_map, protobuf, sources, symbols
+    from heap_profile.profile import INCOMPLETE
     profiles, tool = [], None
     for word in options.files:
         try:
@@ -94,6 +95,9 @@ def read(options):
             fail(f"heap: cannot read '{word}': {error.strerror}")
         except (protobuf.Malformed, UnicodeDecodeError) as error:
             fail(f"heap: '{word}' is no heap profile: {error}")
+        for comment in profile.comments:
+            if comment.startswith(INCOMPLETE):
+                say(f"heap: '{word}': {comment.removeprefix(INCOMPLETE)}")
         profile = perf_map.named(profile)
         if any(not location.lines for location in profile.locations()):
             tool = tool or find_tool(options.yes)

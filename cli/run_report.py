@@ -157,7 +157,9 @@ def report_profiles(options, found):
                    f"{options.profile or '512K'} bytes; `{NAME} run --profile=0` samples every block")
     for process, path, how in with_samples[:MOST_NAMED]:
         say(f"wrote {os.path.normpath(path)}, the profile of {process}{how}")
+        if how and process.kept.left_out:
+            say(f"{process}: {process.kept.incomplete()}")
     if len(with_samples) > MOST_NAMED:
         say(f"wrote as well the profiles of others, {len(with_samples) - MOST_NAMED} in all")
-    largest = max(with_samples, key=lambda entry: sum(row[10] for row, _ in entry[0].kept.rows))
+    largest = max(with_samples, key=lambda entry: entry[0].kept.live_bytes())
     say(f"next: {NAME} heap {os.path.normpath(largest[1])}")

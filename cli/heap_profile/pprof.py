@@ -3,6 +3,7 @@
 import gzip
 import re
 import zlib
+from operator import index
 
 from .profile import Kind, Line, Location, Mapping, Profile
 from .protobuf import Malformed, fields, integer, integers, message, packed, signed
@@ -23,6 +24,11 @@ def read(data):
         raise Malformed("a field is a number where it should be bytes, or the other way round") from error
 
 
+def numbers(data):
+    """The fields of a message that has only integers."""
+    return {number: index(value) for number, value in fields(data)}
+
+
 class Reader:
     def __init__(self, data):
         self.top = {}
@@ -30,18 +36,19 @@ class Reader:
             self.top.setdefault(number, []).append(value)
         self.texts = [text.decode(errors="replace") for text in self.top.get(6, [])] or [""]
 
-    def text(self, index):
-        if index >= len(self.texts):
+    def text(self, number):
+        if number >= len(self.texts):
             raise Malformed("there are fewer texts than it refers to")
-        return self.texts[index]
+        return self.texts[number]
 
     def one(self, number):
-        return self.top.get(number, [0])[-1]
+        """An integer that the profile has once."""
+        return index(self.top.get(number, [0])[-1])
 
     def profile(self):
         kinds = []
         for kind in self.top.get(1, []):
-            parts = dict(fields(kind))
+            parts = numbers(kind)
             kinds.append(Kind(self.text(parts.get(1, 0)), self.text(parts.get(2, 0))))
         if not kinds:
             raise Malformed("it has no kinds of values")
@@ -60,7 +67,7 @@ class Reader:
                 elif number == 2:
                     values += map(signed, integers(value))
                 elif number == 3:
-                    parts = dict(fields(value))
+                    parts = numbers(value)
                     if 2 in parts:
                         labels.append((self.text(parts.get(1, 0)), self.text(parts[2])))
             if len(values) != len(kinds):
@@ -72,21 +79,21 @@ class Reader:
         """-> them by number, and the first mapping, which is that of the program."""
         mappings, functions, found = {}, {}, {}
         for entry in self.top.get(3, []):
-            parts = dict(fields(entry))
+            parts = numbers(entry)
             mappings[parts.get(1, 0)] = Mapping(parts.get(2, 0), parts.get(3, 0), parts.get(4, 0),
                                                 self.text(parts.get(5, 0)), self.text(parts.get(6, 0)))
         for entry in self.top.get(5, []):
-            parts = dict(fields(entry))
+            parts = numbers(entry)
             functions[parts.get(1, 0)] = self.text(parts.get(2, 0)), self.text(parts.get(4, 0))
         for entry in self.top.get(4, []):
             lines, parts = [], {}
             for number, value in fields(entry):
                 if number == 4:
-                    line = dict(fields(value))
+                    line = numbers(value)
                     name, file = functions.get(line.get(1, 0), ("", ""))
                     lines.append(Line(name, file, signed(line.get(2, 0))))
                 else:
-                    parts[number] = value
+                    parts[number] = index(value)
             found[parts.get(1, 0)] = Location(parts.get(3, 0), mappings.get(parts.get(2, 0)), tuple(lines))
         return found, next(iter(mappings.values()), None)
 

@@ -36,6 +36,7 @@ class Location:
 
 
 TRUNCATED = "stack", "truncated"  # a sample's label: frames are missing, the outermost ones
+INCOMPLETE = "incomplete: "        # a comment that begins so says what is missing in the profile
 CUT = Location(0, lines=(Line("[truncated]"),))
 
 

@@ -6,6 +6,8 @@
 #define ACRE_NOINLINE __attribute__((noinline))
 #define ACRE_COLD __attribute__((noinline, cold))
 #define ACRE_ALWAYS_INLINE inline __attribute__((always_inline))
+// Lies with the cold functions (cmake/seldom.ld), and is optimized like a hot one.
+#define ACRE_APART __attribute__((noinline, section(".text.unlikely.apart")))
 #define ACRE_EXPORT __attribute__((visibility("default")))
 #define ACRE_CACHE_ALIGNED __attribute__((aligned(64)))
 #define ACRE_HIDDEN __attribute__((visibility("hidden")))

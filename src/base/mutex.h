@@ -28,23 +28,24 @@ enum class Rank : uint8_t {
   kControl = 1,    // ctl's figures
   kSamples = 2,    // the heap profiler's tables
   kPython = 3,     // the heap profiler's Python functions
-  kRegistry = 4,   // the list of heaps, arenas of threads
-  kManual = 5,     // the manual arenas, and their numbers
-  kHeaps = 6,      // a manual arena's heaps
-  kSampled = 7,    // runs of sampled blocks
-  kBin = 8,
-  kPages = 9,      // an arena's page runs
-  kHuge = 10,
-  kFile = 11,      // the parts of a file that are in use
-  kSegment = 12,   // the end of the data segment; held over the system call
-  kWindow = 13,    // the address window
-  kUnits = 14,     // spare headers of slab runs
-  kMetadata = 15,
+  kRecord = 4,     // the recorder's lists of threads
+  kRegistry = 5,   // the list of heaps, arenas of threads
+  kManual = 6,     // the manual arenas, and their numbers
+  kHeaps = 7,      // a manual arena's heaps
+  kSampled = 8,    // runs of sampled blocks
+  kBin = 9,
+  kPages = 10,     // an arena's page runs
+  kHuge = 11,
+  kFile = 12,      // the parts of a file that are in use
+  kSegment = 13,   // the end of the data segment; held over the system call
+  kWindow = 14,    // the address window
+  kUnits = 15,     // spare headers of slab runs
+  kMetadata = 16,
   // None of the locks below is held together with another lock.
-  kLabels = 16,    // spare labels of runs
-  kTags = 17,      // the list of tags
-  kTrace = 18,     // lines of the trace
-  kCallback = 19,  // the program's function for the soft limit
+  kLabels = 17,    // spare labels of runs
+  kTags = 18,      // the list of tags
+  kTrace = 19,     // lines of the trace
+  kCallback = 20,  // the program's function for the soft limit
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 

@@ -10,6 +10,10 @@ namespace acre {
 using ThreadToken = Address;
 inline constexpr ThreadToken kNoThread = 0;
 
+// An observed heap (cache/heap.h) owns its runs under the thread's token with this bit. free() then takes the slow path.
+inline constexpr ThreadToken kObservedBit = 1;
+constexpr ThreadToken thread_of(ThreadToken token) { return token & ~kObservedBit; }
+
 ACRE_ALWAYS_INLINE ThreadToken this_thread() { return reinterpret_cast<ThreadToken>(__builtin_thread_pointer()); }
 
 }  // namespace acre

@@ -100,6 +100,21 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
   if (!keep_block_while_sampling(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
+// For a thread whose heap is observed. The same as without observers once they were told.
+ACRE_APART void release_observed(Heap& heap, Slab* slab, void* p) {
+  hooks::freeing(p);
+  if (relaxed_load(slab->owner) == heap.token) {
+    slab::defer(slab, p);
+    if (slab->countdown == 0) release_event(slab);
+  } else if (!slab->by_outbox) {
+    release_shared_while_sampling(heap, slab, p);
+  } else if (relaxed_load(slab->last_owner) == heap.token) {
+    slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+  } else {
+    hand_over(heap, slab, p);
+  }
+}
+
 // For a thread without a heap. A thread that has never allocated gets a heap now: it may be a thread that only frees
 // blocks of others, and without an outbox each block would cost an atomic operation.
 ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
@@ -107,11 +122,18 @@ ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
   release_without_heap(slab, p);
 }
 
-// For blocks that do not go to the outbox, and for threads without a heap. Shared classes come last: they need no call.
+// For a thread without a heap, or whose heap is observed.
+ACRE_APART void release_unusual(Slab* slab, void* p) {
+  HotHeap* hot = t_heap;
+  if (hot->kind == HeapKind::kNone) return release_uninitialized(slab, p);
+  release_observed(*static_cast<Heap*>(hot), slab, p);
+}
+
+// For blocks that do not go to the outbox, and for threads without a usual heap. Shared classes come last: they need no call.
 ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   if (ACRE_UNLIKELY(slab->is_manual)) return release_manual(slab, p);
   HotHeap* hot = t_heap;
-  if (ACRE_UNLIKELY(!hot->is_heap)) return release_uninitialized(slab, p);
+  if (ACRE_UNLIKELY(hot->kind != HeapKind::kUsual)) return release_unusual(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (ACRE_UNLIKELY(sampler::is_on())) return release_shared_while_sampling(heap, slab, p);
   if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
@@ -129,7 +151,7 @@ void release_in_slab(Slab* slab, void* p) {
 // Most blocks go to the outbox. Their path makes no call, so that no registers have to be saved.
 ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
-  if (ACRE_UNLIKELY(!slab->by_outbox || !hot->is_heap)) return release_otherwise(slab, p);
+  if (ACRE_UNLIKELY(!slab->by_outbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (relaxed_load(slab->last_owner) == heap.token) {
     return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);

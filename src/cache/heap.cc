@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "cache/owner_at_work.h"
 #include "pages/metadata.h"
 
 namespace acre {
@@ -29,19 +30,34 @@ void Heap::begin() {
   new (static_cast<HeapState*>(this)) HeapState;
   none = {};
   for (Slot& slot : slots) slot = {};
-  is_heap = is_plain = true;
+  kind = HeapKind::kUsual;
+  is_plain = true;
 }
 
-ACRE_COLD void Heap::set_plain(bool plain) {
-  if (is_plain == plain) return;
-  is_plain = plain;
+static void update_table(Heap& heap) {
+  const bool plain = !heap.is_diverted && heap.kind == HeapKind::kUsual;
+  if (heap.is_plain == plain) return;
+  heap.is_plain = plain;
   if (!plain) {
-    memset(slot_at, 0, sizeof slot_at);
+    memset(heap.slot_at, 0, sizeof heap.slot_at);
     return;
   }
   for (SizeClass c = 0; c < kOwnedClasses; ++c) {
-    if (use(c).is_used()) enter_in_table(c);
+    if (heap.use(c).is_used()) heap.enter_in_table(c);
   }
+}
+
+ACRE_COLD void Heap::set_diverted(bool diverted) {
+  is_diverted = diverted;
+  update_table(*this);
+}
+
+ACRE_COLD void Heap::set_observed(bool observed) {
+  empty_heap(*this);
+  const OwnerAtWork busy(*this);  // reclaimers read the token
+  kind = observed ? HeapKind::kObserved : HeapKind::kUsual;
+  token = thread_of(token) | (observed ? kObservedBit : 0);
+  update_table(*this);
 }
 
 // Zeroes what is not zero, and writes nothing else. slot_at stays: the next thread would fill it with the same values.

@@ -21,8 +21,11 @@
 
 namespace acre {
 
-struct ThreadTags;     // manual/tags.cc
+struct ThreadTags;   // manual/tags.cc
 struct ManualArena;  // manual/manual_arena.h
+namespace record {
+struct Recorder;     // record/lanes.h
+}
 
 // The private list of one class: blocks of the current run, and up to `kept` others. Aligned to lie in one cache line.
 struct alignas(16) Slot {
@@ -101,6 +104,15 @@ struct Heap;
 // The stage of a reclaim by another thread from a heap whose owner seems to be idle (reclaim/idle.h).
 enum class Reclaim : uint32_t { kNone, kAnnounced, kUnderWay };
 
+// What the program has called, for the recorder, where it is more than malloc or free. Set for observed heaps alone.
+enum class CallKind : uint8_t { kPlain = 0, kZeroed = 1, kAligned = 2, kReallocated = 4 };
+struct Call {
+  CallKind kind = CallKind::kPlain;
+  uint8_t alignment_log2 = 0;
+  bool is_told = false;  // an allocation was recorded for it
+  size_t asked = 0;
+};
+
 // The state of a heap for the slow path and for other threads. Without meaning in the two constant heaps.
 struct HeapState {
   ThreadToken token = kNoThread;
@@ -122,22 +134,28 @@ struct HeapState {
   uint32_t sampler_epoch = 0;    // epoch in which the lists' `unseen` were drawn
   uint32_t ignored_leaks = 0;        // not 0: blocks that the thread allocates are not leaks (leaks/)
   bool unsampled = false;      // the sampler does not see this thread's blocks
-  bool hooked = false;         // put aside because of hooks (observe/hooks.h)
+  bool is_diverted = false;    // allocations come from a tag's or a manual arena's runs
   bool bound = false;          // takes runs from its arena alone (registry::enter_fallback_heap)
   uint64_t manual_life = 0;    // ManualArena::life of `manual` when the thread was bound to it
   ManualArena* manual = nullptr;  // the manual arena that the thread is bound to (manual/binding.h)
   Address caller = 0;          // who allocates a sampled or reported block (known_caller.h); 0: unknown
   ThreadBytes bytes;
   ThreadTags* tags = nullptr;  // set when the thread first has a tag in force
+  record::Recorder* recorder = nullptr;  // set when the thread is first recorded
+  Call call;
 };
+
+// Each call for an observed heap takes the slow path, where hooks are called (observe/hooks.h): malloc finds no private
+// list in the table, and free finds a run that the thread seems not to own.
+enum class HeapKind : uint8_t { kNone, kUsual, kObserved };
 
 // The part of a heap that malloc reads. The t_heap of a thread without a heap points to one of two constant heaps,
 // which have empty lists and own no run, so that the hot paths need no null check.
 struct alignas(kCacheLine) HotHeap : HeapState {
   Slot none;              // always empty; slot_at leads here while a class is unused or the heap is not plain
   Slot slots[kSmallClasses] = {};
-  bool is_heap = false;   // false in the two constant heaps
-  bool is_plain = false;  // malloc uses the lists; not while a tag (manual/tags.h) or a binding (binding.h) is in force
+  HeapKind kind = HeapKind::kNone;  // kNone in the two constant heaps
+  bool is_plain = false;  // malloc's hot path uses the lists: the heap is neither diverted nor observed
   uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: in steps of kStep bytes from `none`
 
   static constexpr size_t kSlotsAt = align_up(sizeof(HeapState), alignof(Slot));
@@ -173,8 +191,11 @@ struct Heap : HotHeap {
   void end();
   static constexpr size_t kBytes = sizeof(ColdHeap) + sizeof(HotHeap);
 
-  // For the heap's owner.
-  void set_plain(bool plain);
+  // For the heap's owner. A heap is diverted while a tag (manual/tags.h) or a binding (manual/binding.h) is in force.
+  void set_diverted(bool diverted);
+
+  // For the heap's owner. Gives up all that the heap has.
+  void set_observed(bool observed);
 
   ColdHeap& cold() { return reinterpret_cast<ColdHeap*>(this)[-1]; }
   Outbox& outbox() { return cold().outbox; }
@@ -191,7 +212,7 @@ struct Heap : HotHeap {
 // The calling thread's heap. Null: it has none, or has put it aside.
 inline Heap* heap_if_any() {
   HotHeap* hot = t_heap;
-  return hot->is_heap ? static_cast<Heap*>(hot) : nullptr;
+  return hot->kind != HeapKind::kNone ? static_cast<Heap*>(hot) : nullptr;
 }
 
 // --- refill.cc ----------------------------------------------------------------------------------------------

@@ -36,9 +36,9 @@ ACRE_COLD void* fallback_refused(const Slot&) { return nullptr; }
 // The requested size is not a parameter, so that allocate_in() need not keep it for this case.
 template <Refused kRefused>
 ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
-  if (ACRE_UNLIKELY(hooks::is_on()) && &heap == t_heap) {
-    hooks::put_heap_aside(heap);
-    return allocate_without_heap(c, size_of_class(c));
+  if (ACRE_UNLIKELY(hooks::is_on()) && heap.kind == HeapKind::kUsual && &heap == t_heap) {
+    heap.set_observed(true);
+    return allocate(size_of_class(c));
   }
   void* block;
   {
@@ -77,24 +77,46 @@ ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena =
   return block;
 }
 
-ACRE_NOINLINE void* allocate_first(size_t n) {
-  Heap* heap = registry::initialize_thread();
-  const SizeClass c = class_of_size(n);
-  if (heap != nullptr) return allocate_in<own_refused>(n, c, *heap);
-  return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
-}
-
 // For a thread with a tag in force, one that is bound to a manual arena, or one without a heap. A thread that ends the
 // program gets whole pages, for which no list of blocks is walked: lists may be overwritten.
 ACRE_COLD void* allocate_seldom(size_t n) {
   if (ACRE_UNLIKELY(this_thread_ends())) return large::allocate(n, 1, false);
-  if (t_heap == &kTerminatedHeap && hooks::take_heap_back()) return allocate(n);
-  if (ACRE_UNLIKELY(hooks::is_on()) && t_heap != &kTerminatedHeap) hooks::put_heap_aside(*heap_if_any());
+  Heap* heap = heap_if_any();
+  if (heap != nullptr && hooks::is_on() != (heap->kind == HeapKind::kObserved)) {
+    heap->set_observed(hooks::is_on());
+    return allocate(n);
+  }
   return allocate_without_heap(class_of_size(n), n);
 }
 
+// For a thread whose heap is observed. When there are no hooks any more, the heap becomes a usual one.
+ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
+  if (ACRE_UNLIKELY(heap.is_diverted || !hooks::is_on() || this_thread_ends())) return allocate_seldom(n);
+  const SizeClass c = class_of_size(n);
+  Slot& slot = heap.slots[c];
+  void* block;
+  if (is_end(slot.head)) {
+    block = allocate_in<fallback_refused>(n, c, heap);
+    if (ACRE_UNLIKELY(block == nullptr)) return refused(n);
+  } else {
+    if (is_shared_class(c)) --slot.kept;
+    block = pop(slot);
+  }
+  hooks::allocated(block, size_of_class(c), n);
+  return block;
+}
+
+ACRE_NOINLINE void* allocate_first(size_t n) {
+  Heap* heap = registry::initialize_thread();
+  const SizeClass c = class_of_size(n);
+  if (heap != nullptr) return heap->is_plain ? allocate_in<own_refused>(n, c, *heap) : allocate_observed(*heap, n);
+  return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
+}
+
 ACRE_NOINLINE void* allocate_otherwise(size_t n) {
-  return t_heap == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);
+  HotHeap* hot = t_heap;
+  if (hot->kind == HeapKind::kObserved) return allocate_observed(*static_cast<Heap*>(hot), n);
+  return hot == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);
 }
 
 // A block that moves stays in the manual arena that the program has chosen for it, and keeps its tag.
@@ -158,17 +180,55 @@ ACRE_COLD void* out_of_memory(size_t n) {
   return nullptr;
 }
 
+// While it exists, the calling thread's observed heap knows what was called. Nothing happens for other heaps.
+class Calling {
+ public:
+  Calling(CallKind kind, size_t asked, size_t alignment) {
+    if (t_heap->kind != HeapKind::kObserved) return;
+    heap_ = t_heap;
+    heap_->call = {kind, static_cast<uint8_t>(floor_log2(alignment)), false, asked};
+  }
+  ~Calling() {
+    if (heap_ != nullptr) heap_->call = {};
+  }
+  Calling(const Calling&) = delete;
+
+  bool is_told() const { return heap_ != nullptr && heap_->call.is_told; }
+
+ private:
+  HotHeap* heap_ = nullptr;
+};
+
+static bool is_observed() { return ACRE_UNLIKELY(t_heap->kind == HeapKind::kObserved); }
+
+ACRE_APART static void* call_zeroed(size_t n) {
+  const Calling call(CallKind::kZeroed, n, 1);
+  return n > kSmallMax ? large::allocate(n, 1, true) : allocate_slow(n);
+}
+
+ACRE_NOINLINE static void* allocate_slow_zeroed(size_t n) { return is_observed() ? call_zeroed(n) : allocate_slow(n); }
+
 void* allocate_zeroed(size_t n) {
-  if (n > kSmallMax) return large::allocate(n, 1, true);
-  void* p = allocate(n);
+  if (n > kSmallMax) return is_observed() ? call_zeroed(n) : large::allocate(n, 1, true);
+  void* p = allocate_or(n > kTableMax, n, allocate_slow_zeroed);
   if (ACRE_LIKELY(p != nullptr)) memset(p, 0, n);
   return p;
 }
 
+ACRE_APART static void* call_aligned(SizeClass c, size_t n, size_t alignment) {
+  const Calling call(CallKind::kAligned, n, alignment);
+  return c == kSmallClasses ? large::allocate(n, alignment, false) : allocate_slow(size_of_class(c));
+}
+
+ACRE_NOINLINE static void* allocate_slow_aligned(SizeClass c, size_t n, size_t alignment) {
+  return is_observed() ? call_aligned(c, n, alignment) : allocate_slow(size_of_class(c));
+}
+
 void* allocate_aligned(size_t n, size_t alignment) {
   SizeClass c = class_for_aligned(n, alignment);
-  if (c == kSmallClasses) return large::allocate(n, alignment, false);
-  return allocate(size_of_class(c));
+  if (c == kSmallClasses) return is_observed() ? call_aligned(c, n, alignment) : large::allocate(n, alignment, false);
+  const size_t bytes = size_of_class(c);
+  return allocate_or(bytes > kTableMax, bytes, [=](size_t) { return allocate_slow_aligned(c, n, alignment); });
 }
 
 size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
@@ -178,20 +238,42 @@ static constinit std::atomic<uint64_t> g_zero_reallocs{0};
 ACRE_COLD void count_zero_realloc() { g_zero_reallocs.fetch_add(1, std::memory_order_relaxed); }
 uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed); }
 
-void* reallocate(void* p, size_t n) {
-  Found found = find_live_block(p, "realloc");
-  if (found.slab != nullptr) {
-    if (n <= kSmallMax && class_of_size(n) == found.slab->size_class) return p;
-  } else if (is_sampled(found)) {
-    if (n <= kSmallMax && class_of_size(n) == found.run->sampled->size_class) return p;
-  } else if (n > kSmallMax) {
-    if (void* resized = large::resize(found.run, n)) return resized;
-  }
+static bool is_of_class(size_t n, SizeClass c) { return n <= kSmallMax && class_of_size(n) == c; }
+
+ACRE_NOINLINE static void* move_block(Found found, void* p, size_t n) {
   void* moved = allocate_beside(found, p, n);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(n, block_bytes(found)));
   release(p);
   return moved;
+}
+
+ACRE_NOINLINE static void* reallocate_any(void* p, size_t n) {
+  const Found found = find_live_block(p, "realloc");
+  if (found.slab != nullptr) {
+    if (is_of_class(n, found.slab->size_class)) return p;
+  } else if (is_sampled(found)) {
+    if (is_of_class(n, found.run->sampled->size_class)) return p;
+  } else if (n > kSmallMax) {
+    if (void* resized = large::resize(found.run, n)) return resized;
+  }
+  return move_block(found, p, n);
+}
+
+ACRE_APART static void* reallocate_observed(void* p, size_t n) {
+  const Calling call(CallKind::kReallocated, n, 1);
+  void* moved = reallocate_any(p, n);
+  if (moved == p && !call.is_told()) hooks::resized(p, n);
+  return moved;
+}
+
+void* reallocate(void* p, size_t n) {
+  if (ACRE_UNLIKELY(hooks::is_on())) return reallocate_observed(p, n);
+  Slab* slab = unit_table::at(p);
+  if (ACRE_LIKELY(is_block_start(slab, p) && !is_marked(slab, p))) {
+    return is_of_class(n, slab->size_class) ? p : move_block({slab, nullptr}, p, n);
+  }
+  return reallocate_any(p, n);
 }
 
 }  // namespace acre

@@ -136,7 +136,7 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
   size_t allowed_pages = 0;
   while (heap != nullptr) {
     Heap* next = heap->next;
-    const bool is_mine = heap->token == g_forked_thread;
+    const bool is_mine = thread_of(heap->token) == g_forked_thread;
     if (is_mine || is_idle_fallback_heap(heap)) {
       link_live(heap);
       g_fallback_count += !is_mine;
@@ -160,7 +160,7 @@ bool is_token_of_lost_heap(ThreadToken token) {
   Lock lock(g_lock);
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   for (Heap* heap = g_lost; heap != nullptr; heap = heap->next) {
-    if (heap->token != token) continue;
+    if (thread_of(heap->token) != token) continue;
     heap->token = kNoThread;
     return true;
   }
@@ -169,7 +169,7 @@ bool is_token_of_lost_heap(ThreadToken token) {
 
 ACRE_COLD void disown_runs_of(ThreadToken token) {
   g_page_map.for_each_run([token](Run* run) {
-    if (run->kind != RunKind::kSlab || relaxed_load(run->slab->owner) != token) return;
+    if (run->kind != RunKind::kSlab || thread_of(relaxed_load(run->slab->owner)) != token) return;
     slab::disown(run->slab);
   });
 }
@@ -178,7 +178,7 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
 void end_thread_heap(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
-  heap->set_plain(true);
+  if (ACRE_UNLIKELY(heap->recorder != nullptr)) record::end_thread(*heap);
   empty_heap(*heap);
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
   {
@@ -221,10 +221,7 @@ Heap* initialize_thread() {
     t_heap = const_cast<HotHeap*>(&kUninitializedHeap);
     return nullptr;
   }
-  if (ACRE_UNLIKELY(hooks::is_on())) {
-    hooks::put_heap_aside(*heap);
-    return nullptr;
-  }
+  if (ACRE_UNLIKELY(hooks::is_on())) heap->set_observed(true);
   return heap;
 }
 

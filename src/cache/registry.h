@@ -7,7 +7,7 @@
 namespace acre::registry {
 
 // Gives the calling thread its heap. Null, with t_heap unchanged: memory is refused. Null, with t_heap ==
-// &kTerminatedHeap: blocks are filled (fill.h), or there are hooks, for which the heap is put aside (hooks.h).
+// &kTerminatedHeap: blocks are filled (fill.h). While there are hooks (hooks.h), the heap is observed.
 Heap* initialize_thread();
 
 // The calling thread's heap, in use or put aside; null if it has none.

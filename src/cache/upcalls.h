@@ -116,6 +116,9 @@ void release(SampledRun* run, void* block);
 // hooks.cc: functions of the program that are called for each allocation and each free.
 namespace hooks {
 
+// After a realloc that neither got nor freed a block.
+void resized(const void* block, size_t asked);
+
 extern bool g_on ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 
@@ -130,17 +133,18 @@ ACRE_ALWAYS_INLINE void freeing(const void* block) {
   if (ACRE_UNLIKELY(is_on())) call_freeing(block);
 }
 
-// While there are hooks: the calling thread goes without its heap from now on.
-void put_heap_aside(Heap& heap);
-// For a thread without a heap. True: the heap was put aside for hooks, all of which were removed; it is in use again.
-bool take_heap_back();
 // The end of a free on the slow path.
 inline void tick_after_free(Heap& heap) {
   tick(heap);
-  if (ACRE_UNLIKELY(is_on())) put_heap_aside(heap);
+  if (ACRE_UNLIKELY(is_on()) && heap.kind == HeapKind::kUsual) heap.set_observed(true);
 }
 
 }  // namespace hooks
+
+// src/record: called when a thread ends that has heap.recorder.
+namespace record {
+void end_thread(Heap& heap);
+}
 
 // fill.cc: the options junk and zero, and what the leak checker wants cleared.
 namespace fill {

@@ -16,7 +16,7 @@ bool is_alive(const ManualArena* arena, uint64_t life) {
 ACRE_COLD void bind(Heap& heap, ManualArena* arena) {
   if (arena != nullptr) heap.manual_life = arena->life.load(std::memory_order_acquire);
   relaxed_store(heap.manual, arena);
-  heap.set_plain(arena == nullptr && tags::in_force() == nullptr);
+  heap.set_diverted(arena != nullptr || tags::in_force() != nullptr);
 }
 
 ACRE_COLD ManualArena* of(Heap& heap) {

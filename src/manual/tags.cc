@@ -65,7 +65,7 @@ ThreadTags* tags_of(Heap& heap) {
 
 void set_current(Heap& heap, Tag* tag) {
   heap.tags->current = tag;
-  heap.set_plain(tag == nullptr && heap.manual == nullptr);
+  heap.set_diverted(tag != nullptr || heap.manual != nullptr);
 }
 
 void put_out_of_force(Tag* tag) {
@@ -138,7 +138,7 @@ Tag* in_force() {
 
 void end_thread(Heap& heap) {
   ThreadTags* mine = heap.tags;
-  heap.set_plain(true);
+  heap.set_diverted(false);
   for (uint32_t i = 0; i < smaller(mine->depth, ThreadTags::kMostNested); ++i) put_out_of_force(mine->stack[i]);
   give_heap_back(*mine);
   heap.tags = nullptr;

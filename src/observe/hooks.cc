@@ -6,6 +6,7 @@
 #include "cache/registry.h"
 #include "observe/sampler.h"
 #include "observe/trace.h"
+#include "record/record.h"
 
 namespace acre::hooks {
 
@@ -43,22 +44,25 @@ class Set {
 constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
 constinit std::atomic<bool> g_traced{false};
-constinit Mutex g_lock{Rank::kTags};  // keeps g_on in step with these
+constinit std::atomic<bool> g_recorded{false};
+constinit std::atomic<bool> g_called{false};  // there are hooks of the program, or a trace
+constinit Mutex g_lock{Rank::kTags};          // keeps g_on and g_called in step with these
 
 void note_on() {
   Lock lock(g_lock);
-  const bool on = g_allocated.any() || g_freeing.any() || g_traced.load();
+  const bool called = g_allocated.any() || g_freeing.any() || g_traced.load();
+  g_called.store(called);
+  const bool on = called || g_recorded.load();
   sampler::set_hooked(on);
   relaxed_store(g_on, on);
 }
 
+// The calling thread's heap is in step at once.
 void set_on() {
   note_on();
-  if (!is_on()) {
-    take_heap_back();
-  } else if (Heap* heap = t_heap == &kUninitializedHeap ? registry::initialize_thread() : heap_if_any()) {
-    put_heap_aside(*heap);
-  }
+  if (t_heap == &kUninitializedHeap) registry::initialize_thread();
+  Heap* heap = heap_if_any();
+  if (heap != nullptr && is_on() != (heap->kind == HeapKind::kObserved)) heap->set_observed(is_on());
 }
 
 }  // namespace
@@ -87,38 +91,44 @@ bool remove(FreeingHook hook) {
   return true;
 }
 
-ACRE_COLD void call_allocated(const void* block, size_t bytes, size_t asked) {
+ACRE_APART void call_allocated(const void* block, size_t bytes, size_t asked) {
+  if (g_recorded.load(std::memory_order_relaxed)) record::allocated(block, asked);
+  if (ACRE_LIKELY(!g_called.load(std::memory_order_acquire))) return;
   if (trace::is_on()) trace::allocated(block, asked);
   g_allocated.call(block, bytes);
 }
-ACRE_COLD void call_freeing(const void* block) {
+ACRE_APART void call_freeing(const void* block) {
+  if (g_recorded.load(std::memory_order_relaxed)) record::freeing(block);
+  if (ACRE_LIKELY(!g_called.load(std::memory_order_acquire))) return;
   if (trace::is_on()) trace::freeing(block);
   g_freeing.call(block);
+}
+void resized(const void* block, size_t asked) {
+  if (g_recorded.load(std::memory_order_relaxed)) record::resized(block, asked);
 }
 
 void set_traced(bool on) {
   g_traced.store(on);
   note_on();
-  if (!is_on()) take_heap_back();
+}
+
+ACRE_COLD int start_recording(const char* place) {
+  const int error = record::start(place);
+  if (error != 0) return error;
+  g_recorded.store(true);
+  set_on();
+  return 0;
+}
+
+ACRE_COLD void stop_recording() {
+  record::stop();
+  g_recorded.store(false);
+  set_on();
 }
 
 void at_fork(ForkStage stage) {
   g_lock.at_fork(stage);
   trace::at_fork(stage);
-}
-
-void put_heap_aside(Heap& heap) {
-  registry::put_heap_aside();
-  heap.hooked = true;
-}
-
-bool take_heap_back() {
-  if (is_on() || t_heap != &kTerminatedHeap) return false;
-  Heap* heap = registry::heap_of_thread();
-  if (heap == nullptr || !heap->hooked) return false;
-  heap->hooked = false;
-  registry::take_heap_back();
-  return true;
 }
 
 }  // namespace acre::hooks

@@ -1,10 +1,11 @@
 // Functions of the program that are called for each allocation and each free, as TCMalloc's MallocHook has them.
 //
-// While there is a hook, threads put their heaps aside (cache/registry.h). So each malloc and each free takes the slow
-// path, where the hooks are called, and a free is seen there whenever the block was allocated. The thread that adds the
-// first hook puts its heap aside at once; a new thread does so at its start; other threads do so when they next take
-// the slow path of malloc for a small block, or end a free on the slow path (tick_after_free). The hot paths do not
-// know about hooks, and the slow path makes no further check: a hook makes sampler::is_on() true (sampler.h).
+// While there is a hook, threads' heaps are observed (HeapKind in cache/heap.h): each malloc and each free takes the slow
+// path, where the hooks are called, and a free is seen there whenever the block was allocated. The heap of the thread that
+// adds the first hook is observed at once, and that of a new thread from its start. Other threads' heaps are observed from
+// the next time that they take the slow path of malloc for a small block, or end a free on the slow path
+// (tick_after_free). The hot paths do not know about hooks, and the slow path makes no further check: a hook makes
+// sampler::is_on() true (sampler.h).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,10 @@ bool remove(FreeingHook hook);
 
 // Whether there is a trace (trace.h), which is called before all hooks. on: only while no thread has allocated yet.
 void set_traced(bool on);
+
+// Starts a recording (record/record.h), which sees what hooks see. Returns 0 or an error number.
+int start_recording(const char* place);
+void stop_recording();
 
 void at_fork(ForkStage stage);
 

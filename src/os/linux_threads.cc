@@ -4,10 +4,12 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "base/syscall.h"
+#include "base/text.h"
 #include "os/os.h"
 
 namespace acre::os {
@@ -58,15 +60,36 @@ void name_this_thread(const char* name) { raw_syscall(SYS_prctl, PR_SET_NAME, re
 unsigned long pthread_of_this_thread() { return pthread_self(); }
 uint64_t thread_number() { return static_cast<uint64_t>(raw_syscall(SYS_gettid)); }
 
-void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms) {
+static void wait(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms, int operation) {
   struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};
   const bool forever = ms / 1000 >= INT_MAX;
-  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(value),
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), operation, static_cast<long>(value),
               forever ? 0 : reinterpret_cast<long>(&time));
+}
+
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms) {
+  wait(word, value, ms, FUTEX_WAIT_PRIVATE);
+}
+void wait_while_shared(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms) {
+  wait(word, value, ms, FUTEX_WAIT);
 }
 
 void wake(const std::atomic<uint32_t>& word) {
   raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+void wake_shared(const std::atomic<uint32_t>& word) {
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE, INT_MAX);
+}
+
+bool is_running(uint32_t process) {
+  Line<40> path;
+  path.add("/proc/").decimal(process).add("/stat");
+  char text[1024];
+  const long bytes = read_file(path.c_str(), text, sizeof text - 1);
+  if (bytes < 0) return false;
+  text[bytes] = '\0';
+  const char* state = strrchr(text, ')');  // the name before it may have any characters
+  return state != nullptr && state[1] != '\0' && state[2] != 'Z' && state[2] != 'X';
 }
 
 }  // namespace acre::os

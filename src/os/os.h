@@ -160,7 +160,7 @@ struct OpenFile {
 
 enum class FileKind : uint8_t {
   kMemory,  // a nameless file in a folder; if there is no such folder, a file of this name, made if need be
-  kDevice,  // what exists
+  kDevice,  // what exists: a device, say
   kNew,     // a file that does not exist yet
 };
 // Opens to read, write and map.
@@ -229,6 +229,13 @@ uint64_t thread_number();                 // the calling thread's number in the 
 // return early, without any reason.
 void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms);
 void wake(const std::atomic<uint32_t>& word);  // wakes all threads that wait on it
+
+// The same for a word in memory that processes share.
+void wait_while_shared(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms);
+void wake_shared(const std::atomic<uint32_t>& word);
+
+// Whether the process of this number runs: it is there, and no zombie.
+bool is_running(uint32_t process);
 
 // --- Tests --------------------------------------------------------------------------------------------------
 

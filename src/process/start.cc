@@ -7,6 +7,7 @@
 #include "cache/registry.h"
 #include "cache/upcalls.h"
 #include "observe/fill.h"
+#include "observe/hooks.h"
 #include "observe/trace.h"
 #include "os/os.h"
 #include "pages/release_rate.h"
@@ -37,6 +38,7 @@ void start_modules() {
   registry::make_thread_key();
   fork::start();
   if (options().utrace != 0) trace::start();
+  if (options().record != 0) hooks::start_recording(path_of(options().record));
 }
 
 }  // namespace

@@ -12,10 +12,13 @@ namespace acre::postmortem {
 
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kRoomStep = size_t{256} << 10;
 constexpr size_t kMostOfRow = sizeof(Row) + capture::kMostFrames * sizeof(Address);
-constexpr size_t kMostBytes = kRows + align_up(profile::kMostStacks * kMostOfRow, kRoomStep);
+constexpr size_t kMostOfPython = python::kMostFrames * (sizeof(PythonFrame) + sizeof(PlaceText) +
+                                                        sizeof(python::Description));
+static_assert(kRows + profile::kMostStacks * kMostOfRow <= kMostBytes && kMostBytes % kRoomStep == 0);
+static_assert(kMostOfRow + kMostOfPython <= kRoomStep);
 constexpr unsigned kMostFiles = 1000;  // of one process's number: those of programs that exec replaced
 constexpr size_t kMostPathBytes = 1500;
 static_assert(sizeof(Head) <= kTexts && sizeof(profile::StackSums) % sizeof(uint64_t) == 0);
@@ -28,6 +31,7 @@ constinit std::atomic<Head*> g_head{nullptr};
 constinit std::atomic<bool> g_refused{false};
 constinit std::atomic<uint32_t> g_making{0};
 constinit std::atomic<size_t> g_room_end{0};  // an offset in the file
+constinit size_t g_inherited = 0;             // bytes of entries that the parent's file had
 constinit std::atomic<uint32_t> g_files{0};   // that this process and its parents made
 constinit uint32_t g_filled = 0;              // the last file into which all stacks were written
 constinit std::atomic<uint64_t> g_mean{0};
@@ -63,7 +67,19 @@ void fill_head(Head* head) {
   memcpy(head->magic, "acrepost", sizeof head->magic);
 }
 
-// Returns 0 or an error number.
+// Descriptors of other threads or of former times are not to be relied on, so the file is opened by its path each time.
+void grow(Head* head, size_t by) {
+  const size_t from = g_room_end.load();
+  const size_t bytes = smaller(by, kMostBytes - from);
+  if (bytes == 0) return head->growth.store(Growth::kAtMost);
+  const os::OpenFile file = os::open_to_map(g_path, os::FileKind::kDevice);
+  const bool done = file.descriptor >= 0 && !file.is_empty && add_part(head, file, from, from + bytes);
+  os::close_file(file);
+  if (!done) return head->growth.store(Growth::kRefused);
+  g_room_end.store(from + bytes);
+}
+
+// With room for the stacks that a child of fork inherits. Returns 0 or an error number.
 int make() {
   void* memory = os::reserve(kMostBytes);
   if (memory == nullptr) return ENOMEM;
@@ -82,20 +98,10 @@ int make() {
   }
   fill_head(head);
   g_room_end.store(kRows + kRoomStep);
+  if (g_inherited != 0) grow(head, align_up(g_inherited, kRoomStep));
   g_files.fetch_add(1);
   g_head.store(head, std::memory_order_release);
   return 0;
-}
-
-// Descriptors of other threads or of former times are not to be relied on, so the file is opened by its path each time.
-bool grow(Head* head) {
-  const size_t from = g_room_end.load();
-  if (from + kRoomStep > kMostBytes) return false;
-  const os::OpenFile file = os::open_to_map(g_path, os::FileKind::kMemory);
-  const bool done = file.descriptor >= 0 && !file.is_empty && add_part(head, file, from, from + kRoomStep);
-  os::close_file(file);
-  if (done) g_room_end.store(from + kRoomStep);
-  return done;
 }
 
 char* half_of(Head* head, unsigned text, uint32_t half) { return at(head, kTexts + (2 * text + half) * kHalfBytes); }
@@ -113,7 +119,9 @@ static void after_fork_in_child() {
   Head* head = g_head.load();
   g_making.store(0);
   g_head.store(nullptr);
-  if (head != nullptr) os::unmap(head, kMostBytes);
+  if (head == nullptr) return;
+  g_inherited = head->rows_end.load() - kRows;
+  os::unmap(head, kMostBytes);
 }
 
 bool is_on() { return g_folder != nullptr && !g_refused.load(std::memory_order_relaxed); }
@@ -134,34 +142,99 @@ int start(const char* folder) {
 bool lacks_room() {
   if (!is_on()) return false;
   const Head* head = g_head.load(std::memory_order_acquire);
-  return head == nullptr || g_room_end.load() - head->rows_end.load(std::memory_order_relaxed) < kMostOfRow;
+  if (head == nullptr) return true;
+  if (head->growth.load(std::memory_order_relaxed) != Growth::kGoesOn) return false;
+  const size_t needed = kMostOfRow + (python::is_active() ? kMostOfPython : 0);
+  return g_room_end.load() - head->rows_end.load(std::memory_order_relaxed) < needed;
 }
 
 // One thread at a time; others do without their rows meanwhile.
 void make_room() {
   if (!is_on() || g_making.exchange(1) != 0) return;
   Head* head = g_head.load();
-  const bool done = head == nullptr ? make() == 0 : grow(head);
-  if (!done) g_refused.store(true);
+  if (head != nullptr) {
+    if (lacks_room()) grow(head, kRoomStep);  // no other thread was faster
+  } else if (make() != 0) {
+    g_refused.store(true);
+  }
   g_making.store(0);
 }
 
-static void write_row(Head* head, profile::Stack& stack) {
-  const uint32_t file = g_files.load(std::memory_order_relaxed);
+// --- Entries --------------------------------------------------------------------------------------------------------
+
+// Begins an entry behind the last one, or returns null if there is no room. It becomes the file's with publish().
+template <class Any>
+static Any* begin_entry(Head* head, EntryKind kind, size_t bytes) {
   const size_t end = head->rows_end.load(std::memory_order_relaxed);
-  const size_t bytes = sizeof(Row) + stack.count * sizeof(Address);
-  const bool is_new = stack.row_file != file;
-  if (is_new && g_room_end.load(std::memory_order_relaxed) - end < bytes) return;
-  if (is_new) stack.row = end;
-  auto* row = reinterpret_cast<Row*>(at(head, stack.row));
+  const size_t whole = align_up(bytes, sizeof(Address));
+  if (g_room_end.load(std::memory_order_relaxed) - end < whole) return nullptr;
+  auto* entry = reinterpret_cast<Any*>(at(head, end));
+  entry->entry = {kind, static_cast<uint32_t>(whole)};
+  return entry;
+}
+
+// Returns where the entry is in the file.
+static size_t publish(Head* head, const Entry& entry) {
+  const size_t start = head->rows_end.load(std::memory_order_relaxed);
+  head->rows_end.store(start + entry.bytes, std::memory_order_release);
+  return start;
+}
+
+static bool add_text(Head* head, uint32_t file, const python::Place& place) {
+  const python::Function& function = *place.function;
+  const size_t name_bytes = strlen(function.name), file_bytes = strlen(function.file);
+  auto* text = begin_entry<PlaceText>(head, EntryKind::kPlaceText, sizeof(PlaceText) + name_bytes + file_bytes);
+  if (text == nullptr) return false;
+  text->line = place.line;
+  text->name_bytes = static_cast<uint16_t>(name_bytes);
+  text->file_bytes = static_cast<uint16_t>(file_bytes);
+  auto* letters = reinterpret_cast<char*>(text + 1);
+  memcpy(letters, function.name, name_bytes);
+  memcpy(letters + name_bytes, function.file, file_bytes);
+  place.text = static_cast<uint32_t>(publish(head, text->entry));
+  place.text_file = file;
+  return true;
+}
+
+static bool add_row(Head* head, uint32_t file, profile::Stack& stack) {
+  const python::Frame* frames = stack.python_frames();
+  for (unsigned i = 0; i < stack.python_count; ++i) {
+    const python::Place& place = frames[i].place();
+    if (place.text_file != file && !add_text(head, file, place)) return false;
+  }
+  const size_t native_bytes = stack.count * sizeof(Address);
+  auto* row = begin_entry<Row>(head, EntryKind::kRow,
+                               sizeof(Row) + native_bytes + stack.python_count * sizeof(PythonFrame));
+  if (row == nullptr) return false;
+  row->frames = static_cast<uint16_t>(stack.count);
+  row->python_frames = stack.python_count;
+  row->truncated = stack.truncated;
   row->peak = stack.peak;
   row->sums = stack.sums;
-  if (!is_new) return;
+  auto* native = reinterpret_cast<char*>(row + 1);
+  memcpy(native, stack.frames(), native_bytes);
+  auto* python = reinterpret_cast<PythonFrame*>(native + native_bytes);
+  for (unsigned i = 0; i < stack.python_count; ++i) python[i] = {frames[i].place().text, frames[i].native()};
+  stack.row = publish(head, row->entry);
+  return true;
+}
+
+// Stacks that are left out for good have row 0.
+static void write_row(Head* head, profile::Stack& stack) {
+  const uint32_t file = g_files.load(std::memory_order_relaxed);
+  if (stack.row_file == file) {
+    if (stack.row == 0) return;
+    auto* row = reinterpret_cast<Row*>(at(head, stack.row));
+    row->peak = stack.peak;
+    row->sums = stack.sums;
+    return;
+  }
+  if (!add_row(head, file, stack)) {
+    if (head->growth.load(std::memory_order_relaxed) == Growth::kGoesOn) return;
+    stack.row = 0;
+    head->left_out.fetch_add(1, std::memory_order_relaxed);
+  }
   stack.row_file = file;
-  row->frames = stack.count;
-  row->truncated = stack.truncated;
-  memcpy(at(head, stack.row) + sizeof(Row), stack.frames(), stack.count * sizeof(Address));
-  head->rows_end.store(end + bytes, std::memory_order_release);
 }
 
 void write_all(profile::Stack* first) {
@@ -180,6 +253,8 @@ void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first) {
   write_row(head, stack);
   head->peak.store(last_peak, std::memory_order_relaxed);
 }
+
+// --- Texts ----------------------------------------------------------------------------------------------------------
 
 void begin_statistics() {
   if (g_head.load() == nullptr) make_room();

@@ -234,7 +234,7 @@ const Place* Places::find(const Description& description) {
     if (place->function == function && place->line == description.line) return place;
   }
   ++count_;
-  return bucket = new (cut(sizeof(Place))) Place{function, description.line, bucket};
+  return bucket = new (cut(sizeof(Place))) Place{function, description.line, 0, 0, bucket};
 }
 
 const Function* Places::function_of(const Description& of) {

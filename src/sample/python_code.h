@@ -18,6 +18,9 @@ struct Function {
 struct Place {
   const Function* function;
   uint32_t line;
+  // Where its text is in that file (sample/postmortem.h), as Stack::row. They require the profile's lock.
+  mutable uint32_t text;
+  mutable uint32_t text_file;
   Place* next_alike;
 };
 

@@ -162,7 +162,7 @@ static_assert(size_classes_hold());
 constexpr SizeClass class_for_aligned(size_t n, size_t alignment) {
   if (n > kSmallMax || alignment > kSmallMax) return kSmallClasses;
   SizeClass c = class_of_size(larger(n, alignment));
-  while (c < kSmallClasses && size_of_class(c) % alignment != 0) ++c;
+  while (c < kSmallClasses && !is_aligned(size_of_class(c), alignment)) ++c;
   return c;
 }
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 # Top to bottom; a folder may include those that stand after it.
-LAYERS = ("entry", "live", "control", "leaks", "report", "sample", "process", "observe", "reclaim", "manual", "cache",
-          "slab", "pages", "tables", "os", "base")
+LAYERS = ("entry", "live", "control", "leaks", "report", "sample", "process", "observe", "record", "reclaim", "manual",
+          "cache", "slab", "pages", "tables", "os", "base")
 PLATFORM_FOLDERS = ("os", "base")
 PLATFORM_MACROS = (
     "__linux__", "__linux", "__gnu_linux__", "__unix__", "__ANDROID__", "__APPLE__", "__MACH__",

@@ -210,7 +210,9 @@ class Heap:
         whole = gzip.decompress(self.small.read_bytes())
         bad = {"empty": b"", "text": b"no profile at all\n", "cut": whole[:len(whole) // 2],
                "cut.gz": self.small.read_bytes()[:500], "noise": os.urandom(3000), "legacy": b"heap profile: 1\n",
-               "mean": b"heap profile: 1: 1 [ 1: 1] @ heap_v2/1\nrubbish\n"}
+               "mean": b"heap profile: 1: 1 [ 1: 1] @ heap_v2/1\nrubbish\n",
+               # Texts where numbers should be: the interval, and a mapping's start.
+               "interval": whole + b"b\x01x", "mapping": whole + b"\x1a\x03\x12\x01x"}
         for name, data in bad.items():
             path = self.folder / f"bad.{name}"
             path.write_bytes(data)

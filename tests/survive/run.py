@@ -18,7 +18,9 @@ sys.path.insert(0, str(HERE.parent / "package"))
 sys.path.insert(0, str(SOURCE / "cli"))
 
 from checks import Checks, clean_environment, run
+from heap_profile import pprof
 from heap_profile.postmortem import Postmortem
+from heap_profile.protobuf import Malformed
 
 ACRE = SOURCE / "acre"
 KEEPER = """
@@ -83,9 +85,9 @@ def heap(path, *options):
     return run([ACRE, "heap", "-n", "5", *options, path]).stdout
 
 
-def holds(path, function, mebibytes):
+def holds(path, function, mebibytes, *options):
     """Whether the function's total is about that."""
-    sizes = [float(size) for line in heap(path).splitlines() if re.search(rf"\b{function}\b", line)
+    sizes = [float(size) for line in heap(path, *options).splitlines() if re.search(rf"\b{function}\b", line)
              for size in re.findall(r"([\d.]+) MiB", line)]
     return any(0.7 * mebibytes < size < 1.3 * mebibytes for size in sizes)
 
@@ -155,12 +157,13 @@ def check_file(checks, keeper):
     path, = folder.glob("keeper.*.0.postmortem")
     checks.that(path.stat().st_mode & 0o777 == 0o600 and holds(path, "keep", 19.5), "acre heap reads the file", heap(path))
     kept = Postmortem(path.read_bytes())
-    blocks = sum(row[7] for row, _ in kept.rows)
-    checks.that(kept.mean == 32768 and 400 < blocks < 900 and all(row[3] >= row[7] for row, _ in kept.rows),
+    blocks = sum(row.live[0] for row in kept.rows)
+    checks.that(kept.mean == 32768 and 400 < blocks < 900 and all(row.allocated[0] >= row.live[0] for row in kept.rows),
                 "its rows are those of the profile", blocks)
-    (folder / "cut").write_bytes(path.read_bytes()[:1000])
-    ended = run([ACRE, "heap", folder / "cut"])
-    checks.that(ended.returncode == 1 and "it is cut off" in ended.stderr, "a part of one is an error", ended)
+    for size in (1000, (1 << 20) + 100):  # in the head, in the rows
+        (folder / "cut").write_bytes(path.read_bytes()[:size])
+        ended = run([ACRE, "heap", folder / "cut"])
+        checks.that(ended.returncode == 1 and "it is cut off" in ended.stderr, f"{size} bytes of one are an error", ended)
     ended = run([keeper.path, ""], environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF="postmortem:/no/where"))
     checks.that(ended.returncode == 0 and "option postmortem: error 2" in ended.stderr, "no folder is said", ended)
 
@@ -184,13 +187,180 @@ def check_signals(checks, keeper):
                 "SIGTERM and SIGHUP end a program that is busy with malloc, after its profile", codes)
 
 
+SHOP = """import os, signal, sys
+class Cart:
+    def __init__(self):
+        self.lines = []
+    def add(self, count):
+        for _ in range(count):
+            self.lines.append(bytes(100000))
+    def pick(self, count):
+        sorted(range(count), key=lambda number: self.lines.append(bytes(200000)) or number)
+def fill(depth, cart):
+    cart.add(1)
+    if depth:
+        fill(depth - 1, cart)
+        fill(depth - 1, cart)
+def in_child():
+    late = Cart()
+    late.add(100)
+    os.kill(os.getpid(), signal.SIGKILL)
+cart = Cart()
+cart.add(200)
+cart.pick(50)
+way = sys.argv[1]
+kept = os.environ["ACRE_CONF"].partition("postmortem:")[2].partition(",")[0]
+if way == "lost":  # the file is where it was not when it has to grow
+    for name in os.listdir(kept):
+        os.link(f"{kept}/{name}", f"{kept}/aside")
+        os.unlink(f"{kept}/{name}")
+        fill(9, cart)
+        os.rename(f"{kept}/aside", f"{kept}/{name}")
+if way == "fork":
+    fill(9, cart)
+    if os.fork() == 0:
+        in_child()
+    os.wait()
+if way != "return":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Shop:
+    """A Python program, which runs under acre run in a folder of its own."""
+
+    def __init__(self, work):
+        self.work = work
+        self.path = work / "shop.py"
+        self.path.write_text(SHOP)
+
+    def run(self, way, *options):
+        folder = Path(tempfile.mkdtemp(dir=self.work))
+        ended = run([ACRE, "run", *options, "--lib", library(), "--", "/usr/bin/python3", self.path, way], cwd=folder)
+        return ended, folder
+
+
+def check_python(checks, shop):
+    ended, folder = shop.run("kill", "--profile=64K")
+    path, = folder.glob("*.live.pb.gz")
+    peak, = folder.glob("*.peak.pb.gz")
+    checks.that(ended.returncode == -signal.SIGKILL and holds(path, "add", 19.1, "--python") and
+                holds(peak, "pick", 9.5, "--python"),
+                "the profile of a Python program that SIGKILL ended has its functions", f"{ended}\n{heap(path)}")
+    said = heap(path, "--python", "--lines")
+    checks.that(re.search(rf"\d\d\.\d MiB.* Cart\.add {shop.path}:7\n", said) is not None and
+                f" Cart.pick.<locals>.<lambda> {shop.path}:9\n" in said, "and lines", said)
+    said = heap(path, "--collapsed")
+    stack = next((line for line in said.splitlines() if "<lambda>" in line), "")
+    checks.that(re.search(r"^_start;.*;<module> \(shop\.py\);Cart\.pick \(shop\.py\);.*"
+                          r";Cart\.pick\.<locals>\.<lambda> \(shop\.py\);", stack) is not None and
+                "EvalFrameDefault" not in said, "they stand in place of the interpreter's", stack)
+
+
+def of_python(profile):
+    """Of stacks with Python functions, what was allocated and what is in use, by the frames and labels."""
+    names = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "freed_elsewhere", "freed_objects",
+             "freed_space", "lifetime")
+    found = {}
+    for (stack, labels), values in profile.samples.items():
+        if any(location.lines for location in stack):
+            key = tuple((location.address, location.lines) for location in stack), labels
+            found[key] = [values[profile.index(name)] for name in names]
+    return found
+
+
+def check_python_file(checks, shop):
+    """The file of a process that ends as it should says what the process has written itself."""
+    folder = Path(tempfile.mkdtemp(dir=shop.work))
+    conf = f"postmortem:{folder},prof:true,prof_python:true,prof_final:true,prof_folder:{folder},prof_sample:4K"
+    ended = run(["/usr/bin/python3", shop.path, "return"],
+                environment=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+    path, = folder.glob("*.postmortem")
+    written, = folder.glob("*.live.pb.gz")
+    kept = Postmortem(path.read_bytes())
+    ours, theirs = of_python(kept.profile()), of_python(pprof.read(written.read_bytes()))
+    checks.that(ended.returncode == 0 and ours == theirs and len(theirs) > 100 and kept.incomplete() is None,
+                "functions, lines and figures are those of a profile that the process writes",
+                [(key, value, theirs.get(key)) for key, value in ours.items() if value != theirs.get(key)][:5])
+
+
+def check_python_fork(checks, shop):
+    ended, folder = shop.run("fork", "--profile=16K")
+    found = {"late" if ";in_child " in said else "early": said
+             for said in (heap(path, "--python", "--collapsed", "--lines") for path in folder.glob("*.live.pb.gz"))}
+    deep = {way: len({line.rpartition(" ")[0] for line in said.splitlines() if f";fill {shop.path}:" in line})
+            for way, said in found.items()}
+    checks.that(len(found) == 2 and deep["early"] > 1000 and deep["late"] == deep["early"],
+                "a child of fork has all Python stacks that it inherited", f"{deep}\n{ended}")
+
+
+def check_left_out(checks, shop):
+    ended, folder = shop.run("lost", "--profile=16K")
+    path, = folder.glob("*.live.pb.gz")
+    missing = (r"\d+ stacks are missing, with what they allocated, since the file that the process kept its profile in "
+               r"could not grow")
+    said = run([ACRE, "heap", path])
+    checks.that(re.search(rf"python3 \(\d+\): {missing}", ended.stderr) is not None and
+                re.search(rf"'{path}': {missing}", said.stderr) is not None and "Cart.add" in said.stdout,
+                "stacks that are left out are said", f"{ended}\n{said}")
+
+
+MAKER = """import threading
+def make(start):
+    kept = []
+    for number in range(start, start + 10 ** 6):
+        names = {}
+        text = "\\n" * (number % 1000) + f"def f{number}():\\n    return bytes(20000)"
+        exec(compile(text, f"made/{number}.py", "exec"), names)
+        kept.append(names[f"f{number}"]())
+        if len(kept) > 100:
+            kept.clear()
+for start in range(3):
+    threading.Thread(target=make, args=(start * 10 ** 6,)).start()
+print("ready", flush=True)
+"""
+
+
+def check_any_moment(checks, keeper):
+    """Ended from outside while threads make new functions: what the file has of them is never a mixture."""
+    program = keeper.work / "maker.py"
+    program.write_text(MAKER)
+    wrong, functions = [], 0
+    for number in range(20):
+        folder = Path(tempfile.mkdtemp(dir=keeper.work))
+        conf = f"postmortem:{folder},prof:true,prof_python:true,prof_sample:4K"
+        process = subprocess.Popen(["/usr/bin/python3", program], stdout=subprocess.PIPE,
+                                   env=clean_environment(LD_PRELOAD=library(), ACRE_CONF=conf))
+        process.stdout.readline()
+        time.sleep(0.0137 * number)
+        process.kill()
+        process.communicate()
+        path, = folder.glob("*.postmortem")
+        try:
+            locations = Postmortem(path.read_bytes()).profile().locations()
+        except Malformed as error:
+            wrong.append(str(error))
+            continue
+        for line in (location.lines[0] for location in locations if location.lines):
+            made = re.fullmatch(r"f(\d+)", line.function)
+            functions += made is not None
+            if made and (line.file, line.number) != (f"made/{made[1]}.py", int(made[1]) % 1000 + 2) or (
+                    not made and not re.fullmatch(r"[\w.<>]+", line.function)):
+                wrong.append(line)
+    checks.that(not wrong and functions > 1000,
+                "functions and lines are right at whatever moment SIGKILL ends a process", f"{functions}\n{wrong[:5]}")
+
+
 def main():
     checks = Checks()
     work = Path(tempfile.mkdtemp(prefix="acre-survive-test-"))
     try:
         keeper = Keeper(work)
-        for check in (check_profiles, check_daemon, check_statistics, check_file, check_signals):
+        for check in (check_profiles, check_daemon, check_statistics, check_file, check_signals, check_any_moment):
             check(checks, keeper)
+        shop = Shop(work)
+        for check in (check_python, check_python_file, check_python_fork, check_left_out):
+            check(checks, shop)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return checks.conclude()

@@ -1,0 +1,147 @@
+// Writes events into a lane's block (format.h).
+#pragma once
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/units.h"
+#include "record/format.h"
+
+namespace acre::record {
+
+class Encoder {
+ public:
+  // A block begins: `at` is where its first event goes.
+  void begin(uint8_t* at, uint64_t ticks, uint64_t seen) {
+    start_ = at_ = at;
+    ticks_ = ticks;
+    seen_ = seen;
+    last_free_ = 0;
+    memset(contexts_, 0, sizeof contexts_);
+    memset(slots_, 0, sizeof slots_);
+  }
+
+  // Bytes of the events so far.
+  uint32_t used() const { return static_cast<uint32_t>(at_ - start_); }
+  // Whether any single event, or a group of small ones, fits.
+  bool has_room() const { return used() <= kEventBytes - kMostEvent; }
+  uint64_t seen() const { return seen_; }
+
+  ACRE_ALWAYS_INLINE void allocated(Address block, size_t n) {
+    uint8_t* at = at_;
+    const unsigned context = context_of(n);
+    const int64_t away = static_cast<int64_t>(block - contexts_[context]);
+    const unsigned unit = unit_log2(context);
+    if (ACRE_UNLIKELY(!is_aligned(block, size_t{1} << unit))) {
+      at = put(put_op(at, Op::kMallocAt), n);
+      memcpy(at, &block, sizeof block);
+      at += sizeof block;
+    } else {
+      if (ACRE_LIKELY(n < kShortMalloc)) {
+        *at++ = static_cast<uint8_t>(0x80 | (n & 63));
+        *at++ = static_cast<uint8_t>(n >> 6);
+      } else {
+        at = put(put_op(at, Op::kMalloc), n);
+      }
+      at = put(at, fold(away >> unit));
+      contexts_[context] = block;
+    }
+    slots_[slot_of(block)] = block | static_cast<uint64_t>(context) << kContextShift;
+    at_ = at;
+  }
+
+  ACRE_ALWAYS_INLINE void freeing(Address block) {
+    uint8_t* at = at_;
+    const unsigned slot = slot_of(block);
+    const uint64_t recent = slots_[slot];
+    if (ACRE_LIKELY((recent & kAddressMask) == block)) {
+      *at++ = static_cast<uint8_t>(slot & 0x7f);
+      *at++ = static_cast<uint8_t>(slot >> 7);
+      slots_[slot] = 0;
+      contexts_[recent >> kContextShift] = block;
+    } else {
+      at = put(put_op(at, Op::kFree), away_from_last_free(block));
+    }
+    last_free_ = block;
+    at_ = at;
+  }
+
+  void resized(Address block, size_t n) {
+    at_ = put(put(put_op(at_, Op::kResize), away_from_last_free(block)), n);
+    last_free_ = block;
+  }
+
+  void kind(Kind kind, unsigned alignment_log2) {
+    at_ = put_op(at_, Op::kKind);
+    *at_++ = static_cast<uint8_t>(kind);
+    if (kind == Kind::kAligned) *at_++ = static_cast<uint8_t>(alignment_log2);
+  }
+
+  void time(uint64_t ticks) {
+    at_ = put(put_op(at_, Op::kTime), ticks - ticks_);
+    ticks_ = ticks;
+  }
+
+  void takeover(unsigned shard, uint64_t epoch, uint64_t number) {
+    at_ = put(put(put(put_op(at_, Op::kTakeover), shard), epoch), number - seen_);
+    seen_ = number;
+  }
+
+  void sync(uint64_t counter) {
+    at_ = put(put_op(at_, Op::kSync), counter - seen_);
+    seen_ = counter;
+  }
+
+  // kLost, kPurged, kStack.
+  void number(Op op, uint64_t n) { at_ = put(put_op(at_, op), n); }
+
+  // kMark, kName. Cut off after kMostText bytes.
+  void text(Op op, const char* text) {
+    const size_t length = smaller<size_t>(strlen(text), kMostText);
+    at_ = put(put_op(at_, op), length);
+    memcpy(at_, text, length);
+    at_ += length;
+  }
+
+  void figures(const uint64_t (&figures)[static_cast<size_t>(Figure::kCount)]) {
+    at_ = put(put_op(at_, Op::kFigures), static_cast<size_t>(Figure::kCount));
+    for (uint64_t figure : figures) at_ = put(at_, figure);
+  }
+
+  void cut(uint32_t lane, uint32_t block, uint32_t used) {
+    at_ = put(put(put(put_op(at_, Op::kCut), lane), block), used);
+  }
+
+  void end() { at_ = put_op(at_, Op::kEnd); }
+
+ private:
+  static constexpr unsigned kContextShift = 56;
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << kContextShift) - 1;
+
+  static uint8_t* put_op(uint8_t* at, Op op) {
+    *at = static_cast<uint8_t>(0xc0 | static_cast<unsigned>(op));
+    return at + 1;
+  }
+
+  static ACRE_ALWAYS_INLINE uint8_t* put(uint8_t* at, uint64_t n) {
+    while (n >= 0x80) {
+      *at++ = static_cast<uint8_t>(n | 0x80);
+      n >>= 7;
+    }
+    *at++ = static_cast<uint8_t>(n);
+    return at;
+  }
+
+  uint64_t away_from_last_free(Address block) const { return fold(static_cast<int64_t>(block - last_free_) >> 3); }
+
+  uint8_t* at_ = nullptr;
+  uint8_t* start_ = nullptr;
+  uint64_t ticks_ = 0;
+  uint64_t seen_ = 0;
+  Address last_free_ = 0;
+  Address contexts_[kContexts] = {};
+  uint64_t slots_[size_t{1} << kSlotsLog2] = {};  // a block's address, and its context in the highest byte
+};
+
+}  // namespace acre::record

@@ -1,0 +1,52 @@
+// The memory shared with the collector: this process's entry there, and threads' lanes (format.h).
+#pragma once
+
+#include "record/encoder.h"
+
+namespace acre::record {
+
+// What a thread needs to write its lane. Its own, but for is_busy.
+struct Recorder {
+  Encoder encoder;
+  BlockHeader* block = nullptr;     // null: it has no lane
+  LaneHeader* lane = nullptr;
+  uint8_t* blocks = nullptr;        // the lane's
+  uint32_t number = 0;              // the lane's
+  uint32_t block_number = 0;
+  uint32_t until_time = 0;          // events until the next time is written
+  std::atomic<uint32_t> session{0};
+  std::atomic<bool> is_busy{false}; // the thread is writing an event: a signal handler's goes elsewhere
+  Recorder* next = nullptr;         // lists of record.cc
+};
+
+namespace lanes {
+
+// Maps a collector's memory, and enters this process there. place: the collector's process and descriptor, as "123/4".
+// parent: the number of the process that this one was forked from, or kNoProcess. Returns 0 or an error number. One
+// thread at a time. Earlier memory stays mapped: other threads may be writing to it.
+int attach(const char* place, uint32_t parent);
+
+// The number of this process's entry.
+uint32_t process_number();
+
+// Whether the collector takes blocks.
+bool is_collected();
+
+// Gives the recorder a lane. False: there is none left.
+bool begin(Recorder& recorder, uint32_t thread);
+// After the last event.
+void end(Recorder& recorder);
+
+// Makes all events so far visible to the collector.
+ACRE_ALWAYS_INLINE void publish(Recorder& recorder) {
+  recorder.block->used.store(recorder.encoder.used(), std::memory_order_release);
+}
+
+// Begins the lane's next block. Waits for the collector while the ring is full. False: there is no collector any more.
+bool next_block(Recorder& recorder);
+
+// The counter of takeovers of this process.
+std::atomic<uint64_t>& takeovers();
+
+}  // namespace lanes
+}  // namespace acre::record
