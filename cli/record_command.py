@@ -20,8 +20,8 @@ def add_arguments(parser):
     parser.explain(
         """
         Records each allocation and free of PROGRAM and of the processes that it starts, on acre, into a file: what was
-        asked for, the block, the thread, the time. With a number instead of PROGRAM it records that process from now on,
-        until it ends, or until Ctrl-C. `acre trace` reads the file.
+        asked for, the block, the thread, the time. With a number instead of PROGRAM it records that process from now
+        on, until it ends, or until Ctrl-C. `acre trace` reads the file.
 
         A process beside the program writes the file, so that a crash or a kill of the program loses nothing.
         """,
@@ -38,8 +38,8 @@ def add_arguments(parser):
                         help="keep the last SIZE bytes only (100M, 4G), in files FILE.00000001 …")
     parser.add_argument("--lib", metavar="PATH", help="use this libacre.so, and build none")
     add_yes(parser)
-    parser.add_argument("program", nargs="...", metavar="PROGRAM …|PID", help="the program and its arguments, or the number "
-                        "of a process")
+    parser.add_argument("program", nargs="...", metavar="PROGRAM …|PID",
+                        help="the program and its arguments, or the number of a process")
     parser.set_defaults(stats=None, profile=None, folder=None)
 
 

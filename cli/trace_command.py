@@ -5,8 +5,8 @@ import re
 import trace_tool
 from say import usage_error
 
-KINDS = ("malloc", "calloc", "aligned", "realloc", "realloc-from", "resize", "free", "sized-free", "mark", "name", "lost",
-         "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
+KINDS = ("malloc", "calloc", "aligned", "realloc", "realloc-from", "resize", "free", "sized-free", "mark", "name",
+         "lost", "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
 FILTERS = ("process", "thread", "kind", "size", "address", "start", "end")
 
 
@@ -15,8 +15,8 @@ def add_arguments(parser):
     parser.explain(
         """
         Prints the events of a recording, a line each: seconds since it began, the process's number in the file, the
-        thread, what was done, the block, the size that was asked for. Events on one block are in the order in which they
-        happened. With --json a line is a JSON object.
+        thread, what was done, the block, the size that was asked for. Events on one block are in the order in which
+        they happened. With --json a line is a JSON object.
         """,
         (("{acre} trace app.actrace --kind malloc --size 1048576-", "allocations of 1 MiB and more"),
          ("{acre} trace app.actrace --address 0x7f2a40001000", "what happened to a block"),

@@ -16,8 +16,8 @@ def ensure(command, yes):
     if installed:
         path = os.path.join(ROOT, "acre-trace")
         if not os.path.exists(path):
-            fail(f"{command}: this acre was installed without acre-trace: install libzstd-dev and zlib1g-dev, then build and "
-                 "install it again")
+            fail(f"{command}: this acre was installed without acre-trace: install libzstd-dev and zlib1g-dev, then "
+                 "build and install it again")
         return path
     if library.is_up_to_date(STAMP, INPUTS, TOOL):
         return TOOL

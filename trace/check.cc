@@ -42,7 +42,8 @@ struct State {
 
 class Check {
  public:
-  Check(Reader& reader, CheckResult& result) : reader_(reader), result_(result), order_(reader, [this](const Problem& problem) { of_file(problem); }) {}
+  Check(Reader& reader, CheckResult& result)
+      : reader_(reader), result_(result), order_(reader, [this](const Problem& problem) { of_file(problem); }) {}
 
   void run() {
     std::set<std::pair<uint32_t, uint32_t>> lanes;
@@ -73,8 +74,8 @@ class Check {
   }
 
   static std::string place(uint32_t process, uint32_t lane, uint32_t block, uint32_t offset) {
-    return "process " + std::to_string(process) + ", lane " + std::to_string(lane) + ", block " + std::to_string(block) +
-           ", byte " + std::to_string(offset);
+    return "process " + std::to_string(process) + ", lane " + std::to_string(lane) + ", block " +
+           std::to_string(block) + ", byte " + std::to_string(offset);
   }
 
   void of_file(const Problem& problem) {
@@ -94,7 +95,8 @@ class Check {
     }
     char address[32];
     snprintf(address, sizeof address, "0x%" PRIx64, merged.event->address);
-    say_problem(place(merged.process, merged.lane, merged.block, merged.event->offset) + ": block " + address + ' ' + what);
+    say_problem(place(merged.process, merged.lane, merged.block, merged.event->offset) + ": block " + address + ' ' +
+                what);
   }
 
   void begin(uint32_t process, State& state) {
@@ -108,8 +110,10 @@ class Check {
         if (block.lives) state.blocks.emplace(address, block);
       }
       for (auto undo = child.log.rbegin(); undo != child.log.rend(); ++undo) {
-        if (undo->before && undo->before->lives) state.blocks[undo->address] = *undo->before;
-        else state.blocks.erase(undo->address);
+        if (undo->before && undo->before->lives)
+          state.blocks[undo->address] = *undo->before;
+        else
+          state.blocks.erase(undo->address);
       }
       return true;
     });
@@ -122,7 +126,8 @@ class Check {
       const auto cut = cuts.find(merged.lane);
       if (cut != cuts.end() && here < cut->second) continue;
       const auto found = state.blocks.find(merged.event->address);
-      child.log.push_back({merged.event->address, found == state.blocks.end() ? std::optional<Block>() : found->second});
+      child.log.push_back(
+          {merged.event->address, found == state.blocks.end() ? std::optional<Block>() : found->second});
     }
   }
 
@@ -131,9 +136,12 @@ class Check {
     if (!state.has_begun) begin(merged.process, state);
     const Event& event = *merged.event;
     if (!is_of_block(event.what)) {
-      if (event.what == What::kTakeover) ++result_.takeovers;
-      else if (event.what == What::kSync) ++result_.syncs;
-      else ++result_.others;
+      if (event.what == What::kTakeover)
+        ++result_.takeovers;
+      else if (event.what == What::kSync)
+        ++result_.syncs;
+      else
+        ++result_.others;
       if (event.what == What::kLost) {
         result_.lost += event.numbers[0];
         state.has_lost = true;
@@ -153,14 +161,18 @@ class Check {
         break;
       case What::kFree:
         ++result_.frees;
-        if (!is_known) ++result_.before;
-        else if (!lives) contradiction(merged, state, "is freed, and does not live");
+        if (!is_known)
+          ++result_.before;
+        else if (!lives)
+          contradiction(merged, state, "is freed, and does not live");
         state.blocks[event.address] = {0, false};
         break;
       default:
         ++result_.resizes;
-        if (!is_known) ++result_.before;
-        else if (!lives) contradiction(merged, state, "is resized, and does not live");
+        if (!is_known)
+          ++result_.before;
+        else if (!lives)
+          contradiction(merged, state, "is resized, and does not live");
         state.blocks[event.address] = {event.size, true};
         break;
     }
@@ -207,18 +219,19 @@ int check(const std::string& path, bool json) {
     printf("{\"sound\":%s,\"events\":%" PRIu64 ",\"allocations\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"resizes\":%" PRIu64
            ",\"takeovers\":%" PRIu64 ",\"syncs\":%" PRIu64 ",\"others\":%" PRIu64 ",\"processes\":%" PRIu64
            ",\"lanes\":%" PRIu64 ",\"chunks\":%" PRIu64 ",\"file_bytes\":%" PRIu64 ",\"raw_event_bytes\":%" PRIu64
-           ",\"stored_event_bytes\":%" PRIu64 ",\"raw_bytes_an_event\":%.3f,\"file_bytes_an_event\":%.3f"
+           ",\"stored_event_bytes\":%" PRIu64
+           ",\"raw_bytes_an_event\":%.3f,\"file_bytes_an_event\":%.3f"
            ",\"frees_of_earlier_blocks\":%" PRIu64 ",\"excused\":%" PRIu64 ",\"lost\":%" PRIu64
            ",\"damaged_bytes\":%" PRIu64 ",\"has_index\":%s,\"problem_count\":%" PRIu64 ",\"problems\":[%s]}\n",
-           sound ? "true" : "false", result.events(), result.allocations, result.frees, result.resizes, result.takeovers,
-           result.syncs, result.others, result.processes, result.lanes, result.chunks, result.file_bytes, result.raw_bytes,
-           result.stored_bytes, raw, stored, result.before, result.excused, result.lost, result.damaged_bytes,
-           result.has_index ? "true" : "false", result.problems, problems.c_str());
+           sound ? "true" : "false", result.events(), result.allocations, result.frees, result.resizes,
+           result.takeovers, result.syncs, result.others, result.processes, result.lanes, result.chunks,
+           result.file_bytes, result.raw_bytes, result.stored_bytes, raw, stored, result.before, result.excused,
+           result.lost, result.damaged_bytes, result.has_index ? "true" : "false", result.problems, problems.c_str());
     return sound ? 0 : 1;
   }
   printf("%" PRIu64 " events (%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " resizes) of %" PRIu64
-         " lanes in %" PRIu64 " processes\n", result.events(), result.allocations, result.frees, result.resizes,
-         result.lanes, result.processes);
+         " lanes in %" PRIu64 " processes\n",
+         result.events(), result.allocations, result.frees, result.resizes, result.lanes, result.processes);
   printf("%" PRIu64 " bytes: %.2f an event; %.2f raw\n", result.file_bytes, stored, raw);
   printf("%" PRIu64 " takeovers, %" PRIu64 " syncs; %" PRIu64 " frees of blocks from before the recording\n",
          result.takeovers, result.syncs, result.before);

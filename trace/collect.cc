@@ -18,13 +18,14 @@ namespace acre::trace {
 
 namespace {
 
-constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of programs that could not be started, as shells have
+constexpr int kNotExecutable = 126,
+              kNotFound = 127;  // exit codes of programs that could not be started, as shells have
 constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};    // which the program gets, too
+constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};  // which the program gets, too
 
 Collector* g_collector;
-volatile sig_atomic_t g_stop;     // a signal asks for the end of the recording
-volatile sig_atomic_t g_child;    // the program's number while it runs
+volatile sig_atomic_t g_stop;   // a signal asks for the end of the recording
+volatile sig_atomic_t g_child;  // the program's number while it runs
 
 void on_signal(int number) {
   const int saved = errno;
@@ -148,8 +149,8 @@ int collect(const CollectOptions& options) {
     }
   }
   collector.finish();
-  const bool was_refused = !runs && WIFEXITED(status) &&
-                           (WEXITSTATUS(status) == kNotExecutable || WEXITSTATUS(status) == kNotFound);
+  const bool was_refused =
+      !runs && WIFEXITED(status) && (WEXITSTATUS(status) == kNotExecutable || WEXITSTATUS(status) == kNotFound);
   if (!was_refused || collector.has_seen_any()) collector.report();
   if (runs) reap(child, status, true);
   g_collector = nullptr;

@@ -97,7 +97,8 @@ void Collector::look_for_lanes() {
 
 bool Collector::look_at_lanes(bool all) {
   uint64_t begun = 0;
-  for (const auto& [number, process] : processes_) begun += shared_.process(process.slot).next_lane.load() + (1ull << 32);
+  for (const auto& [number, process] : processes_)
+    begun += shared_.process(process.slot).next_lane.load() + (1ull << 32);
   if (all || begun != lanes_begun_) {
     lanes_begun_ = begun;
     look_for_lanes();
@@ -283,7 +284,8 @@ void Collector::report() {
       processes_seen_ == 1 ? "" : "es", size.c_str(), each);
   if (output_.dropped_segments() != 0) say("record: the bound was reached: the oldest events were dropped");
   if (const uint32_t refused = shared_.header().refused.load(); refused != 0) {
-    say("record: %u times a thread or process found no entry: at most %u threads and %u processes at a time are recorded",
+    say("record: %u times a thread or process found no entry: at most %u threads and %u processes at a time are "
+        "recorded",
         refused, record::kMostLanes, record::kMostProcesses);
   }
   if (lost_ != 0) say("record: %llu events were lost", static_cast<unsigned long long>(lost_));

@@ -20,13 +20,13 @@ namespace acre::trace {
 
 struct CollectOptions {
   std::string path;
-  uint64_t limit = 0;          // bytes; 0: none
-  double seconds = 0;          // 0: until the program ends
+  uint64_t limit = 0;  // bytes; 0: none
+  double seconds = 0;  // 0: until the program ends
   uint32_t stack_every = 0;
-  std::string preload;         // the program's LD_PRELOAD
-  std::string conf;            // its ACRE_CONF, without the option record
-  std::string command;         // how the command acre is called, for what people read
-  bool attach = false;         // the program runs already, and is told by somebody else
+  std::string preload;  // the program's LD_PRELOAD
+  std::string conf;     // its ACRE_CONF, without the option record
+  std::string command;  // how the command acre is called, for what people read
+  bool attach = false;  // the program runs already, and is told by somebody else
   std::vector<std::string> program;
 };
 
@@ -37,15 +37,15 @@ class Collector {
 
   // False: a line was said.
   bool begin();
-  std::string setting() const;      // PID/FD, by which a program finds the shared memory
+  std::string setting() const;                     // PID/FD, by which a program finds the shared memory
   void set_program(pid_t pid) { program_ = pid; }  // the child, whose end is told by program_ended()
-  void program_ended(int status);   // as of wait()
+  void program_ended(int status);                  // as of wait()
 
   // Takes what is there, and waits for more, 100 ms at most.
   void turn();
-  bool is_over();                   // nothing records any more, or the recording has failed
-  void finish();                    // takes what lies in blocks that are not filled, and closes the file
-  void report();                    // on stderr
+  bool is_over();  // nothing records any more, or the recording has failed
+  void finish();   // takes what lies in blocks that are not filled, and closes the file
+  void report();   // on stderr
 
   // From a signal handler.
   void interrupt();
@@ -62,14 +62,14 @@ class Collector {
     int pidfd = -1;
     uint64_t start_ticks;
     Identity identity;
-    std::string about;                        // JSON
-    std::string executable;                   // mappings, to see changes
+    std::string about;       // JSON
+    std::string executable;  // mappings, to see changes
     std::string mappings;
     uint64_t next_mappings_ns = 0;
-    uint64_t kept_since_ns = 0;               // the process says that it has ended, and runs
-    uint64_t gone_since_ns = 0;               // it has ended, and nobody can say yet how
+    uint64_t kept_since_ns = 0;                                    // the process says that it has ended, and runs
+    uint64_t gone_since_ns = 0;                                    // it has ended, and nobody can say yet how
     std::map<uint32_t, std::pair<uint32_t, std::string>> threads;  // of lanes that are in use: number, name
-    std::vector<uint8_t> stacks;              // events kStackIs; only with a bound
+    std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
     std::vector<MemorySample> samples;
   };
 
@@ -102,11 +102,11 @@ class Collector {
   Decoder decoder_;
   Event event_;
   std::vector<uint8_t> copy_;
-  std::map<uint32_t, Process> processes_;     // by number
+  std::map<uint32_t, Process> processes_;  // by number
   std::array<uint32_t, record::kMostProcesses> number_in_slot_;
-  std::map<pid_t, int> statuses_;             // of children
-  std::vector<unsigned> lanes_;               // those in use
-  uint64_t lanes_begun_ = UINT64_MAX;         // of all processes, when lanes_ was made
+  std::map<pid_t, int> statuses_;      // of children
+  std::vector<unsigned> lanes_;        // those in use
+  uint64_t lanes_begun_ = UINT64_MAX;  // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;
@@ -114,12 +114,12 @@ class Collector {
   uint64_t events_ = 0, raw_bytes_ = 0, processes_seen_ = 0, lost_ = 0;
   bool has_failed_ = false;
   bool is_finished_ = false;
-  std::atomic<bool> look_for_ends_{true};     // one may have ended
+  std::atomic<bool> look_for_ends_{true};  // one may have ended
   pid_t program_ = 0;
   int epoll_ = -1;
   std::thread watcher_;
 };
 
-int collect(const CollectOptions& options);   // the exit code
+int collect(const CollectOptions& options);  // the exit code
 
 }  // namespace acre::trace

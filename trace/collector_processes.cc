@@ -147,13 +147,14 @@ void Collector::begin_process(unsigned slot) {
     (arguments += arguments.empty() ? "" : ",") += json_string(std::string_view(words).substr(at, end - at));
     at = end + 1;
   }
-  process.about = "{\"pid\":" + std::to_string(pid) +
-                  ",\"parent\":" + (process.parent == kNone ? "null" : std::to_string(process.parent)) +
-                  ",\"exe\":" + json_string(program_path(pid)) + ",\"argv\":[" + arguments +
-                  "],\"start_ticks\":" + std::to_string(header.start_ticks) +
-                  ",\"start_ns\":" + std::to_string(header.start_ns) + ",\"ticks\":\"" + ticks_name() +
-                  "\",\"kernel\":" + json_string(std::string(kernel.sysname) + ' ' + kernel.release + ' ' + kernel.machine) +
-                  ",\"page_size\":" + std::to_string(sysconf(_SC_PAGESIZE)) + '}';
+  process.about =
+      "{\"pid\":" + std::to_string(pid) +
+      ",\"parent\":" + (process.parent == kNone ? "null" : std::to_string(process.parent)) +
+      ",\"exe\":" + json_string(program_path(pid)) + ",\"argv\":[" + arguments +
+      "],\"start_ticks\":" + std::to_string(header.start_ticks) + ",\"start_ns\":" + std::to_string(header.start_ns) +
+      ",\"ticks\":\"" + ticks_name() +
+      "\",\"kernel\":" + json_string(std::string(kernel.sysname) + ' ' + kernel.release + ' ' + kernel.machine) +
+      ",\"page_size\":" + std::to_string(sysconf(_SC_PAGESIZE)) + '}';
   write_about(process);
   write_mappings(process, true);
   process.samples.reserve(kSamplesPerChunk);

@@ -8,8 +8,8 @@ using record::Kind;
 using record::Op;
 
 const char* name_of(What what) {
-  constexpr const char* kNames[] = {"allocate", "free", "resize", "takeover", "sync", "stack", "mark", "name",
-                                    "lost", "figures", "run", "run gone", "purged", "cut", "end"};
+  constexpr const char* kNames[] = {"allocate", "free",    "resize", "takeover", "sync",   "stack", "mark", "name",
+                                    "lost",     "figures", "run",    "run gone", "purged", "cut",   "end"};
   return kNames[static_cast<size_t>(what)];
 }
 
@@ -101,9 +101,15 @@ bool Decoder::next(Event& event) {
       uint8_t more;
       if (!byte(more)) break;
       const unsigned index = first | static_cast<unsigned>(more) << 7;
-      if (index >= slots_.size()) { fail("a slot of recent blocks has too large a number"); break; }
+      if (index >= slots_.size()) {
+        fail("a slot of recent blocks has too large a number");
+        break;
+      }
       Slot& slot = slots_[index];
-      if (!slot.used) { fail("a slot of recent blocks is empty"); break; }
+      if (!slot.used) {
+        fail("a slot of recent blocks is empty");
+        break;
+      }
       slot.used = false;
       last_[slot.context] = slot.address;
       last_free_ = slot.address;
@@ -149,8 +155,7 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       event.address = last_free_;
       event.what = op == Op::kFree ? What::kFree : What::kResize;
       return op == Op::kFree || number(event.size);
-    case Op::kMalloc:
-      return number(n) && allocate(event, n);
+    case Op::kMalloc: return number(n) && allocate(event, n);
     case Op::kMallocAt: {
       if (!number(n)) return false;
       if (end_ - at_ < 8) return fail("the block ends within an address");
@@ -183,9 +188,7 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       seen_ += n;
       event.numbers[0] = seen_;
       return true;
-    case Op::kStack:
-      complete = false;
-      return number(event.stack);
+    case Op::kStack: complete = false; return number(event.stack);
     case Op::kStackIs: {
       event.what = What::kStackIs;
       uint64_t count;
@@ -200,12 +203,8 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       return true;
     }
     case Op::kMark:
-    case Op::kName:
-      event.what = op == Op::kMark ? What::kMark : What::kName;
-      return text(event);
-    case Op::kLost:
-      event.what = What::kLost;
-      return number(event.numbers[0]);
+    case Op::kName: event.what = op == Op::kMark ? What::kMark : What::kName; return text(event);
+    case Op::kLost: event.what = What::kLost; return number(event.numbers[0]);
     case Op::kFigures: {
       event.what = What::kFigures;
       uint64_t count;
@@ -224,15 +223,11 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       last_run_ += static_cast<uint64_t>(record::unfold(n));
       event.address = last_run_ << 12;
       return op == Op::kRunGone || (number(event.numbers[0]) && number(event.numbers[1]));
-    case Op::kPurged:
-      event.what = What::kPurged;
-      return number(event.numbers[0]);
+    case Op::kPurged: event.what = What::kPurged; return number(event.numbers[0]);
     case Op::kCut:
       event.what = What::kCut;
       return number(event.numbers[0]) && number(event.numbers[1]) && number(event.numbers[2]);
-    case Op::kEnd:
-      event.what = What::kEnd;
-      return true;
+    case Op::kEnd: event.what = What::kEnd; return true;
   }
   return fail("there is no such event");
 }

@@ -12,17 +12,20 @@
 namespace acre::trace {
 
 enum class What : uint8_t {
-  kAllocate, kFree, kResize,  // of a block: address, size (of a free: 0)
-  kTakeover,                  // numbers: shard, epoch, number
-  kSync,                      // numbers: the counter
-  kStackIs,                   // numbers: the stack's number; list: its frames
-  kMark, kName,               // text
-  kLost,                      // numbers: so many events
-  kFigures,                   // list: by record::Figure
-  kRunIs,                     // address; numbers: pages of 4 KiB, block bytes or 0
-  kRunGone,                   // address
-  kPurged,                    // numbers: pages of 4 KiB
-  kCut,                       // numbers: lane, block, used
+  kAllocate,
+  kFree,
+  kResize,    // of a block: address, size (of a free: 0)
+  kTakeover,  // numbers: shard, epoch, number
+  kSync,      // numbers: the counter
+  kStackIs,   // numbers: the stack's number; list: its frames
+  kMark,
+  kName,     // text
+  kLost,     // numbers: so many events
+  kFigures,  // list: by record::Figure
+  kRunIs,    // address; numbers: pages of 4 KiB, block bytes or 0
+  kRunGone,  // address
+  kPurged,   // numbers: pages of 4 KiB
+  kCut,      // numbers: lane, block, used
   kEnd,
 };
 
@@ -31,15 +34,15 @@ inline constexpr uint64_t kNoStack = UINT64_MAX;
 struct Event {
   What what = What::kEnd;
   record::Kind kind = record::Kind::kPlain;
-  uint8_t align_log2 = 0;         // of kAligned
-  uint32_t offset = 0;            // in the block, of the event or of what belongs to it and stands before it
-  uint64_t ticks = 0;             // the lane's last time before the event
+  uint8_t align_log2 = 0;  // of kAligned
+  uint32_t offset = 0;     // in the block, of the event or of what belongs to it and stands before it
+  uint64_t ticks = 0;      // the lane's last time before the event
   uint64_t address = 0;
   uint64_t size = 0;
   uint64_t stack = kNoStack;
   std::array<uint64_t, 3> numbers{};
   std::vector<uint64_t> list;
-  std::string_view text;          // in the block's bytes
+  std::string_view text;  // in the block's bytes
 };
 
 inline bool is_of_block(What what) { return what <= What::kResize; }

@@ -1,6 +1,6 @@
-// The trace file: a header, chunks one after another, and at the end an index of them. docs/trace-format.md describes it
-// byte by byte. A file that was cut off has no index: the reader then walks the chunks themselves. What is damaged is
-// left out and counted.
+// The trace file: a header, chunks one after another, and at the end an index of them. docs/trace-format.md describes
+// it byte by byte. A file that was cut off has no index: the reader then walks the chunks themselves. What is
+// damaged is left out and counted.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace acre::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'A', 'C', 'R', 'E', '\r', '\n', '\x1a'};
 inline constexpr uint32_t kFileVersion = 1;
-inline constexpr uint32_t kChunkMagic = 0x4b484341;    // "ACHK"
+inline constexpr uint32_t kChunkMagic = 0x4b484341;            // "ACHK"
 inline constexpr uint64_t kTrailerMagic = 0x31444e4545524341;  // "ACREEND1"
 inline constexpr uint32_t kNone = UINT32_MAX;
 
@@ -32,27 +32,27 @@ enum class ChunkType : uint16_t {
 };
 
 enum class Ending : uint32_t {
-  kUnknown = 0,       // it has ended; nobody could see how
-  kExit = 1,          // by exit(), or by _exit() if the code could be seen
+  kUnknown = 0,  // it has ended; nobody could see how
+  kExit = 1,     // by exit(), or by _exit() if the code could be seen
   kSignal = 2,
-  kExec = 3,          // it became another program
-  kRuns = 4,          // it still ran when the recording ended
-  kStopped = 5,       // it ran on, and its recording was stopped
+  kExec = 3,     // it became another program
+  kRuns = 4,     // it still ran when the recording ended
+  kStopped = 5,  // it ran on, and its recording was stopped
 };
 
 inline constexpr uint16_t kCompressed = 1;  // a chunk's flag: the payload is a frame of zstd
-inline constexpr uint16_t kDamaged = 2;     // the events cannot be decoded to their end: the program has overwritten them
+inline constexpr uint16_t kDamaged = 2;  // the events cannot be decoded to their end: the program has overwritten them
 
 struct FileHeader {
   char magic[8];
   uint32_t version;
-  uint32_t header_bytes;   // 64
-  uint8_t recording[16];   // random: the same in all segments
-  uint64_t realtime_ns;    // CLOCK_REALTIME when the recording began
-  uint32_t segment;        // 0: a whole file; 1 …: a segment of a recording with a bound
-  uint32_t stack_every;    // as in SharedHeader
+  uint32_t header_bytes;  // 64
+  uint8_t recording[16];  // random: the same in all segments
+  uint64_t realtime_ns;   // CLOCK_REALTIME when the recording began
+  uint32_t segment;       // 0: a whole file; 1 …: a segment of a recording with a bound
+  uint32_t stack_every;   // as in SharedHeader
   uint8_t reserved[12];
-  uint32_t crc32;          // of the 60 bytes before it
+  uint32_t crc32;  // of the 60 bytes before it
 };
 static_assert(sizeof(FileHeader) == 64);
 
@@ -68,9 +68,9 @@ struct ChunkHeader {
   uint32_t block = kNone;
   uint64_t first_ticks = 0;
   uint64_t last_ticks = 0;
-  uint64_t seen = 0;           // kEvents: BlockHeader::seen
-  uint32_t events = 0;         // allocations, frees and resizes
-  uint32_t crc32 = 0;          // of the 60 bytes before it
+  uint64_t seen = 0;    // kEvents: BlockHeader::seen
+  uint32_t events = 0;  // allocations, frees and resizes
+  uint32_t crc32 = 0;   // of the 60 bytes before it
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
@@ -83,7 +83,7 @@ static_assert(sizeof(IndexEntry) == 72);
 struct Trailer {
   uint64_t index_offset;
   uint32_t reserved;
-  uint32_t crc32;          // of the 12 bytes before it
+  uint32_t crc32;  // of the 12 bytes before it
   uint64_t magic;
 };
 static_assert(sizeof(Trailer) == 24);
@@ -102,7 +102,8 @@ uint32_t crc32_of(const void* data, size_t bytes);
 
 // --- Writing ----------------------------------------------------------------------------------------------------
 
-// Appends chunks to a file. After a failure it takes the file back to its last whole chunk, and refuses all further ones.
+// Appends chunks to a file. After a failure it takes the file back to its last whole chunk, and refuses all further
+// ones.
 class Writer {
  public:
   Writer();
@@ -118,8 +119,8 @@ class Writer {
   // Writes the index and the trailer, and closes.
   bool finish();
 
-  int error() const { return error_; }        // an errno
-  uint64_t bytes() const { return bytes_; }   // of the file by now
+  int error() const { return error_; }       // an errno
+  uint64_t bytes() const { return bytes_; }  // of the file by now
   void set_level(int level) { level_ = level; }
 
  private:
@@ -145,11 +146,11 @@ std::vector<std::string> segments_of(const std::string& path);
 struct Chunk {
   ChunkHeader header;
   uint64_t offset;
-  uint32_t file;     // which of the segments
+  uint32_t file;  // which of the segments
 };
 
-// All chunks of a recording. Opened by the path of a file, or by the path that was given to `acre record --limit`, whose
-// segments have numbers behind it.
+// All chunks of a recording. Opened by the path of a file, or by the path that was given to `acre record --limit`,
+// whose segments have numbers behind it.
 class Reader {
  public:
   Reader();
@@ -169,7 +170,7 @@ class Reader {
   bool has_index() const { return has_index_; }              // all files have
   uint64_t damaged_bytes() const { return damaged_bytes_; }  // that belong to no chunk
   uint64_t file_bytes() const { return file_bytes_; }
-  bool is_bounded() const { return header_.segment != 0; }   // the beginning may have been dropped
+  bool is_bounded() const { return header_.segment != 0; }  // the beginning may have been dropped
 
  private:
   struct File;

@@ -117,8 +117,8 @@ bool Reader::add(const std::string& path, bool first) {
     return refuse("'" + path + "' is no trace of acre");
   }
   if (header.version != kFileVersion) {
-    return refuse("'" + path + "' has version " + std::to_string(header.version) + " of the format, and this acre reads " +
-                  std::to_string(kFileVersion));
+    return refuse("'" + path + "' has version " + std::to_string(header.version) +
+                  " of the format, and this acre reads " + std::to_string(kFileVersion));
   }
   if (header.crc32 != crc32_of(&header, offsetof(FileHeader, crc32))) {
     return refuse("'" + path + "' is damaged at its beginning");
@@ -143,7 +143,8 @@ bool Reader::read_index(uint32_t number) {
   if (file.bytes < sizeof(FileHeader) + sizeof(ChunkHeader) + sizeof trailer) return false;
   const uint64_t end = file.bytes - sizeof trailer;
   if (!file.read(end, &trailer, sizeof trailer) || trailer.magic != kTrailerMagic ||
-      trailer.crc32 != crc32_of(&trailer, offsetof(Trailer, crc32)) || trailer.index_offset > end - sizeof(ChunkHeader)) {
+      trailer.crc32 != crc32_of(&trailer, offsetof(Trailer, crc32)) ||
+      trailer.index_offset > end - sizeof(ChunkHeader)) {
     return false;
   }
   Chunk index{{}, trailer.index_offset, number};
@@ -219,8 +220,8 @@ bool Reader::read(const Chunk& chunk, std::vector<uint8_t>& payload) {
   }
   if (ZSTD_getFrameContentSize(stored_.data(), stored_.size()) != header.raw_bytes) return false;
   payload.resize(header.raw_bytes);
-  const size_t bytes = ZSTD_decompressDCtx(decompressor_->context, payload.data(), payload.size(), stored_.data(),
-                                           stored_.size());
+  const size_t bytes =
+      ZSTD_decompressDCtx(decompressor_->context, payload.data(), payload.size(), stored_.data(), stored_.size());
   return !ZSTD_isError(bytes) && bytes == payload.size();
 }
 

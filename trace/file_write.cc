@@ -90,8 +90,8 @@ bool Writer::write(ChunkHeader header, std::span<const uint8_t> payload) {
   std::span<const uint8_t> stored = payload;
   if (payload.size() >= 64) {
     buffer_.resize(ZSTD_compressBound(payload.size()));
-    const size_t bytes = ZSTD_compressCCtx(compressor_->context, buffer_.data(), buffer_.size(), payload.data(),
-                                           payload.size(), level_);
+    const size_t bytes =
+        ZSTD_compressCCtx(compressor_->context, buffer_.data(), buffer_.size(), payload.data(), payload.size(), level_);
     if (!ZSTD_isError(bytes) && bytes < payload.size()) {
       stored = {buffer_.data(), bytes};
       header.flags |= kCompressed;

@@ -48,19 +48,23 @@ Range range_of(const char* text, const char* what) {
   const char* rest;
   Range range;
   range.first = range.last = whole_of(text, what, &rest);
-  if (*rest == '-') range.last = rest[1] == 0 ? UINT64_MAX : whole_of(rest + 1, what);
-  else if (*rest != 0) refuse(what, text);
+  if (*rest == '-')
+    range.last = rest[1] == 0 ? UINT64_MAX : whole_of(rest + 1, what);
+  else if (*rest != 0)
+    refuse(what, text);
   if (range.last < range.first) refuse(what, text);
   return range;
 }
 
 int run_collect(int count, char** words) {
   CollectOptions options;
-  static const option kOptions[] = {
-      {"limit", required_argument, nullptr, 'l'},   {"for", required_argument, nullptr, 'f'},
-      {"stacks", required_argument, nullptr, 's'},  {"preload", required_argument, nullptr, 'p'},
-      {"conf", required_argument, nullptr, 'c'},    {"attach", no_argument, nullptr, 'a'},
-      {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {{"limit", required_argument, nullptr, 'l'},
+                                    {"for", required_argument, nullptr, 'f'},
+                                    {"stacks", required_argument, nullptr, 's'},
+                                    {"preload", required_argument, nullptr, 'p'},
+                                    {"conf", required_argument, nullptr, 'c'},
+                                    {"attach", no_argument, nullptr, 'a'},
+                                    {nullptr, 0, nullptr, 0}};
   int letter;
   while ((letter = getopt_long(count, words, "+o:", kOptions, nullptr)) != -1) {
     switch (letter) {
@@ -89,11 +93,11 @@ int run_collect(int count, char** words) {
 int run_reader(const char* what, int count, char** words) {
   PrintOptions options;
   static const option kOptions[] = {
-      {"json", no_argument, nullptr, 'j'},          {"process", required_argument, nullptr, 'P'},
-      {"thread", required_argument, nullptr, 't'},  {"kind", required_argument, nullptr, 'k'},
-      {"size", required_argument, nullptr, 's'},    {"address", required_argument, nullptr, 'a'},
-      {"from", required_argument, nullptr, 'f'},    {"to", required_argument, nullptr, 'T'},
-      {"all", no_argument, nullptr, 'A'},           {nullptr, 0, nullptr, 0}};
+      {"json", no_argument, nullptr, 'j'},         {"process", required_argument, nullptr, 'P'},
+      {"thread", required_argument, nullptr, 't'}, {"kind", required_argument, nullptr, 'k'},
+      {"size", required_argument, nullptr, 's'},   {"address", required_argument, nullptr, 'a'},
+      {"from", required_argument, nullptr, 'f'},   {"to", required_argument, nullptr, 'T'},
+      {"all", no_argument, nullptr, 'A'},          {nullptr, 0, nullptr, 0}};
   int letter;
   while ((letter = getopt_long(count, words, "", kOptions, nullptr)) != -1) {
     switch (letter) {

@@ -63,8 +63,7 @@ void Order::collect_facts() {
         facts.threads[header.lane] = header.block;
         if (reader_.read(chunk, payload)) facts.names[header.lane].assign(payload.begin(), payload.end());
         break;
-      default:
-        break;
+      default: break;
     }
   }
 }

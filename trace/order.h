@@ -16,7 +16,7 @@
 
 namespace acre::trace {
 
-struct Position {      // in a lane
+struct Position {  // in a lane
   uint32_t block = 0;
   uint32_t offset = 0;
   auto operator<=>(const Position&) const = default;
@@ -28,13 +28,13 @@ struct ProcessFacts {
   uint64_t start_ticks = 0;
   bool has_end = false;
   Ending ending = Ending::kUnknown;
-  uint32_t status = 0;             // exit code or signal
+  uint32_t status = 0;  // exit code or signal
   uint64_t end_ticks = 0;
-  bool lossy = false;              // parts of its lanes are missing: dropped, damaged or cut off
+  bool lossy = false;  // parts of its lanes are missing: dropped, damaged or cut off
   // Nothing of it can come behind what the file has: it was seen to end.
   bool has_ended() const { return has_end && ending != Ending::kRuns && ending != Ending::kStopped; }
-  std::map<uint32_t, Position> cuts;  // of a forked child: where the parent's lanes were
-  std::map<uint32_t, uint32_t> threads;  // lane → the kernel's number
+  std::map<uint32_t, Position> cuts;      // of a forked child: where the parent's lanes were
+  std::map<uint32_t, uint32_t> threads;   // lane → the kernel's number
   std::map<uint32_t, std::string> names;  // lane → name at its start
 };
 
@@ -50,7 +50,7 @@ struct Merged {
 struct Problem {
   enum Kind { kBlockDamaged, kUndecodable, kMissing, kNoOrder } kind;
   uint32_t process, lane, block;
-  uint32_t offset;    // kUndecodable
+  uint32_t offset;  // kUndecodable
   std::string text;
 };
 
@@ -58,9 +58,9 @@ class ProcessOrder;
 
 // Who may touch a shard, as far as the events by now say.
 struct Shard {
-  uint64_t epoch = 0;   // 0: no takeover yet
+  uint64_t epoch = 0;  // 0: no takeover yet
   uint32_t lane = kNone;
-  uint64_t skipped = 0; // epochs before it of which no takeover has come yet
+  uint64_t skipped = 0;  // epochs before it of which no takeover has come yet
 };
 
 class Order {
@@ -104,8 +104,8 @@ class Order {
 class Clock {
  public:
   explicit Clock(Reader& reader);
-  double seconds(uint64_t ticks) const;           // since the recording began
-  uint64_t realtime_ns(uint64_t ticks) const;     // 0: unknown
+  double seconds(uint64_t ticks) const;        // since the recording began
+  uint64_t realtime_ns(uint64_t ticks) const;  // 0: unknown
   double ticks_per_second() const { return rate_; }
 
  private:

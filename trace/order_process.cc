@@ -60,7 +60,8 @@ void ProcessOrder::end(Lane& lane) {
     was_cut_ = true;
     if (!facts_.has_ended()) {  // takeovers that others wait for may be in what is not there
       facts_.lossy = true;
-      for (const auto& [shard, waiters] : shard_waiters_) orphans_.insert(orphans_.end(), waiters.begin(), waiters.end());
+      for (const auto& [shard, waiters] : shard_waiters_)
+        orphans_.insert(orphans_.end(), waiters.begin(), waiters.end());
     }
   }
   lane.bytes = {};
@@ -76,8 +77,8 @@ bool ProcessOrder::open_block(Lane& lane) {
     lane.block = chunk.header.block;
     ++lane.next_chunk;
     if (lane.block != expected && !(lane.next_chunk == 1 && order_.reader_.is_bounded())) {
-      problem(Problem::kMissing, lane, 0, "blocks " + std::to_string(expected) + " to " +
-              std::to_string(lane.block - 1) + " are missing");
+      problem(Problem::kMissing, lane, 0,
+              "blocks " + std::to_string(expected) + " to " + std::to_string(lane.block - 1) + " are missing");
     }
     if (!order_.reader_.read(chunk, lane.bytes)) {
       facts_.lossy = true;
@@ -148,8 +149,7 @@ bool ProcessOrder::may_take_over(Lane& lane, uint32_t index) {
 bool ProcessOrder::force_one() {
   uint32_t best = kNone;
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i]->is_blocked &&
-        (best == kNone || lanes_[i]->event.numbers[2] < lanes_[best]->event.numbers[2])) {
+    if (lanes_[i]->is_blocked && (best == kNone || lanes_[i]->event.numbers[2] < lanes_[best]->event.numbers[2])) {
       best = i;
     }
   }
@@ -222,8 +222,9 @@ void ProcessOrder::note_takeover(const Lane& lane) {
   if (shards_.empty()) shards_.resize(size_t{1} << record::kShardsLog2);
   Shard& shard = shards_[number];
   if (epoch == shard.epoch && shard.lane != lane.number) {
-    problem(Problem::kNoOrder, lane, lane.event.offset, "two lanes say that they took shard " + std::to_string(number) +
-            " over in its epoch " + std::to_string(epoch));
+    problem(
+        Problem::kNoOrder, lane, lane.event.offset,
+        "two lanes say that they took shard " + std::to_string(number) + " over in its epoch " + std::to_string(epoch));
   } else if (epoch <= shard.epoch) {
     if (shard.skipped > 0) --shard.skipped;
   } else if (was_superseded(lane)) {
@@ -237,8 +238,10 @@ void ProcessOrder::note_takeover(const Lane& lane) {
   if (found == superseded_.end()) return;
   std::set<uint64_t>& epochs = found->second;
   while (!epochs.empty() && *epochs.begin() <= shard.epoch + 1) {
-    if (*epochs.begin() == shard.epoch + 1) ++shard.epoch;
-    else if (shard.skipped > 0) --shard.skipped;
+    if (*epochs.begin() == shard.epoch + 1)
+      ++shard.epoch;
+    else if (shard.skipped > 0)
+      --shard.skipped;
     epochs.erase(epochs.begin());
   }
   if (epochs.empty()) superseded_.erase(found);

@@ -21,8 +21,8 @@ class ProcessOrder {
 
   // The time of the next event. False: there is none.
   bool peek(uint64_t& ticks);
-  void take(Merged& merged);    // the event that peek() has found
-  void advance();               // behind it
+  void take(Merged& merged);  // the event that peek() has found
+  void advance();             // behind it
 
   bool has_passed(const std::map<uint32_t, Position>& cuts);
   Shard shard(unsigned number) const { return shards_.empty() ? Shard{} : shards_[number]; }
@@ -40,10 +40,10 @@ class ProcessOrder {
     std::vector<uint8_t> bytes;
     std::unique_ptr<Decoder> decoder;
     Event event;
-    Event ahead;               // of a takeover: what follows it in its block
+    Event ahead;  // of a takeover: what follows it in its block
     bool has_ahead = false;
-    uint64_t ticks = 0;        // of the next event, or of the block where it is not open yet
-    uint64_t reach = 0;        // takeovers up to this number were seen before the next event, or are it
+    uint64_t ticks = 0;  // of the next event, or of the block where it is not open yet
+    uint64_t reach = 0;  // takeovers up to this number were seen before the next event, or are it
     bool is_open = false;
     bool is_over = false;
     bool is_blocked = false;
@@ -53,12 +53,12 @@ class ProcessOrder {
   };
   struct Entry {
     uint64_t ticks;
-    uint32_t lane;             // in lanes_
+    uint32_t lane;  // in lanes_
     bool operator<(const Entry& other) const { return ticks != other.ticks ? ticks > other.ticks : lane > other.lane; }
   };
 
   void push(uint32_t lane);
-  void step(Lane& lane);       // to its next event
+  void step(Lane& lane);  // to its next event
   bool open_block(Lane& lane);
   bool decode(Lane& lane);
   static bool was_superseded(const Lane& lane);
@@ -78,9 +78,10 @@ class ProcessOrder {
   std::vector<Lane*> lanes_;
   std::priority_queue<Entry> queue_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> shard_waiters_;
-  std::vector<uint32_t> orphans_;   // wait for a takeover that may be missing
+  std::vector<uint32_t> orphans_;  // wait for a takeover that may be missing
   std::vector<Shard> shards_;
-  std::unordered_map<uint64_t, std::set<uint64_t>> superseded_;  // shard → epochs behind its own in which nothing was done
+  std::unordered_map<uint64_t, std::set<uint64_t>>
+      superseded_;                                   // shard → epochs behind its own in which nothing was done
   std::unordered_map<uint32_t, uint32_t> index_of_;  // a lane's number → its place in lanes_
   uint64_t slack_ = 0;
   uint32_t current_ = kNone;

@@ -15,8 +15,8 @@ namespace {
 bool is_trace(const std::string& path) {
   char magic[sizeof kFileMagic];
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const bool is = file >= 0 && read(file, magic, sizeof magic) == sizeof magic &&
-                  memcmp(magic, kFileMagic, sizeof magic) == 0;
+  const bool is =
+      file >= 0 && read(file, magic, sizeof magic) == sizeof magic && memcmp(magic, kFileMagic, sizeof magic) == 0;
   if (file >= 0) close(file);
   return is;
 }

@@ -14,27 +14,28 @@ using record::Kind;
 
 namespace {
 
-constexpr const char* kKinds[] = {"malloc", "calloc", "aligned", "realloc", "free", "sized-free", "realloc-from",
-                                  "resize", "takeover", "sync", "stack", "mark", "name", "lost", "figures", "run",
-                                  "run-gone", "purged", "cut", "end"};
+constexpr const char* kKinds[] = {"malloc",  "calloc",   "aligned",  "realloc", "free", "sized-free", "realloc-from",
+                                  "resize",  "takeover", "sync",     "stack",   "mark", "name",       "lost",
+                                  "figures", "run",      "run-gone", "purged",  "cut",  "end"};
 constexpr const char* kFigureNames[] = {"live", "active", "dirty", "muzzy", "mapped", "metadata"};
 
 const char* word_of(const Event& event) {
   switch (event.what) {
     case What::kAllocate:
-      return event.kind == Kind::kZeroed ? "calloc" : event.kind == Kind::kAligned ? "aligned"
-           : event.kind == Kind::kReallocTo ? "realloc" : "malloc";
+      return event.kind == Kind::kZeroed      ? "calloc"
+             : event.kind == Kind::kAligned   ? "aligned"
+             : event.kind == Kind::kReallocTo ? "realloc"
+                                              : "malloc";
     case What::kFree:
       return event.kind == Kind::kSized ? "sized-free" : event.kind == Kind::kReallocFrom ? "realloc-from" : "free";
-    case What::kRunGone:
-      return "run-gone";
-    default:
-      return name_of(event.what);
+    case What::kRunGone: return "run-gone";
+    default: return name_of(event.what);
   }
 }
 
 bool is_for_readers(What what) {
-  return what == What::kTakeover || what == What::kSync || what == What::kStackIs || what == What::kCut || what == What::kEnd;
+  return what == What::kTakeover || what == What::kSync || what == What::kStackIs || what == What::kCut ||
+         what == What::kEnd;
 }
 
 bool is_chosen(const PrintOptions& options, const Merged& merged, double seconds) {
@@ -44,7 +45,8 @@ bool is_chosen(const PrintOptions& options, const Merged& merged, double seconds
   if (options.from && seconds < *options.from) return false;
   if (options.to && seconds > *options.to) return false;
   if (!options.kind.empty() ? options.kind != word_of(event) : !options.all && is_for_readers(event.what)) return false;
-  if (options.size && !((event.what == What::kAllocate || event.what == What::kResize) && options.size->has(event.size))) {
+  if (options.size &&
+      !((event.what == What::kAllocate || event.what == What::kResize) && options.size->has(event.size))) {
     return false;
   }
   if (options.address) {
@@ -65,25 +67,19 @@ void print_text(const Merged& merged, double seconds) {
       printf("  0x%012" PRIx64 "  %" PRIu64, event.address, event.size);
       if (event.kind == Kind::kAligned) printf("  align %" PRIu64, uint64_t{1} << event.align_log2);
       break;
-    case What::kFree:
-      printf("  0x%012" PRIx64, event.address);
-      break;
+    case What::kFree: printf("  0x%012" PRIx64, event.address); break;
     case What::kTakeover:
       printf("  shard %" PRIu64 "  epoch %" PRIu64 "  number %" PRIu64, numbers[0], numbers[1], numbers[2]);
       break;
     case What::kSync:
     case What::kLost:
-    case What::kPurged:
-      printf("  %" PRIu64, numbers[0]);
-      break;
+    case What::kPurged: printf("  %" PRIu64, numbers[0]); break;
     case What::kStackIs:
       printf("  %" PRIu64, numbers[0]);
       for (const uint64_t frame : event.list) printf("  0x%" PRIx64, frame);
       break;
     case What::kMark:
-    case What::kName:
-      printf("  %s", json_string(event.text).c_str());
-      break;
+    case What::kName: printf("  %s", json_string(event.text).c_str()); break;
     case What::kFigures:
       for (size_t i = 0; i < event.list.size() && i < std::size(kFigureNames); ++i) {
         printf("  %s %" PRIu64, kFigureNames[i], event.list[i]);
@@ -92,14 +88,11 @@ void print_text(const Merged& merged, double seconds) {
     case What::kRunIs:
       printf("  0x%012" PRIx64 "  pages %" PRIu64 "  blocks of %" PRIu64, event.address, numbers[0], numbers[1]);
       break;
-    case What::kRunGone:
-      printf("  0x%012" PRIx64, event.address);
-      break;
+    case What::kRunGone: printf("  0x%012" PRIx64, event.address); break;
     case What::kCut:
       printf("  lane %" PRIu64 "  block %" PRIu64 "  byte %" PRIu64, numbers[0], numbers[1], numbers[2]);
       break;
-    case What::kEnd:
-      break;
+    case What::kEnd: break;
   }
   if (event.stack != kNoStack) printf("  stack %" PRIu64, event.stack);
   putchar('\n');
@@ -112,7 +105,8 @@ void print_json(const Merged& merged, double seconds) {
          merged.process, merged.lane, merged.thread, word_of(event));
   const auto hex = [](const char* name, uint64_t value) { printf(",\"%s\":\"0x%" PRIx64 "\"", name, value); };
   const auto plain = [](const char* name, uint64_t value) { printf(",\"%s\":%" PRIu64, name, value); };
-  if (is_of_block(event.what) || event.what == What::kRunIs || event.what == What::kRunGone) hex("address", event.address);
+  if (is_of_block(event.what) || event.what == What::kRunIs || event.what == What::kRunGone)
+    hex("address", event.address);
   switch (event.what) {
     case What::kAllocate:
     case What::kResize:
@@ -124,15 +118,9 @@ void print_json(const Merged& merged, double seconds) {
       plain("epoch", numbers[1]);
       plain("number", numbers[2]);
       break;
-    case What::kSync:
-      plain("number", numbers[0]);
-      break;
-    case What::kLost:
-      plain("events", numbers[0]);
-      break;
-    case What::kPurged:
-      plain("pages", numbers[0]);
-      break;
+    case What::kSync: plain("number", numbers[0]); break;
+    case What::kLost: plain("events", numbers[0]); break;
+    case What::kPurged: plain("pages", numbers[0]); break;
     case What::kStackIs:
       plain("stack", numbers[0]);
       printf(",\"frames\":[");
@@ -140,11 +128,10 @@ void print_json(const Merged& merged, double seconds) {
       putchar(']');
       break;
     case What::kMark:
-    case What::kName:
-      printf(",\"text\":%s", json_string(event.text).c_str());
-      break;
+    case What::kName: printf(",\"text\":%s", json_string(event.text).c_str()); break;
     case What::kFigures:
-      for (size_t i = 0; i < event.list.size() && i < std::size(kFigureNames); ++i) plain(kFigureNames[i], event.list[i]);
+      for (size_t i = 0; i < event.list.size() && i < std::size(kFigureNames); ++i)
+        plain(kFigureNames[i], event.list[i]);
       break;
     case What::kRunIs:
       plain("pages", numbers[0]);
@@ -155,8 +142,7 @@ void print_json(const Merged& merged, double seconds) {
       plain("block", numbers[1]);
       plain("byte", numbers[2]);
       break;
-    default:
-      break;
+    default: break;
   }
   if (event.stack != kNoStack) plain("stack", event.stack);
   puts("}");
@@ -203,8 +189,10 @@ int print(const PrintOptions& options) {
   while (order.next(merged)) {
     const double seconds = clock.seconds(merged.event->ticks);
     if (!is_chosen(options, merged, seconds)) continue;
-    if (options.json) print_json(merged, seconds);
-    else print_text(merged, seconds);
+    if (options.json)
+      print_json(merged, seconds);
+    else
+      print_text(merged, seconds);
   }
   if (fflush(stdout) != 0 || ferror(stdout)) {
     say("cannot write to stdout: %s", strerror(errno));
@@ -254,7 +242,8 @@ int info(const std::string& path, bool json) {
            reader.has_index() ? "true" : "false", reader.is_bounded() ? "true" : "false", reader.damaged_bytes());
   } else {
     printf("%s: %" PRIu64 " bytes%s%s\n", path.c_str(), reader.file_bytes(),
-           reader.has_index() ? "" : ", cut off (no index)", reader.is_bounded() ? ", the end of a longer recording" : "");
+           reader.has_index() ? "" : ", cut off (no index)",
+           reader.is_bounded() ? ", the end of a longer recording" : "");
   }
   bool is_first = true;
   for (const auto& [number, sum] : sums) {
@@ -262,12 +251,15 @@ int info(const std::string& path, bool json) {
     const double first = has_events ? clock.seconds(sum.first) : 0, last = has_events ? clock.seconds(sum.last) : 0;
     const char* const ending = sum.has_end ? name_of(sum.ending) : "not recorded";
     if (json) {
-      printf("%s{\"process\":%" PRIu32 ",\"events\":%" PRIu64 ",\"first\":%.9f,\"last\":%.9f,\"end\":\"%s\",\"status\":%s,"
-             "\"start\":%s}", is_first ? "" : ",", number, sum.events, first, last, ending,
+      printf("%s{\"process\":%" PRIu32 ",\"events\":%" PRIu64
+             ",\"first\":%.9f,\"last\":%.9f,\"end\":\"%s\",\"status\":%s,"
+             "\"start\":%s}",
+             is_first ? "" : ",", number, sum.events, first, last, ending,
              sum.status == kNone ? "null" : std::to_string(sum.status).c_str(),
              sum.about.empty() ? "null" : sum.about.c_str());
     } else {
-      printf("process %" PRIu32 ": %" PRIu64 " events from %.3f to %.3f s, end: %s", number, sum.events, first, last, ending);
+      printf("process %" PRIu32 ": %" PRIu64 " events from %.3f to %.3f s, end: %s", number, sum.events, first, last,
+             ending);
       if (sum.has_end && sum.status != kNone && sum.ending <= Ending::kSignal) printf(" %" PRIu32, sum.status);
       printf("\n  %s\n", sum.about.c_str());
     }

@@ -15,13 +15,13 @@ struct Range {
 struct PrintOptions {
   std::string path;
   bool json = false;
-  bool all = false;                    // also what only readers need: takeovers, syncs, stacks, cuts
-  std::optional<uint32_t> process;     // its number in the file
-  std::optional<uint32_t> thread;      // the kernel's number
-  std::string kind;                    // a word; empty: all
-  std::optional<Range> size;           // of allocations and resizes
-  std::optional<Range> address;        // allocations: those that overlap; others: the block's address
-  std::optional<double> from, to;      // seconds after the beginning
+  bool all = false;                 // also what only readers need: takeovers, syncs, stacks, cuts
+  std::optional<uint32_t> process;  // its number in the file
+  std::optional<uint32_t> thread;   // the kernel's number
+  std::string kind;                 // a word; empty: all
+  std::optional<Range> size;        // of allocations and resizes
+  std::optional<Range> address;     // allocations: those that overlap; others: the block's address
+  std::optional<double> from, to;   // seconds after the beginning
 };
 
 bool is_kind(const std::string& word);

@@ -37,8 +37,11 @@ namespace {
 size_t utf8_length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
-  const size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                      : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
   if (length == 0 || length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((at(i) & 0xc0) != 0x80) return 0;
@@ -107,11 +110,13 @@ std::string build_id_of(const std::string& path) {
       head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_phentsize == sizeof(Elf64_Phdr)) {
     std::vector<Elf64_Phdr> parts(head.e_phnum);
     const size_t bytes = parts.size() * sizeof(Elf64_Phdr);
-    if (pread(file, parts.data(), bytes, static_cast<off_t>(head.e_phoff)) != static_cast<ssize_t>(bytes)) parts.clear();
+    if (pread(file, parts.data(), bytes, static_cast<off_t>(head.e_phoff)) != static_cast<ssize_t>(bytes))
+      parts.clear();
     for (const Elf64_Phdr& part : parts) {
       if (part.p_type != PT_NOTE || part.p_filesz > 1 << 16 || !id.empty()) continue;
       std::string notes(part.p_filesz, '\0');
-      if (pread(file, notes.data(), notes.size(), static_cast<off_t>(part.p_offset)) != static_cast<ssize_t>(notes.size())) {
+      if (pread(file, notes.data(), notes.size(), static_cast<off_t>(part.p_offset)) !=
+          static_cast<ssize_t>(notes.size())) {
         continue;
       }
       for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {

@@ -21,7 +21,7 @@ struct Statm {
 };
 std::optional<Statm> statm_of(pid_t pid);
 
-struct Identity {       // of the program that a process runs: an exec changes it
+struct Identity {            // of the program that a process runs: an exec changes it
   uint64_t start_time = 0;   // of the process, in clock ticks after boot
   uint64_t start_stack = 0;  // 0: not to be seen
   char state = 0;

@@ -14,7 +14,9 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
   syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 
-void futex_wake_all(std::atomic<uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
+void futex_wake_all(std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
 
 SharedMemory::~SharedMemory() {
   if (memory_ != nullptr) munmap(memory_, record::kSharedBytes);

@@ -19,8 +19,8 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  bool make();                    // by the collector; header() has to be filled and its magic written
-  bool open(const char* path);    // by a program: /proc/PID/fd/N
+  bool make();                  // by the collector; header() has to be filled and its magic written
+  bool open(const char* path);  // by a program: /proc/PID/fd/N
   int file() const { return file_; }
 
   record::SharedHeader& header() const { return *at<record::SharedHeader>(0); }

@@ -38,7 +38,8 @@ inline std::vector<uint8_t> bytes_of(const std::string& path) {
 }
 
 inline void write_bytes(const std::string& path, const std::vector<uint8_t>& bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
 }
 
 struct BuiltBlock {
@@ -82,7 +83,8 @@ inline void write_file(const std::string& path, const std::vector<BuiltBlock>& b
   Writer writer;
   ASSERT_TRUE(writer.open(path, new_file_header(0)));
   for (const auto& [process, parent] : parents) ASSERT_TRUE(write_process(writer, process, parent));
-  for (const BuiltBlock& block : blocks) ASSERT_TRUE(writer.write(header_of(block), std::span<const uint8_t>(block.bytes)));
+  for (const BuiltBlock& block : blocks)
+    ASSERT_TRUE(writer.write(header_of(block), std::span<const uint8_t>(block.bytes)));
   for (const auto& [process, parent] : parents) ASSERT_TRUE(write_end(writer, process, Ending::kExit));
   if (whole) {
     ASSERT_TRUE(writer.finish());

@@ -152,7 +152,9 @@ class Encoder {
     bytes.push_back(static_cast<uint8_t>(n));
   }
 
-  void signed_number(int64_t n) { number(n < 0 ? static_cast<uint64_t>(-(n + 1)) * 2 + 1 : static_cast<uint64_t>(n) * 2); }
+  void signed_number(int64_t n) {
+    number(n < 0 ? static_cast<uint64_t>(-(n + 1)) * 2 + 1 : static_cast<uint64_t>(n) * 2);
+  }
 
   void list(record::Op which, const std::vector<uint64_t>& numbers, bool with_count) {
     op(which);

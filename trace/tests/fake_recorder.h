@@ -102,8 +102,12 @@ class FakeLane {
   uint32_t block() const { return header_->filled.load(); }
   uint32_t used() const { return static_cast<uint32_t>(encoder_.bytes.size()); }
 
-  void allocate(uint64_t size, uint64_t address) { event(address, [&] { encoder_.allocate(size, address); }); }
-  void free(uint64_t address) { event(address, [&] { encoder_.free(address); }); }
+  void allocate(uint64_t size, uint64_t address) {
+    event(address, [&] { encoder_.allocate(size, address); });
+  }
+  void free(uint64_t address) {
+    event(address, [&] { encoder_.free(address); });
+  }
   template <class F>
   void other(F write) {
     prepare();

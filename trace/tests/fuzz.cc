@@ -69,7 +69,8 @@ std::vector<uint8_t> random_events(std::mt19937_64& random) {
       case 4: encoder.stack_is(random() % 100, {random(), random()}); break;
       case 5: encoder.cut(random() % 3, random() % 3, random() % 1000); break;
       case 6: encoder.resize(address, random() % 100000); break;
-      case 7: case 8: encoder.free(address); break;
+      case 7:
+      case 8: encoder.free(address); break;
       default: encoder.allocate(random() % 3000, address); break;
     }
   }

@@ -70,8 +70,8 @@ def wait_for(holds, seconds=20):
 def check_threads(checks, tool):
     ended, path = tool.collect("threads", 4, 100000)
     found = tool.check(path)
-    checks.that(ended.returncode == 0 and ended.stderr.count("\n") == 1 and f"wrote {path}: 400000 events" in ended.stderr,
-                "a line says what was written", ended)
+    checks.that(ended.returncode == 0 and ended.stderr.count("\n") == 1 and
+                f"wrote {path}: 400000 events" in ended.stderr, "a line says what was written", ended)
     checks.that(found["sound"] and found["events"] == 400000 and found["lanes"] == 4 and found["has_index"],
                 "all events of four threads that wait for the collector are there, in an order that can be", found)
     checks.that(found["excused"] == found["frees_of_earlier_blocks"] == 0, "and nothing is excused", found)
@@ -80,8 +80,8 @@ def check_threads(checks, tool):
     checks.that(kinds >= {chunks.EVENTS, chunks.PROCESS_START, chunks.THREAD, chunks.PROCESS_END, chunks.CLOCK,
                           chunks.MEMORY, chunks.MAPPINGS, chunks.INDEX}, "the file has chunks of all types", kinds)
     start = json.loads(next(part for part in parts if part["type"] == chunks.PROCESS_START)["payload"])
-    checks.that(start["argv"] == [tool.program, "threads", "4", "100000"] and start["exe"] == os.path.realpath(tool.program)
-                and start["parent"] is None, "the process's command is there", start)
+    checks.that(start["argv"] == [tool.program, "threads", "4", "100000"] and start["parent"] is None and
+                start["exe"] == os.path.realpath(tool.program), "the process's command is there", start)
     maps = next(part for part in parts if part["type"] == chunks.MAPPINGS)["payload"].decode()
     checks.that(f" {os.path.realpath(tool.program)}\n" in maps and "build-id " in maps, "so are its mappings", maps)
     samples = [struct.unpack_from("<4Q", part["payload"], at) for part in parts if part["type"] == chunks.MEMORY
@@ -107,7 +107,8 @@ def check_ends(checks, tool):
                 (first["events"], second["events"]) == (1, 1000), "an exec begins another process", [first, second])
     path = tool.new_path()
     ended = tool("collect", "-o", path, "--", "true")
-    checks.that(ended.returncode == 0 and ended.stderr == "acre record: nothing was recorded: acre was not loaded in true\n",
+    checks.that(ended.returncode == 0 and
+                ended.stderr == "acre record: nothing was recorded: acre was not loaded in true\n",
                 "a program without acre is told as such", ended)
     for name, code in (("/no/such/program", 127), ("/etc/passwd", 126)):
         ended = tool("collect", "-o", path, "--", name)
@@ -117,7 +118,8 @@ def check_ends(checks, tool):
 def check_forks(checks, tool):
     ended, path = tool.collect("fork", 20000)
     found = tool.check(path)
-    checks.that(ended.returncode == 3 and found["sound"] and found["events"] == 80000, "a forked child is recorded", found)
+    checks.that(ended.returncode == 3 and found["sound"] and found["events"] == 80000, "a forked child is recorded",
+                found)
     checks.that(found["frees_of_earlier_blocks"] == 0, "its frees of its parent's blocks are known", found)
     parent, child = tool.processes(path)
     checks.that(child["start"]["parent"] == parent["process"], "the file says whose child it is", child)
@@ -187,16 +189,19 @@ def check_bounds(checks, tool):
         checks.that(lanes[0] and lanes[0] <= lanes[1] and any(part["type"] == chunks.PROCESS_START for part in parts),
                     f"{segment.suffix} says what its processes and threads are", lanes)
     ended, path = tool.collect("threads", 1, 1000, options=("--limit", limit))
-    checks.that(path.exists() and tool.check(path)["events"] == 1000, "a short recording with a bound is one file", ended)
+    checks.that(path.exists() and tool.check(path)["events"] == 1000, "a short recording with a bound is one file",
+                ended)
 
 
 def check_full_disk(checks, tool):
     ended = tool("collect", "-o", "/dev/full", "--", tool.program, "exit", 0)
-    checks.that(ended.returncode == 1 and ended.stderr.startswith("acre record: cannot write '/dev/full': No space left")
-                and ended.stderr.count("\n") == 1, "a disk that is full from the beginning: a line", ended)
+    checks.that(ended.returncode == 1 and ended.stderr.count("\n") == 1 and
+                ended.stderr.startswith("acre record: cannot write '/dev/full': No space left"),
+                "a disk that is full from the beginning: a line", ended)
     ended = tool("collect", "-o", "/no/such/folder/a", "--", tool.program, "exit", 0)
-    checks.that(ended.returncode == 1 and ended.stderr == "acre record: cannot write '/no/such/folder/a': No such file or "
-                "directory\n", "a folder that is not there: a line", ended)
+    checks.that(ended.returncode == 1 and
+                ended.stderr == "acre record: cannot write '/no/such/folder/a': No such file or directory\n",
+                "a folder that is not there: a line", ended)
 
     folder = tool.work / "small"
     folder.mkdir()
@@ -210,7 +215,8 @@ def check_full_disk(checks, tool):
     ended = subprocess.run([*mount, "sh", "-c", script], capture_output=True, text=True, timeout=TIME_LIMIT_S)
     code, _, found = ended.stdout.partition("\n")
     checks.that(code == "0" and ended.stderr.count("\n") == 1 and "No space left" in ended.stderr and
-                "the program goes on" in ended.stderr, "a disk that becomes full: a line, and the program goes on", ended)
+                "the program goes on" in ended.stderr, "a disk that becomes full: a line, and the program goes on",
+                ended)
     found = json.loads(found)
     checks.that(found["sound"] and found["events"] > 10000 and found["damaged_bytes"] == 0,
                 "what was written is whole", found)
@@ -227,7 +233,8 @@ def check_attach(checks, tool):
     checks.that(again.returncode == 1 and "is being written by another recording" in again.stderr,
                 "two recordings into one file: a line", again)
     subprocess.run([tool.program, "threads", "2", "10000"], env=dict(tool.environment, ACRE_CONF=f"record:{setting}"))
-    checks.that(collector.wait(20) == 0 and tool.check(path)["events"] == 20000, "and ends with it", collector.stderr.read())
+    checks.that(collector.wait(20) == 0 and tool.check(path)["events"] == 20000, "and ends with it",
+                collector.stderr.read())
     path = tool.new_path()
     collector = subprocess.Popen([tool.tool, "collect", "-o", path, "--attach"], stdout=subprocess.PIPE, text=True,
                                  stderr=subprocess.PIPE, env=tool.environment)
@@ -263,9 +270,12 @@ def check_print(checks, tool):
     for words in (("--kind", "frobnicate"), ("--size", "9-3"), ("--from", "soon"), ("--process", "-1")):
         ended = tool("print", path, *words)
         checks.that(ended.returncode == 2 and ended.stderr.count("\n") == 1, f"{' '.join(words)}: 2 and a line", ended)
-    piped = subprocess.run(["sh", "-c", f"'{tool.tool}' print '{path}' --all | head -n 1"], capture_output=True, text=True)
-    checks.that(piped.returncode == 0 and not piped.stderr and piped.stdout.count("\n") == 1, "a broken pipe is quiet", piped)
-    full = subprocess.run(["sh", "-c", f"'{tool.tool}' print '{path}' >/dev/full"], capture_output=True, text=True)
+    def shell(script):
+        return subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    piped = shell(f"'{tool.tool}' print '{path}' --all | head -n 1")
+    checks.that(piped.returncode == 0 and not piped.stderr and piped.stdout.count("\n") == 1, "a broken pipe is quiet",
+                piped)
+    full = shell(f"'{tool.tool}' print '{path}' >/dev/full")
     checks.that(full.returncode == 1 and full.stderr.count("\n") == 1, "a full stdout: a line", full)
     data = bytearray(path.read_bytes())
     events = next(part for part in chunks.chunks(path) if part["type"] == chunks.EVENTS)

@@ -33,7 +33,7 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   encoder.allocate(100, 0x7f0000000008);  // no multiple of 16
   encoder.free(0x7f0000001230);
   encoder.kind(Kind::kSized);
-  encoder.free(0x7e0000000000);           // from before
+  encoder.free(0x7e0000000000);  // from before
   encoder.resize(0x7f0000200000, UINT64_MAX);
   encoder.takeover(65535, 3, 60);
   encoder.sync(77);
@@ -94,7 +94,10 @@ TEST(Codec, RandomBlocksComeBack) {
     Encoder encoder(1 << 20);
     encoder.begin(0, 0);
     std::vector<std::pair<uint64_t, uint64_t>> live;
-    struct Expected { What what; uint64_t address, size; };
+    struct Expected {
+      What what;
+      uint64_t address, size;
+    };
     std::vector<Expected> expected;
     for (int i = 0; i < 5000; ++i) {
       if (!live.empty() && random() % 2 == 0) {

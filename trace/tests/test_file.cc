@@ -103,7 +103,8 @@ TEST(File, AnyByteMayBeWrong) {
       EXPECT_GE(result.events() + 40, sound.events()) << at;  // one block is lost at most
       if (result.problems != 0 || result.damaged_bytes != 0 || !result.has_index) ++noticed;
       // With the index and all blocks everything is there.
-      else EXPECT_EQ(result.events(), sound.events()) << at;
+      else
+        EXPECT_EQ(result.events(), sound.events()) << at;
     }
   }
   EXPECT_GT(noticed, whole.size());
@@ -136,7 +137,8 @@ TEST(File, ChunksOfUnknownTypesArePassedOver) {
   header.type = static_cast<ChunkType>(77);
   header.process = 0;
   ASSERT_TRUE(writer.write(header, std::string_view("new")));
-  for (const BuiltBlock& block : some_blocks(2)) ASSERT_TRUE(writer.write(header_of(block), std::span<const uint8_t>(block.bytes)));
+  for (const BuiltBlock& block : some_blocks(2))
+    ASSERT_TRUE(writer.write(header_of(block), std::span<const uint8_t>(block.bytes)));
   ASSERT_TRUE(writer.finish());
   const CheckResult result = check_file(folder / "a");
   EXPECT_EQ(result.problems, 0u);

@@ -14,8 +14,10 @@ std::vector<std::string> merged(const std::string& path, std::vector<std::string
   Reader reader;
   EXPECT_TRUE(reader.open(path)) << reader.error();
   Order order(reader, [&](const Problem& problem) {
-    if (problems != nullptr) problems->push_back(problem.text);
-    else ADD_FAILURE() << problem.text;
+    if (problems != nullptr)
+      problems->push_back(problem.text);
+    else
+      ADD_FAILURE() << problem.text;
   });
   std::vector<std::string> found;
   Merged event;
@@ -92,7 +94,8 @@ TEST(Order, ABlocksBeginningTellsWhatWasSeen) {
 
 TEST(Order, AShardThatWasTakenBackBeforeTheNumber) {
   const Folder folder;
-  // Lane 1 takes epoch 2, lane 0 takes epoch 3 and number 1 before lane 1 gets number 2; it sees that and takes epoch 4.
+  // Lane 1 takes epoch 2, lane 0 takes epoch 3 and number 2 before lane 1 gets number 3; it sees that and takes epoch
+  // 4.
   Encoder a, b;
   a.begin(0, 0);
   a.takeover(kShard, 1, 1);
@@ -117,7 +120,8 @@ TEST(Order, WhatCannotBeIsFound) {
     write_file(folder / "a", blocks);
     const CheckResult result = check_file(folder / "a");
     EXPECT_EQ(result.problems != 0, !result.first_problems.empty());
-    return result.first_problems.empty() ? std::string() : result.first_problems[0].substr(result.first_problems[0].rfind(": ") + 2);
+    return result.first_problems.empty() ? std::string()
+                                         : result.first_problems[0].substr(result.first_problems[0].rfind(": ") + 2);
   };
   Encoder a, b;
   const auto begin = [&] {
@@ -146,13 +150,14 @@ TEST(Order, WhatCannotBeIsFound) {
   begin();
   a.allocate(16, kBase);
   b.free(kBase);  // a takeover is left out
-  EXPECT_EQ(problems_of({block(0, a), block(1, b)}), "block 0x7f0000000000 is touched by a lane that does not have its shard");
+  EXPECT_EQ(problems_of({block(0, a), block(1, b)}),
+            "block 0x7f0000000000 is touched by a lane that does not have its shard");
   begin();
   a.allocate(16, kBase);
   b.takeover(kShard, 1, 2);
   b.free(kBase);
-  EXPECT_EQ(problems_of({block(0, a), block(1, b)}), "two lanes say that they took shard " + std::to_string(kShard) +
-            " over in its epoch 1");
+  EXPECT_EQ(problems_of({block(0, a), block(1, b)}),
+            "two lanes say that they took shard " + std::to_string(kShard) + " over in its epoch 1");
   begin();
   a.allocate(16, kBase);
   b.takeover(kShard, 3, 2);
@@ -176,7 +181,7 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   parent.allocate(16, kBase);
   parent.allocate(16, kBase + 16);
   parent.free(kBase + 16);
-  other.time(5000);                                  // by its clock far behind the fork
+  other.time(5000);  // by its clock far behind the fork
   other.allocate(16, kBase + 32768);
   const auto at = static_cast<uint32_t>(parent.bytes.size()), other_at = static_cast<uint32_t>(other.bytes.size());
   parent.free(kBase);
@@ -191,7 +196,7 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   child.takeover(kShard + 1, 1, 2);
   child.free(kBase);
   child.free(kBase + 32768);
-  child.allocate(16, kBase + 32);                    // the parent's is of its own
+  child.allocate(16, kBase + 32);  // the parent's is of its own
   child.end();
   const std::vector<BuiltBlock> blocks = {block(0, parent), block(1, other), block(0, child, 10, 0, 0, 1)};
   write_file(folder / "a", blocks, {{0, kNone}, {1, 0}});
@@ -206,7 +211,7 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   EXPECT_EQ(check_file(folder / "b").problems, 1u);
 }
 
-// --- Random schedules -------------------------------------------------------------------------------------------------
+// --- Random schedules ---------------------------------------------------------------------------------------------
 //
 // Threads as the library has them, one step at a time in a random order, with clocks that differ: the merged order of
 // each address has to be the one in which things happened.
@@ -241,7 +246,7 @@ class Schedule {
     Encoder encoder;
     uint64_t skew = 0, first_ticks = 0, first_seen = 0;
     uint32_t block = 0;
-    int stage = 0;            // 0: idle; 1: looks at the word; 2: takes a number; 3: looks again; 4: writes
+    int stage = 0;  // 0: idle; 1: looks at the word; 2: takes a number; 3: looks again; 4: writes
     bool allocates = false;
     uint64_t address = 0, epoch = 0, number = 0;
   };
@@ -297,12 +302,12 @@ class Schedule {
         lane.encoder.takeover(record::shard_of(lane.address), lane.epoch, lane.number);
         lane.stage = 3;
         break;
-      case 3:
-        lane.stage = words_[shard].lane == i + 1 ? 4 : 1;
-        break;
+      case 3: lane.stage = words_[shard].lane == i + 1 ? 4 : 1; break;
       default:
-        if (lane.allocates) lane.encoder.allocate(100, lane.address);
-        else lane.encoder.free(lane.address);
+        if (lane.allocates)
+          lane.encoder.allocate(100, lane.address);
+        else
+          lane.encoder.free(lane.address);
         truth[lane.address].emplace_back(i, lane.allocates);
         (lane.allocates ? live_ : free_).push_back(lane.address);
         lane.stage = 0;
@@ -352,12 +357,14 @@ TEST(Order, MissingPartsExcuseWhatFollows) {
     std::mt19937_64 random(seed);
     std::vector<BuiltBlock> blocks = schedule.blocks;
     size_t events = 0;
-    for (size_t left = 1 + random() % 5; left > 0; --left) blocks.erase(blocks.begin() + static_cast<long>(random() % blocks.size()));
+    for (size_t left = 1 + random() % 5; left > 0; --left)
+      blocks.erase(blocks.begin() + static_cast<long>(random() % blocks.size()));
     write_file(folder / "a", blocks);
     std::vector<std::string> problems;
     events = merged(folder / "a", &problems).size();
     EXPECT_GT(events, 100u);
-    for (const std::string& problem : problems) EXPECT_NE(problem.find("missing"), std::string::npos) << seed << problem;
+    for (const std::string& problem : problems)
+      EXPECT_NE(problem.find("missing"), std::string::npos) << seed << problem;
   }
 }
 
