@@ -19,8 +19,8 @@ void ProcessOrder::begin(uint64_t slack_ticks) {
   const std::vector<Chunk>& chunks = order_.reader_.chunks();
   const auto block_of = [&](uint32_t chunk) { return chunks[chunk].header.block; };
   for (auto& [number, lane] : by_number_) {
-    std::stable_sort(lane.chunks.begin(), lane.chunks.end(),
-                     [&](uint32_t a, uint32_t b) { return block_of(a) < block_of(b); });
+    std::sort(lane.chunks.begin(), lane.chunks.end(),
+              [&](uint32_t a, uint32_t b) { return std::pair(block_of(a), a) < std::pair(block_of(b), b); });
     lane.chunks.erase(std::unique(lane.chunks.begin(), lane.chunks.end(),
                                   [&](uint32_t a, uint32_t b) { return block_of(a) == block_of(b); }),
                       lane.chunks.end());
