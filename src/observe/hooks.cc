@@ -116,14 +116,14 @@ ACRE_COLD int start_recording(const char* place) {
   const int error = record::start(place);
   if (error != 0) return error;
   g_recorded.store(true);
-  set_on();
+  note_on();  // the calling thread, which starts the process or answers at the socket, has no heap
   return 0;
 }
 
 ACRE_COLD void stop_recording() {
   record::stop();
   g_recorded.store(false);
-  set_on();
+  note_on();
 }
 
 void at_fork(ForkStage stage) {
