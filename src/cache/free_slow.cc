@@ -102,7 +102,11 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
 
 // For a thread whose heap is observed. The same as without observers once they were told.
 ACRE_APART void release_observed(Heap& heap, Slab* slab, void* p) {
-  hooks::freeing(p);
+  if (ACRE_LIKELY(hooks::g_on == hooks::kRecorded)) {
+    record::freeing(&heap, p);
+  } else {
+    hooks::freeing(p);
+  }
   if (relaxed_load(slab->owner) == heap.token) {
     slab::defer(slab, p);
     if (slab->countdown == 0) release_event(slab);

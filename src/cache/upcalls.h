@@ -119,11 +119,14 @@ namespace hooks {
 // After a realloc that neither got nor freed a block.
 void resized(const void* block, size_t asked);
 
-extern bool g_on ACRE_HIDDEN;
-ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
+// Bits: there are functions of the program, or a trace; there is a recording (record/record.h).
+inline constexpr uint8_t kCalled = 1;
+inline constexpr uint8_t kRecorded = 2;
+extern uint8_t g_on ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on) != 0; }
 
-ACRE_COLD void call_allocated(const void* block, size_t bytes, size_t asked);
-ACRE_COLD void call_freeing(const void* block);
+void call_allocated(const void* block, size_t bytes, size_t asked);
+void call_freeing(const void* block);
 
 // bytes: of the block. asked: the bytes that the program asked for, as far as known.
 ACRE_ALWAYS_INLINE void allocated(const void* block, size_t bytes, size_t asked) {
@@ -141,8 +144,11 @@ inline void tick_after_free(Heap& heap) {
 
 }  // namespace hooks
 
-// src/record: called when a thread ends that has heap.recorder.
+// src/record: the recorder, which is called where hooks are. heap: the calling thread's, null if it has none.
 namespace record {
+void allocated(Heap* heap, const void* block, size_t asked);
+void freeing(Heap* heap, const void* block);
+// When a thread ends that has heap.recorder.
 void end_thread(Heap& heap);
 }
 

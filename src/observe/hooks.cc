@@ -10,7 +10,7 @@
 
 namespace acre::hooks {
 
-constinit bool g_on = false;
+constinit uint8_t g_on = 0;
 
 namespace {
 
@@ -45,16 +45,14 @@ constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
 constinit std::atomic<bool> g_traced{false};
 constinit std::atomic<bool> g_recorded{false};
-constinit std::atomic<bool> g_called{false};  // there are hooks of the program, or a trace
-constinit Mutex g_lock{Rank::kTags};          // keeps g_on and g_called in step with these
+constinit Mutex g_lock{Rank::kTags};  // keeps g_on in step with these
 
 void note_on() {
   Lock lock(g_lock);
-  const bool called = g_allocated.any() || g_freeing.any() || g_traced.load();
-  g_called.store(called);
-  const bool on = called || g_recorded.load();
-  sampler::set_hooked(on);
-  relaxed_store(g_on, on);
+  const bool is_called = g_allocated.any() || g_freeing.any() || g_traced.load();
+  const unsigned on = (is_called ? kCalled : 0u) | (g_recorded.load() ? kRecorded : 0u);
+  sampler::set_hooked(on != 0);
+  relaxed_store(g_on, static_cast<uint8_t>(on));
 }
 
 // The calling thread's heap is in step at once.
@@ -91,20 +89,22 @@ bool remove(FreeingHook hook) {
   return true;
 }
 
-ACRE_APART void call_allocated(const void* block, size_t bytes, size_t asked) {
-  if (g_recorded.load(std::memory_order_relaxed)) record::allocated(block, asked);
-  if (ACRE_LIKELY(!g_called.load(std::memory_order_acquire))) return;
+void call_allocated(const void* block, size_t bytes, size_t asked) {
+  const unsigned on = relaxed_load(g_on);
+  if ((on & kRecorded) != 0) record::allocated(heap_if_any(), block, asked);
+  if ((on & kCalled) == 0) return;
   if (trace::is_on()) trace::allocated(block, asked);
   g_allocated.call(block, bytes);
 }
-ACRE_APART void call_freeing(const void* block) {
-  if (g_recorded.load(std::memory_order_relaxed)) record::freeing(block);
-  if (ACRE_LIKELY(!g_called.load(std::memory_order_acquire))) return;
+void call_freeing(const void* block) {
+  const unsigned on = relaxed_load(g_on);
+  if ((on & kRecorded) != 0) record::freeing(heap_if_any(), block);
+  if ((on & kCalled) == 0) return;
   if (trace::is_on()) trace::freeing(block);
   g_freeing.call(block);
 }
 void resized(const void* block, size_t asked) {
-  if (g_recorded.load(std::memory_order_relaxed)) record::resized(block, asked);
+  if ((relaxed_load(g_on) & kRecorded) != 0) record::resized(heap_if_any(), block, asked);
 }
 
 void set_traced(bool on) {

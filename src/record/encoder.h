@@ -1,4 +1,4 @@
-// Writes events into a lane's block (format.h).
+// Writes events into a lane's block (format.h). Processors are little-endian, as the format is.
 #pragma once
 
 #include <string.h>
@@ -15,6 +15,7 @@ class Encoder {
   // A block begins: `at` is where its first event goes.
   void begin(uint8_t* at, uint64_t ticks, uint64_t seen) {
     start_ = at_ = at;
+    full_ = at + (kEventBytes - kMostEvent);
     ticks_ = ticks;
     seen_ = seen;
     last_free_ = 0;
@@ -25,26 +26,26 @@ class Encoder {
   // Bytes of the events so far.
   uint32_t used() const { return static_cast<uint32_t>(at_ - start_); }
   // Whether any single event, or a group of small ones, fits.
-  bool has_room() const { return used() <= kEventBytes - kMostEvent; }
+  bool has_room() const { return at_ <= full_; }
   uint64_t seen() const { return seen_; }
 
   ACRE_ALWAYS_INLINE void allocated(Address block, size_t n) {
     uint8_t* at = at_;
     const unsigned context = context_of(n);
-    const int64_t away = static_cast<int64_t>(block - contexts_[context]);
-    const unsigned unit = unit_log2(context);
-    if (ACRE_UNLIKELY(!is_aligned(block, size_t{1} << unit))) {
+    if (ACRE_UNLIKELY(!is_aligned(block, 16) && (context != 0 || !is_aligned(block, 8)))) {
       at = put(put_op(at, Op::kMallocAt), n);
       memcpy(at, &block, sizeof block);
       at += sizeof block;
     } else {
       if (ACRE_LIKELY(n < kShortMalloc)) {
-        *at++ = static_cast<uint8_t>(0x80 | (n & 63));
-        *at++ = static_cast<uint8_t>(n >> 6);
+        const uint16_t first = static_cast<uint16_t>(0x80 | (n & 63) | n >> 6 << 8);
+        memcpy(at, &first, sizeof first);
+        at += sizeof first;
       } else {
         at = put(put_op(at, Op::kMalloc), n);
       }
-      at = put(at, fold(away >> unit));
+      const int64_t away = static_cast<int64_t>(block - contexts_[context]);
+      at = put(at, fold(away >> unit_log2(context)));
       contexts_[context] = block;
     }
     slots_[slot_of(block)] = block | static_cast<uint64_t>(context) << kContextShift;
@@ -56,8 +57,9 @@ class Encoder {
     const unsigned slot = slot_of(block);
     const uint64_t recent = slots_[slot];
     if (ACRE_LIKELY((recent & kAddressMask) == block)) {
-      *at++ = static_cast<uint8_t>(slot & 0x7f);
-      *at++ = static_cast<uint8_t>(slot >> 7);
+      const uint16_t bytes = static_cast<uint16_t>((slot & 0x7f) | slot >> 7 << 8);
+      memcpy(at, &bytes, sizeof bytes);
+      at += sizeof bytes;
       slots_[slot] = 0;
       contexts_[recent >> kContextShift] = block;
     } else {
@@ -136,6 +138,7 @@ class Encoder {
   uint64_t away_from_last_free(Address block) const { return fold(static_cast<int64_t>(block - last_free_) >> 3); }
 
   uint8_t* at_ = nullptr;
+  uint8_t* full_ = nullptr;
   uint8_t* start_ = nullptr;
   uint64_t ticks_ = 0;
   uint64_t seen_ = 0;

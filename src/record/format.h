@@ -8,10 +8,11 @@
 // Order. A *shard* is all addresses with the same shard_of(). Its word names the lane that touched it last, and how
 // often it has changed lanes (its *epoch*). A thread that touches a shard of which another lane is the last, does a
 // *takeover*: it puts itself into the word by a compare-and-swap, then takes a *number* from the process's counter, and
-// writes both down before its event. A *sync*, and each takeover, tells how far the thread has seen the counter: after it
-// the thread sees the shard words of all takeovers with smaller numbers.
-//   So an event of the new lane in the shard comes after all events of the last lane up to that lane's first sync or
-//   takeover that has seen as much as the number, or up to the lane's end. Events of one lane are in the order in which they are
+// writes both down before its event. It looks at the word again then: if another lane is there already, this takeover
+// has no event, and the thread does another. A *sync*, and each takeover, tells how far the thread has seen the counter:
+// after it the thread sees the shard words of all takeovers with smaller numbers.
+//   So an event of the new lane in the shard comes after all events of the last lanes up to their first sync or takeover
+//   that has seen as much as the number, or up to their ends. Events of one lane are in the order in which they are
 //   written. An allocation is written after the block was got, and before the program gets it; a free before another
 //   thread can get the block. Two events on the same address are thereby always in order.
 #pragma once
@@ -81,8 +82,7 @@ inline constexpr unsigned unit_log2(unsigned context) { return context == 0 ? 3 
 
 inline constexpr unsigned kSlotsLog2 = 10;
 inline constexpr unsigned slot_of(uint64_t address) {
-  const uint64_t unit = address >> 3;
-  return static_cast<unsigned>((unit ^ (unit >> kSlotsLog2)) & ((1u << kSlotsLog2) - 1));
+  return (static_cast<uint32_t>(address) * 0x9e3779b1u) >> (32 - kSlotsLog2);
 }
 
 inline constexpr unsigned kShardsLog2 = 16;

@@ -129,7 +129,7 @@ bool begin(Recorder& recorder, uint32_t thread) {
   lane->taken.store(0);
   lane->thread_waits.store(0);
   recorder.lane = lane;
-  recorder.number = lane->number;
+  recorder.name_in_shards = lane->number + 1;
   recorder.blocks = reinterpret_cast<uint8_t*>(g_memory.load()) + kBlocksAt + static_cast<size_t>(lane - first) * kLaneBytes;
   recorder.block_number = 0;
   recorder.until_time = 1;

@@ -5,18 +5,24 @@
 
 namespace acre::record {
 
-// What a thread needs to write its lane. Its own, but for is_busy.
+// What a thread needs to write its lane.
 struct Recorder {
-  Encoder encoder;
+  static constexpr uint32_t kNotReady = UINT32_MAX;
+
+  // The session (record.cc) in which the next event can be written; kNotReady: there is no lane, or the thread is writing
+  // an event, so that one of a signal handler goes elsewhere.
+  std::atomic<uint32_t> ready{kNotReady};
+  uint32_t until_time = 0;          // events until the next time is written
+  uint32_t name_in_shards = 0;      // the lane's number, plus 1
+  uint32_t block_number = 0;
   BlockHeader* block = nullptr;     // null: it has no lane
+  Encoder encoder;
   LaneHeader* lane = nullptr;
   uint8_t* blocks = nullptr;        // the lane's
-  uint32_t number = 0;              // the lane's
-  uint32_t block_number = 0;
-  uint32_t until_time = 0;          // events until the next time is written
-  std::atomic<uint32_t> session{0};
-  std::atomic<bool> is_busy{false}; // the thread is writing an event: a signal handler's goes elsewhere
+  uint32_t session = 0;             // of the lane
   Recorder* next = nullptr;         // lists of record.cc
+
+  uint32_t number() const { return name_in_shards - 1; }
 };
 
 namespace lanes {

@@ -17,24 +17,39 @@ namespace acre::record {
 namespace {
 
 constexpr uint32_t kEventsPerTime = 16;
+constexpr unsigned kMostTakeovers = 32;  // before an event, so that they fit
 
-// A word for each shard: the number of the lane that touched it last, plus 1, and how often it has changed lanes.
-using Word = uint64_t;
-constexpr unsigned kLaneBits = 24;
-constexpr Word kLaneMask = (Word{1} << kLaneBits) - 1;
-constinit std::atomic<Word>* g_shards = nullptr;
+// A word for each shard: the lane that touched it last, by its number plus 1, and how often it has changed lanes.
+struct Shard {
+  std::atomic<uint64_t> word{0};
 
-constinit std::atomic<uint32_t> g_session{0};  // 0: there is no recording; a recorder of another session has no lane
+  static constexpr unsigned kEpochShift = 32;
+  uint32_t lane() const { return static_cast<uint32_t>(word.load(std::memory_order_relaxed)); }
+  // Returns the new epoch.
+  uint64_t take(uint32_t lane) {
+    uint64_t before = word.load(std::memory_order_relaxed);
+    uint64_t epoch;
+    do {
+      epoch = (before >> kEpochShift) + 1;
+    } while (!word.compare_exchange_weak(before, epoch << kEpochShift | lane, std::memory_order_acq_rel));
+    return epoch;
+  }
+};
+constinit Shard* g_shards = nullptr;
+
+constinit std::atomic<uint32_t> g_session{0};  // 0: there is no recording
 constinit uint32_t g_last_session = 0;
 constinit Mutex g_lock{Rank::kRecord};         // the lists, and starts
 constinit Recorder* g_recorders ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit Recorder* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
-constinit Recorder g_common;                   // its is_busy is a lock
+
+// The common lane. The lock is a thread's token, so that a signal handler finds that its own thread has it.
+constinit Recorder g_common;
+constinit std::atomic<ThreadToken> g_common_lock{kNoThread};
 
 // --- Who writes -----------------------------------------------------------------------------------------------
 
-Recorder* make_recorder() {
-  Lock lock(g_lock);
+Recorder* make_recorder_locked() ACRE_REQUIRES(g_lock) {
   Recorder* recorder = g_spare;
   if (recorder != nullptr) {
     g_spare = recorder->next;
@@ -48,52 +63,52 @@ Recorder* make_recorder() {
   return recorder;
 }
 
-void enter_session(Recorder& recorder, uint32_t session) {
-  recorder.block = nullptr;
-  recorder.session.store(session, std::memory_order_relaxed);
+Recorder* make_recorder() {
+  Lock lock(g_lock);
+  return make_recorder_locked();
 }
 
-// The calling thread may be the one that has the lock, in a signal handler: then the event is left out.
+// Makes sure of a lane of this session.
+bool has_lane(Recorder& recorder, uint32_t session, uint32_t thread) {
+  if (recorder.session != session) {
+    recorder.block = nullptr;
+    recorder.session = session;
+    lanes::begin(recorder, thread);
+  }
+  return recorder.block != nullptr;
+}
+
+// Null: the thread has the lock already, in what a signal handler has interrupted, or there is no lane left.
 Recorder* enter_common(uint32_t session) {
-  static constinit std::atomic<ThreadToken> holder{kNoThread};
-  while (g_common.is_busy.exchange(true, std::memory_order_acquire)) {
-    if (holder.load(std::memory_order_relaxed) == this_thread()) return nullptr;
+  for (;;) {
+    ThreadToken holder = kNoThread;
+    if (g_common_lock.compare_exchange_weak(holder, this_thread(), std::memory_order_acquire)) break;
+    if (holder == this_thread()) return nullptr;
     pause_processor();
   }
-  holder.store(this_thread(), std::memory_order_relaxed);
-  if (g_common.session.load(std::memory_order_relaxed) != session) {
-    enter_session(g_common, session);
-    lanes::begin(g_common, 0);
-  }
-  if (g_common.block != nullptr) return &g_common;
-  g_common.is_busy.store(false, std::memory_order_release);
+  if (has_lane(g_common, session, 0)) return &g_common;
+  g_common_lock.store(kNoThread, std::memory_order_release);
   return nullptr;
 }
 
 ACRE_NOINLINE Recorder* enter_slowly(Heap* heap, uint32_t session) {
+  if (session == 0) return nullptr;
   Recorder* recorder = heap == nullptr ? nullptr : heap->recorder;
   if (heap != nullptr && recorder == nullptr) recorder = heap->recorder = make_recorder();
-  if (recorder == nullptr || recorder->is_busy.load(std::memory_order_relaxed)) return enter_common(session);
-  recorder->is_busy.store(true, std::memory_order_relaxed);
-  if (recorder->session.load(std::memory_order_relaxed) != session) {
-    enter_session(*recorder, session);
-    lanes::begin(*recorder, static_cast<uint32_t>(os::thread_number()));
-  }
-  if (recorder->block != nullptr) return recorder;
-  recorder->is_busy.store(false, std::memory_order_relaxed);
-  return enter_common(session);
+  if (recorder == nullptr) return enter_common(session);
+  const bool is_writing = recorder->session == session && recorder->block != nullptr;
+  if (is_writing || !has_lane(*recorder, session, static_cast<uint32_t>(os::thread_number()))) return enter_common(session);
+  return recorder;
 }
 
 // Null: the event is not recorded. Otherwise leave() follows.
 ACRE_ALWAYS_INLINE Recorder* enter(Heap* heap) {
   const uint32_t session = g_session.load(std::memory_order_acquire);
-  if (ACRE_UNLIKELY(session == 0)) return nullptr;
   Recorder* recorder = heap == nullptr ? nullptr : heap->recorder;
-  if (ACRE_UNLIKELY(recorder == nullptr || recorder->is_busy.load(std::memory_order_relaxed) ||
-                    recorder->session.load(std::memory_order_relaxed) != session || recorder->block == nullptr)) {
+  if (ACRE_UNLIKELY(recorder == nullptr || recorder->ready.load(std::memory_order_relaxed) != session)) {
     return enter_slowly(heap, session);
   }
-  recorder->is_busy.store(true, std::memory_order_relaxed);
+  recorder->ready.store(Recorder::kNotReady, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return recorder;
 }
@@ -101,7 +116,8 @@ ACRE_ALWAYS_INLINE Recorder* enter(Heap* heap) {
 ACRE_ALWAYS_INLINE void leave(Recorder& recorder) {
   lanes::publish(recorder);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  recorder.is_busy.store(false, std::memory_order_release);
+  recorder.ready.store(recorder.session, std::memory_order_relaxed);
+  if (ACRE_UNLIKELY(&recorder == &g_common)) g_common_lock.store(kNoThread, std::memory_order_release);
 }
 
 // --- What comes before an event -------------------------------------------------------------------------------
@@ -113,14 +129,14 @@ ACRE_NOINLINE void write_time(Recorder& recorder) {
   if (counter != recorder.encoder.seen()) recorder.encoder.sync(counter);
 }
 
+// Looks at the word again after each takeover: another lane may have taken the shard over before this one had its
+// number. Then the other's number is smaller, and does not tell that this thread's event comes first.
 ACRE_NOINLINE void take_over(Recorder& recorder, unsigned shard) {
-  Word word = g_shards[shard].load(std::memory_order_relaxed);
-  Word next;
-  do {
-    next = ((word >> kLaneBits) + 1) << kLaneBits | (recorder.number + 1);
-  } while (!g_shards[shard].compare_exchange_weak(word, next, std::memory_order_acq_rel));
-  const uint64_t number = lanes::takeovers().fetch_add(1, std::memory_order_acq_rel) + 1;
-  recorder.encoder.takeover(shard, next >> kLaneBits, number);
+  for (unsigned i = 0; i < kMostTakeovers && g_shards[shard].lane() != recorder.name_in_shards; ++i) {
+    const uint64_t epoch = g_shards[shard].take(recorder.name_in_shards);
+    const uint64_t number = lanes::takeovers().fetch_add(1, std::memory_order_acq_rel) + 1;
+    recorder.encoder.takeover(shard, epoch, number);
+  }
 }
 
 ACRE_NOINLINE bool next_block(Recorder& recorder) {
@@ -134,8 +150,7 @@ ACRE_ALWAYS_INLINE bool begin_event(Recorder& recorder, Address block) {
   if (ACRE_UNLIKELY(!recorder.encoder.has_room()) && !next_block(recorder)) return false;
   if (ACRE_UNLIKELY(--recorder.until_time == 0)) write_time(recorder);
   const unsigned shard = shard_of(block);
-  const Word word = g_shards[shard].load(std::memory_order_relaxed);
-  if (ACRE_UNLIKELY((word & kLaneMask) != recorder.number + 1)) take_over(recorder, shard);
+  if (ACRE_UNLIKELY(g_shards[shard].lane() != recorder.name_in_shards)) take_over(recorder, shard);
   return true;
 }
 
@@ -147,8 +162,7 @@ ACRE_NOINLINE void write_kind(Recorder& recorder, Kind kind, unsigned alignment_
 
 // --- Events -----------------------------------------------------------------------------------------------------
 
-void allocated(const void* block, size_t asked) {
-  Heap* heap = heap_if_any();
+void allocated(Heap* heap, const void* block, size_t asked) {
   Recorder* recorder = enter(heap);
   if (ACRE_UNLIKELY(recorder == nullptr)) return;
   if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
@@ -162,8 +176,7 @@ void allocated(const void* block, size_t asked) {
   leave(*recorder);
 }
 
-void freeing(const void* block) {
-  Heap* heap = heap_if_any();
+void freeing(Heap* heap, const void* block) {
   Recorder* recorder = enter(heap);
   if (ACRE_UNLIKELY(recorder == nullptr)) return;
   if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
@@ -175,8 +188,8 @@ void freeing(const void* block) {
   leave(*recorder);
 }
 
-void resized(const void* block, size_t asked) {
-  Recorder* recorder = enter(heap_if_any());
+void resized(Heap* heap, const void* block, size_t asked) {
+  Recorder* recorder = enter(heap);
   if (recorder == nullptr) return;
   if (begin_event(*recorder, address_of(block))) recorder->encoder.resized(address_of(block), asked);
   leave(*recorder);
@@ -195,13 +208,13 @@ ACRE_COLD void mark(const char* text) {
 ACRE_COLD void end_thread(Heap& heap) {
   Recorder* recorder = heap.recorder;
   heap.recorder = nullptr;
-  if (recorder->session.load(std::memory_order_relaxed) == g_session.load() && recorder->block != nullptr) {
-    if (recorder->encoder.has_room() || next_block(*recorder)) {
-      recorder->encoder.time(read_ticks());
-      lanes::end(*recorder);
-    }
+  recorder->ready.store(Recorder::kNotReady);
+  if (recorder->session == g_session.load() && recorder->block != nullptr &&
+      (recorder->encoder.has_room() || next_block(*recorder))) {
+    recorder->encoder.time(read_ticks());
+    lanes::end(*recorder);
   }
-  recorder->session.store(0);
+  recorder->session = 0;
   Lock lock(g_lock);
   for (Recorder** at = &g_recorders; *at != nullptr; at = &(*at)->next) {
     if (*at != recorder) continue;
@@ -214,15 +227,10 @@ ACRE_COLD void end_thread(Heap& heap) {
 
 // --- The recording ------------------------------------------------------------------------------------------------
 
-static bool make_shards() {
-  constexpr size_t kBytes = sizeof(Word) << kShardsLog2;
-  if (g_shards == nullptr) g_shards = static_cast<std::atomic<Word>*>(os::map(kBytes));
-  return g_shards != nullptr;
-}
-
 static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock) {
   if (g_session.load() != 0) return EBUSY;
-  if (!make_shards()) return ENOMEM;
+  if (g_shards == nullptr) g_shards = static_cast<Shard*>(os::map(sizeof(Shard) << kShardsLog2));
+  if (g_shards == nullptr) return ENOMEM;
   if (const int error = lanes::attach(place, parent)) return error;
   g_session.store(++g_last_session, std::memory_order_release);
   return 0;
@@ -239,27 +247,25 @@ bool is_on() { return g_session.load(std::memory_order_relaxed) != 0; }
 
 // --- fork -----------------------------------------------------------------------------------------------------------
 
-// The child's copies of the recorders tell how far the parent's lanes were.
-ACRE_COLD static void write_cuts(Recorder& to) ACRE_REQUIRES(g_lock) {
-  for (const Recorder* recorder = g_recorders; recorder != nullptr; recorder = recorder->next) {
-    if (recorder->block == nullptr || recorder->session.load() + 1 != g_last_session) continue;
-    if (!to.encoder.has_room() && !lanes::next_block(to)) return stop();
-    to.encoder.cut(recorder->number, recorder->block_number, recorder->encoder.used());
-  }
+static void write_cut(Recorder& to, const Recorder& of, uint32_t session) {
+  if (of.block == nullptr || of.session != session) return;
+  if (!to.encoder.has_room() && !lanes::next_block(to)) return stop();
+  to.encoder.cut(of.number(), of.block_number, of.encoder.used());
 }
 
+// The child's copies of the recorders tell how far the parent's lanes were. The child's first lane is the common one.
 ACRE_COLD static void go_on_in_child() ACRE_REQUIRES(g_lock) {
-  const bool had_common = g_common.block != nullptr && g_common.session.load() == g_session.load();
-  const uint32_t number = g_common.number, block = g_common.block_number;
-  const uint32_t used = had_common ? g_common.encoder.used() : 0;
-  g_session.store(0);
+  const uint32_t parents = g_session.exchange(0);
   if (start_locked("", lanes::process_number()) != 0) return;
-  g_common.is_busy.store(false);
-  Recorder* common = enter_common(g_session.load());
-  if (common == nullptr) return stop();
-  if (had_common) common->encoder.cut(number, block, used);
-  write_cuts(*common);
-  leave(*common);
+  Recorder* cuts = make_recorder_locked();
+  if (cuts == nullptr || !has_lane(*cuts, g_session.load(), 0)) return stop();
+  for (const Recorder* recorder = g_recorders; recorder != nullptr; recorder = recorder->next) {
+    write_cut(*cuts, *recorder, parents);
+  }
+  write_cut(*cuts, g_common, parents);
+  lanes::end(*cuts);
+  cuts->session = 0;
+  g_common_lock.store(kNoThread);
 }
 
 ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {

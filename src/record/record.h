@@ -28,11 +28,11 @@ void mark(const char* text);
 
 // --- For hooks.cc ---------------------------------------------------------------------------------------------
 
-// asked: the bytes that the program asked for.
-void allocated(const void* block, size_t asked);
-void freeing(const void* block);
+// heap: the calling thread's, null if it has none. asked: the bytes that the program asked for.
+void allocated(Heap* heap, const void* block, size_t asked);
+void freeing(Heap* heap, const void* block);
 // A realloc that left the block as it is.
-void resized(const void* block, size_t asked);
+void resized(Heap* heap, const void* block, size_t asked);
 
 // The child goes on as a process of its own.
 void at_fork(ForkStage stage);

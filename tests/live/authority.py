@@ -11,6 +11,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import live
@@ -62,14 +63,18 @@ def split(process, user, path, first, change, second):
         return rest(client)
 
 
-def check_authority(checks, work):
-    if os.geteuid() != 0:
-        print("only root can be two users: not checked")
-        return
-    for check in (check_daemon, check_change_while_asked, check_refused_states, check_worker, check_capabilities):
-        check(checks, work)
+def only_root(check):
+    """Only root can be two users."""
+    def checked(checks, work):
+        if os.geteuid() == 0:
+            check(checks, work)
+        else:
+            print("only root can be two users: not checked")
+    checked.__name__ = check.__name__
+    return checked
 
 
+@only_root
 def check_daemon(checks, work):
     """A daemon of root's acts for another user, who asks meanwhile and goes on when it is root again."""
     with tempfile.TemporaryDirectory() as folder, work.running("changes", conf="control:true,prof:true") as process:
@@ -85,6 +90,7 @@ def check_daemon(checks, work):
         checks.that(not opened, "and opens no socket to that user", theirs)
 
 
+@only_root
 def check_change_while_asked(checks, work):
     with work.running("changes") as process:
         live.ask(process.pid, "info")
@@ -96,6 +102,7 @@ def check_change_while_asked(checks, work):
                     "what was refused was not done, and a process that is itself again answers")
 
 
+@only_root
 def check_refused_states(checks, work):
     for change, words in (((signal.SIGUSR1, "acts_for_other"), "more than one user"),
                           ((signal.SIGALRM, "has_other_group"), "more than one user or group"),
@@ -104,16 +111,18 @@ def check_refused_states(checks, work):
         with work.running("changes") as process:
             live.ask(process.pid, "info")
             become(process, *change)
-            for command in (("stats",), ("purge",), ("ctl", "version"), ("heap",)):
-                ended = acre(command[0], process.pid, *command[1:])
-                checks.that(is_one_line(ended, words), f"{change[1]}: acre {command[0]} is one line", ended)
-            ended = acre("leaks", process.pid)
-            checks.that(ended.returncode == 2 and words in ended.stderr, f"{change[1]}: acre leaks likewise", ended)
+            commands = ("stats",), ("purge",), ("ctl", "version"), ("heap",), ("leaks",)
+            with ThreadPoolExecutor(len(commands)) as pool:  # some wait long for a socket
+                ends = list(pool.map(lambda command: acre(command[0], process.pid, *command[1:]), commands))
+            for (command, *_), ended in zip(commands[:-1], ends):
+                checks.that(is_one_line(ended, words), f"{change[1]}: acre {command} is one line", ended)
+            checks.that(ends[-1].returncode == 2 and words in ends[-1].stderr, f"{change[1]}: acre leaks likewise", ends[-1])
             ended = acre("stats", process.pid, user=NOBODY, group=NOBODY, extra_groups=[])
             checks.that(is_one_line(ended), f"{change[1]}: one line for the other user, too", ended)
             checks.that(str(process.pid) not in acre("ps").stdout, f"{change[1]}: acre ps leaves it out")
 
 
+@only_root
 def check_worker(checks, work):
     """The child of a root's process that becomes another user for good before it has a socket."""
     with work.running("worker", lines=2) as process:
@@ -125,6 +134,7 @@ def check_worker(checks, work):
         checks.that(live.ask(process.pid, "info"), "its parent has")
 
 
+@only_root
 def check_capabilities(checks, work):
     """A user's process with rights that this user has not."""
     setpriv = shutil.which("setpriv")

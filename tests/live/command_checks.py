@@ -290,7 +290,7 @@ def check_heap(checks, work):
     checks.that(is_one_line(acre("heap", "999999999"), "there is no process"), "acre heap: no such process")
 
 
-def check_exec(checks):
+def check_exec(checks, work):
     """This process is asked, and ends its first answers early, as one does that becomes another program."""
     path = next(live.Process(os.getpid()).socket_paths())
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -320,7 +320,7 @@ def check_exec(checks):
         checks.that(wanted, f"a process that ends {early} answers early", said)
 
 
-def check_call_sites(checks):
+def check_call_sites(checks, work):
     """What a process says that knows who holds its runs."""
     import why_command
     parts = dict.fromkeys((name for name, *_ in why_command.PARTS), 1 << 20)

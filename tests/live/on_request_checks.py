@@ -46,12 +46,13 @@ def check_on_request(checks, work):
         checks.that(is_one_line(ended, "control_on_request") and not has_control(process.pid), "the option forbids it", ended)
     acre("ps")
     checks.that(f"{process.pid}.ask" not in requests(), "acre ps removes requests for processes that are gone", requests())
+
+
+def check_ps_all(checks, work):
     with work.running("work", conf="") as first, work.running("dirty", conf="background_thread:true") as second:
         pids = {first.pid, second.pid}
         checks.that(not pids & {row["pid"] for row in as_json(checks, "ps", "--json")}
                     and pids <= {row["pid"] for row in as_json(checks, "ps", "--all", "--json")}, "acre ps --all asks all")
-    check_child(checks, work)
-    check_users_of_requests(checks, work)
 
 
 def live_rows():
@@ -71,20 +72,32 @@ def check_child(checks, work):
         checks.that(ends_well(process), "both end well")
 
 
+def check_no_requests(checks, work):
+    def in_folder(process):
+        return Path(FOLDER) / f"{process.pid}.ask"
+
+    os.makedirs(FOLDER, mode=0o700, exist_ok=True)
+    with (work.running("work", conf="") as first, work.running("work", conf="") as second,
+          work.running("work", conf="") as third):
+        in_folder(first).touch()
+        os.chown(in_folder(first), NOBODY, NOBODY)
+        in_folder(second).symlink_to("/etc/passwd")
+        in_folder(third).mkdir()
+        processes = {"another's file": first, "a link": second, "a folder": third}
+        eventually(lambda: any(has_control(process.pid) for process in processes.values()), 2.5)
+        for what, process in processes.items():
+            checks.that(not has_control(process.pid) and os.path.lexists(in_folder(process)), f"{what} is no request")
+        in_folder(first).unlink()
+        in_folder(second).unlink()
+        in_folder(third).rmdir()
+
+
 def check_users_of_requests(checks, work):
     if os.geteuid() != 0:
         print("only root can be two users: not checked")
         return
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    with work.running("work", conf="") as process:
-        request = Path(FOLDER) / f"{process.pid}.ask"
-        os.makedirs(FOLDER, mode=0o700, exist_ok=True)
-        for make in (lambda: (request.touch(), os.chown(request, NOBODY, NOBODY)), lambda: request.symlink_to("/etc/passwd"),
-                     request.mkdir):
-            make()
-            opened = eventually(lambda: has_control(process.pid), 2.5)
-            checks.that(not opened and os.path.lexists(request), "another's file, a link and a folder are no requests")
-            request.rmdir() if request.is_dir() and not request.is_symlink() else request.unlink()
+    check_no_requests(checks, work)
     for asker in (as_nobody, {}):
         with work.running("work", conf="", **as_nobody) as process:
             ended = acre("stats", process.pid, **asker)

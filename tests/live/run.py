@@ -1,6 +1,7 @@
 """Running processes asked from outside: every command, every error, and clients and programs that behave badly.
 
-Exit code 0: all well, 1: not. ACRE_LIB names the library, beside which is the archive. Arguments: the checks to make.
+Exit code 0: all well, 1: not. ACRE_LIB names the library, beside which is the archive. Arguments: the checks to make
+(see CHECKS below, and page); without them all, most of them at the same time.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -280,25 +282,57 @@ def check_hostile(checks, work):
             checks.that(live.ask(process.pid, "info"), "a client that never reads is dropped")
 
 
+# What looks at all processes of the machine, or changes the folder where they meet: alone, before the rest.
+ALONE = ("run", "ps", "ps_all", "users")
+# Most of the time these wait for what takes its seconds in the library. So the groups run at the same time. In one group are
+# those that move another user's folder or look there; top, and clients that keep a process busy, which top asks, too.
+TOGETHER = (("stats", "ctl", "background_thread", "purge", "why", "why_adds_up", "watch", "heap", "top", "paths", "errors",
+             "thread", "descriptors", "last_thread", "static", "call_sites", "exec", "hostile"),
+            ("refused_states", "daemon", "change_while_asked", "worker", "capabilities", "refusals", "users_of_requests"),
+            ("folders", "on_request", "child", "fork_and_exec", "doctor"))
+CHECKS = {check.__name__.removeprefix("check_"): check for check in (
+    command_checks.check_run, command_checks.check_ps, command_checks.check_stats, command_checks.check_ctl,
+    command_checks.check_background_thread, command_checks.check_purge, command_checks.check_why,
+    command_checks.check_why_adds_up, command_checks.check_watch, command_checks.check_heap, command_checks.check_call_sites, command_checks.check_exec,
+    top_checks.check_top, authority.check_daemon, authority.check_change_while_asked, authority.check_refused_states,
+    authority.check_worker, authority.check_capabilities, authority.check_paths, check_errors, check_users, check_refusals,
+    check_folders, check_thread, check_fork_and_exec, check_descriptors, check_last_thread, check_static, check_hostile,
+    on_request_checks.check_on_request, on_request_checks.check_ps_all, on_request_checks.check_child,
+    on_request_checks.check_users_of_requests, doctor_checks.check_doctor)}
+
+
+def check_together(checks):
+    """Each group in a process of its own, which says what it does as it does it."""
+    def show(process, name):
+        for text in process.stdout:
+            print(f"{name}: {text}", end="", flush=True)
+
+    running = []
+    for names in TOGETHER:
+        process = subprocess.Popen([sys.executable, "-u", __file__, *names], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        reader = threading.Thread(target=show, args=(process, names[0]))
+        reader.start()
+        running.append((names, process, reader))
+    for names, process, reader in running:
+        reader.join()
+        checks.that(process.wait() == 0, f"{' '.join(names)}: all well")
+
+
 def main():
+    assert sorted(CHECKS) == sorted(sum(TOGETHER, ALONE))
     checks = Checks()
+    os.environ.pop("XDG_RUNTIME_DIR", None)
     with tempfile.TemporaryDirectory(prefix="acre-live-") as folder:
         os.chmod(folder, 0o755)
         work = Work(Path(folder))
-        os.environ.pop("XDG_RUNTIME_DIR", None)
-        for check in (command_checks.check_run, command_checks.check_ps, command_checks.check_stats, command_checks.check_ctl,
-                      command_checks.check_background_thread, command_checks.check_purge, command_checks.check_why,
-                      command_checks.check_why_adds_up, command_checks.check_watch, command_checks.check_heap,
-                      top_checks.check_top, authority.check_authority, authority.check_paths, check_errors, check_users,
-                      check_refusals, check_folders, check_thread, check_fork_and_exec, check_descriptors,
-                      check_last_thread, check_static, check_hostile, on_request_checks.check_on_request,
-                      doctor_checks.check_doctor):
-            if len(sys.argv) == 1 or check.__name__.removeprefix("check_") in sys.argv[1:]:
-                check(checks, work)
-        command_checks.check_call_sites(checks)
-        command_checks.check_exec(checks)
-        if len(sys.argv) == 1 or "page" in sys.argv[1:]:
-            check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
+        for name in sys.argv[1:] or ALONE:
+            if name != "page":
+                CHECKS[name](checks, work)
+    if len(sys.argv) == 1:
+        check_together(checks)
+    if len(sys.argv) == 1 or "page" in sys.argv[1:]:
+        check_page(checks, SOURCE / "docs/live.md", LIBRARY, 9)
     return checks.conclude()
 
 
