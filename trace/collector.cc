@@ -130,7 +130,12 @@ bool Collector::take_blocks(unsigned lane) {
   for (;;) {
     const uint32_t taken = header.taken.load(std::memory_order_relaxed);
     const uint32_t filled = header.filled.load(std::memory_order_acquire);
-    if (filled == taken || filled - taken > record::kBlocksPerLane) break;
+    if (filled == taken) break;
+    if (filled - taken > record::kBlocksPerLane) {  // the program has overwritten it; the thread may wait for it
+      header.taken.store(filled);
+      futex_wake_all(header.taken);
+      break;
+    }
     const BlockHeader& block = shared_.block(lane, taken);
     write_block(*process, lane, taken, block.used.load(std::memory_order_acquire));
     header.taken.store(taken + 1);
