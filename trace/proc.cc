@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -167,18 +169,27 @@ std::string executable_lines(const std::string& maps) {
 }
 
 std::string mappings_of(pid_t pid, const std::string& maps) {
+  static std::map<std::string, std::string, std::less<>> known;  // "device inode path" → build id
   std::string out;
-  std::set<std::string> with_code;
+  std::set<std::string_view> with_code;
   each_line(maps, [&](std::string_view line) {
     const size_t slash = line.find('/');
     if (slash == std::string_view::npos) return;
     (out += line) += '\n';
-    if (is_executable(line)) with_code.emplace(line.substr(slash));
+    if (!is_executable(line)) return;
+    size_t device = 0;  // behind addresses, permissions and offset
+    for (int blanks = 0; blanks < 3; ++blanks) device = line.find(' ', device) + 1;
+    if (device < slash) with_code.insert(line.substr(device));
   });
-  for (const std::string& path : with_code) {
-    std::string id = build_id_of(proc_file(pid, "root") + path);  // as the process sees it
-    if (id.empty()) id = build_id_of(path);
-    if (!id.empty()) out += "build-id " + id + ' ' + path + '\n';
+  for (const std::string_view file : with_code) {
+    const std::string path(file.substr(file.find('/')));
+    auto id = known.find(file);
+    if (id == known.end()) {
+      std::string found = build_id_of(proc_file(pid, "root") + path);  // as the process sees it
+      if (found.empty()) found = build_id_of(path);
+      id = known.emplace(file, std::move(found)).first;
+    }
+    if (!id->second.empty()) out += "build-id " + id->second + ' ' + path + '\n';
   }
   return out;
 }

@@ -211,6 +211,32 @@ TEST(Order, AForkedChildHasItsParentsBlocks) {
   EXPECT_EQ(check_file(folder / "b").problems, 1u);
 }
 
+// Its shards have epochs from before the fork, of which it has no takeovers.
+TEST(Order, AForkedChildsEpochsGoOn) {
+  const Folder folder;
+  Encoder parent, a, b;
+  parent.begin(0, 0);
+  parent.takeover(kShard, 1, 1);
+  parent.allocate(16, kBase);
+  const auto at = static_cast<uint32_t>(parent.bytes.size());
+  parent.end();
+  a.begin(1000, 0);
+  a.cut(0, 0, at);
+  a.takeover(kShard, 8, 1);
+  a.free(kBase);
+  a.end();
+  b.begin(500, 0);  // its clock is behind
+  b.takeover(kShard, 9, 2);
+  b.allocate(16, kBase);
+  b.end();
+  write_file(folder / "a", {block(0, parent), block(7, a, 1000, 0, 0, 1), block(8, b, 500, 0, 0, 1)},
+             {{0, kNone}, {1, 0}});
+  EXPECT_EQ(merged(folder / "a"), (Names{"0m0", "7f0", "8m0"}));
+  const CheckResult result = check_file(folder / "a");
+  EXPECT_EQ(result.problems, 0u) << result.first_problems[0];
+  EXPECT_EQ(result.before, 0u);
+}
+
 // --- Random schedules ---------------------------------------------------------------------------------------------
 //
 // Threads as the library has them, one step at a time in a random order, with clocks that differ: the merged order of
