@@ -11,7 +11,7 @@ def main(words):
         # Nothing to parse: the 8 ms of argparse are saved where each start counts.
         import run_command
         return run_command.main(run_command.Options(words[2:]))
-    if words[:1] != ["run"]:  # whose program gets the standard files as they are
+    if words[:1] not in (["run"], ["record"]):  # whose program gets the standard files as they are
         import standard_files
         return standard_files.guard(lambda: parse_and_run(words))
     return parse_and_run(words)

@@ -12,6 +12,8 @@ COMMANDS = {
     "exporter": "serve the processes on acre by HTTP, for Prometheus and pprof",
     "heap": "print heap profiles: a table, a flame graph, a file for pprof",
     "leaks": "print the leaks of a report or of a running process",
+    "record": "record each allocation and free of a program",
+    "trace": "print, filter or check a recording",
     "lib": "print the path of libacre.so",
     "options": "print the options: what they may be, what they are, where that was set",
     "bench": "measure acre against other allocators",

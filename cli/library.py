@@ -11,7 +11,7 @@ STAMP = os.path.join(FOLDER, "acre.stamp")
 INPUTS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src")
 
 
-def fingerprint():
+def fingerprint(inputs=INPUTS):
     """Name, time and size of everything that the library is made of, as text.
 
     Compared as a whole with what it was at the last build: that takes a millisecond, where asking
@@ -30,7 +30,7 @@ def fingerprint():
 
     with os.scandir(ROOT) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name in INPUTS:
+            if entry.name in inputs:
                 look_at(entry)
     return "\n".join(lines)
 
@@ -40,10 +40,10 @@ def path():
     return os.path.normpath(os.path.join(ROOT, installed.LIBRARY)) if installed else LIBRARY
 
 
-def is_up_to_date():
+def is_up_to_date(stamp=STAMP, inputs=INPUTS, made=LIBRARY):
     try:
-        with open(STAMP, encoding="utf-8", errors="surrogateescape") as stamp:
-            return stamp.read() == fingerprint() and os.path.exists(LIBRARY)
+        with open(stamp, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read() == fingerprint(inputs) and os.path.exists(made)
     except OSError:
         return False
 
@@ -74,10 +74,10 @@ def build():
         fail(str(failure))
 
 
-def write_stamp(before):
+def write_stamp(before, path=STAMP):
     """Takes the sources as they were before the build: if one was saved during it, the next run
     builds again."""
-    with open(STAMP, "w", encoding="utf-8", errors="surrogateescape") as stamp:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as stamp:
         stamp.write(before)
 
 

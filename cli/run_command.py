@@ -76,13 +76,13 @@ def check(options):
         usage_error("run", "no PROGRAM to run")
 
 
-def chosen_library(options):
+def chosen_library(options, command="run"):
     path = library.ensure(options.yes) if options.lib is None else os.path.abspath(options.lib)
     if not os.path.isfile(path):
-        fail(f"run: there is no library at '{path}'")
+        fail(f"{command}: there is no library at '{path}'")
     if " " in path or ":" in path:
         # LD_PRELOAD separates by both and has no way to quote.
-        fail(f"run: '{path}' cannot be preloaded, since its path has a space or a colon in it; "
+        fail(f"{command}: '{path}' cannot be preloaded, since its path has a space or a colon in it; "
              "move it, or give --lib the path of a copy")
     return path
 
@@ -128,7 +128,7 @@ def add_acre(environment, path, options, more=()):
     environment[b"ACRE_CONF"] = b",".join(words)
 
 
-def find(name, environment):
+def find(name, environment, command="run"):
     """The file that execvp would take."""
     if "/" in name:
         candidates = [name]
@@ -142,9 +142,9 @@ def find(name, environment):
         if refused is None and (os.path.isfile(path) or (os.path.isdir(path) and "/" in name)):
             refused = path
     if refused:
-        fail(f"run: '{refused}' is not executable", NOT_EXECUTABLE)
+        fail(f"{command}: '{refused}' is not executable", NOT_EXECUTABLE)
     where = "there is no such file" if "/" in name else "it is in no folder of PATH"
-    fail(f"run: '{name}' was not found: {where}", NOT_FOUND)
+    fail(f"{command}: '{name}' was not found: {where}", NOT_FOUND)
 
 
 def warn_if_preload_is_ignored(path):

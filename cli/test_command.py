@@ -17,7 +17,7 @@ import steps
 from command_line import add_json, add_yes, at_least, nearest
 from say import say, usage_error
 
-LABELS = ("unit", "fake_os", "stress", "fuzz")
+LABELS = ("unit", "fake_os", "stress", "fuzz", "trace")
 # QEMU's user mode has no ptrace, no processes that share memory, no /proc/self/exe to start again, a data segment that
 # does not grow, and less address space; what draws millions of samples would take an hour.
 NOT_EMULATED = r"^unit\.(Leaks|SamplerDeathTest|DataSegment)\.|16TiB|EstimatesAre"

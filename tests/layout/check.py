@@ -1,10 +1,11 @@
-"""Holds src/ to its layers: check.py [SOURCE_ROOT]
+"""Holds src/ to its layers, and trace/ to itself: check.py [SOURCE_ROOT]
 
 - A file includes files of lower layers, or of its own folder.
 - No include cycle, no source that includes a source, no path that leads nowhere.
 - Only os/ and base/ ask which platform this is.
 - A file has at most 350 lines.
 - A folder has a README.md, which names its headers.
+- trace/ includes its own headers, and of src/ record/format.h alone.
 """
 
 import os
@@ -125,6 +126,22 @@ class Layout:
             visit(name)
 
 
+    def check_trace(self):
+        """acre-trace stands beside the library."""
+        folder = self.root / "trace"
+        readme = (folder / "README.md").read_text(encoding="utf-8")
+        for file in sorted(folder.glob("*.h")) + sorted(folder.glob("*.cc")):
+            name, text = self.name(file), file.read_text(encoding="utf-8")
+            if text.count("\n") > LINES_CAP:
+                self.problems.append(f"{name}: more than {LINES_CAP} lines: split it")
+            if file.suffix == ".h" and f"`{file.name}`" not in readme:
+                self.problems.append(f"trace/README.md: does not name {file.name}")
+            for number, line in numbered_lines(text):
+                include = INCLUDE.match(line)
+                if include and include[1] != "record/format.h" and not (folder / include[1]).is_file():
+                    self.problems.append(f"{name}:{number}: '{include[1]}' is neither in trace/ nor record/format.h")
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("ACRE_SOURCE", Path(__file__).parents[2]))
     layout = Layout(root.resolve())
@@ -136,6 +153,7 @@ def main():
         layout.check_file(file)
     layout.check_cycles()
     layout.check_readmes()
+    layout.check_trace()
     for problem in layout.problems:
         print(problem)
     print(f"{len(files)} files, {len(layout.problems)} problems")

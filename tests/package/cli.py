@@ -198,6 +198,18 @@ def check_refusals(checks, acre, work):
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
     ends("unknown argument of options", 2, "options", "--frobnicate")
+    ends("nothing to record", 2, "record")
+    ends("nothing to record behind --", 2, "record", "--")
+    ends("options behind a PID", 2, "record", "4711", "--for", "3")
+    ends("too small a bound", 2, "record", "--limit", "1K", "--", "true")
+    ends("no number of bytes", 2, "record", "--stacks=many", "--", "true")
+    ends("no process to record", 1, "record", "2147483647")
+    ends("no program to record", 127, "record", "--", "acre-has-no-such-program")
+    ends("no recording", 1, "trace", work / "nothing")
+    ends("a file that is no recording", 1, "trace", plain)
+    ends("no kind of event", 2, "trace", plain, "--kind", "frobnicate")
+    ends("no range of sizes", 2, "trace", plain, "--size", "big")
+    ends("a filter of a check", 2, "trace", plain, "--check", "--size", "3")
     ends("no library to ask", 1, "options", "--lib", work / "nothing.so")
     ends("no library", 1, "run", "--lib", work / "nothing.so", "true")
     plain.chmod(0o755)
@@ -209,6 +221,38 @@ def check_refusals(checks, acre, work):
                          (["bench", "compar"], "compare")):
         ended = acre(*words)
         checks.that(ended.returncode == 2 and f"did you mean '{meant}'?" in ended.stderr, f"{words}: {meant}?", ended)
+
+
+def check_record(checks, acre, work):
+    """The recorder with the command: what is recorded is what happened."""
+    path = work / "a.actrace"
+    program = "import sys; held = [bytes(n) for n in range(40000, 41000)]; print(len(held)); sys.exit(3)"
+    ended = acre("record", "-o", path, "--", "/usr/bin/python3", "-c", program)
+    checks.that(ended.returncode == 3 and ended.stdout == "1000\n" and f"wrote {path}: " in ended.stderr,
+                "acre record passes a program's output and exit code on", ended)
+    checked = acre("trace", path, "--check", "--json")
+    found = json.loads(checked.stdout)
+    checks.that(checked.returncode == 0 and found["sound"] and found["lost"] == found["excused"] == 0,
+                "what it wrote is sound", checked)
+    lines = [json.loads(line) for line in acre("trace", path, "--json", "--size", "40000-41100").stdout.splitlines()]
+    sizes = sorted({line["size"] for line in lines})
+    checks.that(len(lines) >= 1000 and sizes[-1] - sizes[0] >= 999, "each allocation is there with its size", sizes)
+    process, = json.loads(acre("trace", path, "--info", "--json").stdout)["processes"]
+    checks.that((process["end"], process["status"]) == ("exit", 3) and process["start"]["argv"][-1] == program,
+                "so are the program and its end", process)
+    ended = acre("record", "-o", path, "--", "/usr/bin/python3", "-c", "import os; os.kill(os.getpid(), 9)")
+    checks.that(ended.returncode == -signal.SIGKILL and acre("trace", path, "--check").returncode == 0,
+                "a kill loses nothing", ended)
+    ended = acre("record", "-o", path, "--", "sh", "-c", "ls / | cat; sh -c 'exit 5'")
+    checked = json.loads(acre("trace", path, "--check", "--json").stdout)
+    checks.that(ended.returncode == 5 and checked["sound"] and checked["processes"] >= 4,
+                "processes that a shell starts are recorded, too", [ended, checked])
+    piped = subprocess.run(["sh", "-c", f"'{acre.acre}' trace '{path}' | head -n 1"], capture_output=True, text=True,
+                           env=acre.environment)
+    checks.that(piped.stdout.count("\n") == 1 and not piped.stderr, "a broken pipe of acre trace is quiet", piped)
+    for name in ("true.actrace", "true.1.actrace"):
+        acre("record", "--", "true", cwd=work)
+        checks.that((work / name).is_file(), f"without -o the file is {name}")
 
 
 def check_standard_files(checks, acre):
@@ -280,6 +324,7 @@ def check(checks, source, work):
     check_stats(checks, acre)
     check_options(checks, acre)
     check_tcmalloc_page(checks, library, source)
+    check_record(checks, acre, work)
     check_refusals(checks, acre, work)
     check_standard_files(checks, acre)
     check_static_program(checks, acre, work)

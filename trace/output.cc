@@ -1,0 +1,113 @@
+#include "output.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace acre::trace {
+
+namespace {
+
+bool is_trace(const std::string& path) {
+  char magic[sizeof kFileMagic];
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool is =
+      file >= 0 && read(file, magic, sizeof magic) == sizeof magic && memcmp(magic, kFileMagic, sizeof magic) == 0;
+  if (file >= 0) close(file);
+  return is;
+}
+
+}  // namespace
+
+bool Output::fail(const char* what, const std::string& path, int error) {
+  if (failure_.empty()) failure_ = std::string(what) + " '" + path + "': " + strerror(error);
+  return false;
+}
+
+std::string Output::segment_path(uint32_t number) const {
+  char end[16];
+  snprintf(end, sizeof end, ".%08u", number);
+  return number == 0 ? path_ : path_ + end;
+}
+
+bool Output::open(const std::string& path, uint64_t limit, uint32_t stack_every, std::function<void()> checkpoint) {
+  path_ = path;
+  limit_ = limit;
+  segment_limit_ = limit / kSegments / 16 * 15;  // the rest is for the index
+  checkpoint_ = std::move(checkpoint);
+  header_ = new_file_header(stack_every);
+  // Two recordings into one file would destroy each other.
+  const std::string first = segment_path(limit != 0 ? 1 : 0);
+  lock_ = ::open(first.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) return fail("cannot write", first, errno);
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    failure_ = "'" + path + "' is being written by another recording";
+    return false;
+  }
+  if (limit_ != 0) {
+    // What an earlier recording of the same name has left would be taken for a part of this one.
+    if (is_trace(path_)) unlink(path_.c_str());
+    for (const std::string& segment : segments_of(path_)) {
+      if (segment != first && is_trace(segment)) unlink(segment.c_str());
+    }
+  }
+  return begin_segment();
+}
+
+bool Output::begin_segment() {
+  if (limit_ != 0) ++header_.segment;
+  const std::string path = segment_path(header_.segment);
+  if (!writer_.open(path, header_)) return fail("cannot write", path, writer_.error());
+  return true;
+}
+
+uint64_t Output::bytes() const {
+  uint64_t sum = writer_.bytes();
+  for (const auto& [segment, bytes] : closed_) sum += bytes;
+  return sum;
+}
+
+bool Output::write(const ChunkHeader& header, std::string_view payload) {
+  return write(header, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()});
+}
+
+bool Output::write(const ChunkHeader& header, std::span<const uint8_t> payload) {
+  if (has_failed()) return false;
+  if (limit_ != 0 && !in_checkpoint_ && writer_.bytes() + payload.size() > segment_limit_) {
+    if (!writer_.finish()) return fail("cannot write", segment_path(header_.segment), writer_.error());
+    closed_.emplace_back(header_.segment, writer_.bytes());
+    uint64_t kept = 0;
+    for (const auto& [segment, its_bytes] : closed_) kept += its_bytes;
+    while (!closed_.empty() && kept + limit_ / kSegments > limit_) {
+      unlink(segment_path(closed_.front().first).c_str());
+      kept -= closed_.front().second;
+      closed_.pop_front();
+      ++dropped_;
+    }
+    if (!begin_segment()) return false;
+    in_checkpoint_ = true;
+    checkpoint_();
+    in_checkpoint_ = false;
+  }
+  if (!writer_.write(header, payload)) return fail("cannot write", segment_path(header_.segment), writer_.error());
+  return true;
+}
+
+bool Output::finish() {
+  if (has_failed()) {
+    writer_.finish();
+    return false;
+  }
+  if (!writer_.finish()) return fail("cannot write", segment_path(header_.segment), writer_.error());
+  // One that never came to a second segment is a file as without a bound.
+  if (limit_ != 0 && header_.segment == 1) rename(segment_path(1).c_str(), path_.c_str());
+  if (lock_ >= 0) close(lock_);
+  lock_ = -1;
+  return true;
+}
+
+}  // namespace acre::trace
