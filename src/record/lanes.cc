@@ -152,9 +152,11 @@ void end(Recorder& recorder) {
 
 bool next_block(Recorder& recorder) {
   publish(recorder);
-  recorder.lane->filled.store(++recorder.block_number, std::memory_order_release);
+  const uint32_t filled = recorder.block_number + 1;
+  recorder.lane->filled.store(filled, std::memory_order_release);
   notify();
-  if (!wait_for_collector(*recorder.lane, recorder.block_number)) return false;
+  if (!wait_for_collector(*recorder.lane, filled)) return false;
+  recorder.block_number = filled;  // not before: a child forked meanwhile tells that the lane was at the old one's end
   begin_block(recorder);
   return true;
 }

@@ -250,9 +250,41 @@ def check_record(checks, acre, work):
     piped = subprocess.run(["sh", "-c", f"'{acre.acre}' trace '{path}' | head -n 1"], capture_output=True, text=True,
                            env=acre.environment)
     checks.that(piped.stdout.count("\n") == 1 and not piped.stderr, "a broken pipe of acre trace is quiet", piped)
+    if checks.succeeds("forks.cc builds", ["g++", "-O1", "-pthread", Path(__file__).parent / "programs/forks.cc", "-o",
+                                           work / "forks"]):
+        ended = acre("record", "-o", path, "--", work / "forks")
+        found = json.loads(acre("trace", path, "--check", "--json").stdout)
+        checks.that(ended.returncode == 0 and found["sound"] and found["processes"] == 21,
+                    "children that are forked while threads allocate are recorded", [ended, found])
+        checks.that(found["frees_of_earlier_blocks"] == 0, "and have the blocks of their parent", found)
+    check_record_of_running(checks, acre, work)
     for name in ("true.actrace", "true.1.actrace"):
         acre("record", "--", "true", cwd=work)
         checks.that((work / name).is_file(), f"without -o the file is {name}")
+
+
+def check_record_of_running(checks, acre, work):
+    program = subprocess.Popen([acre.acre, "run", "--", "/usr/bin/python3", "-c", "import time\nwhile True:\n"
+                                "  held = [bytes(3000) for _ in range(100)]; time.sleep(0.01)"], env=acre.environment)
+    path = work / "running.actrace"
+    try:
+        ended = acre("record", "--for", "1", "-o", path, program.pid)
+        found = json.loads(acre("trace", path, "--check", "--json").stdout)
+        checks.that(ended.returncode == 0 and program.poll() is None and found["sound"] and found["events"] > 1000,
+                    "a process that runs is recorded for a time", [ended, found])
+        recorder = subprocess.Popen([acre.acre, "record", "-o", path, str(program.pid)], env=acre.environment,
+                                    stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        again = acre("record", "-o", work / "again.actrace", program.pid)
+        checks.that(again.returncode == 1 and "is being recorded already" in again.stderr and
+                    again.stderr.count("\n") == 1 and not (work / "again.actrace").exists(),
+                    "a second recording of a process: a line, and no file", again)
+        program.kill()
+        checks.that(recorder.wait(20) == 0 and acre("trace", path, "--check").returncode == 0,
+                    "a recording ends with its process", recorder.stderr.read())
+    finally:
+        program.kill()
+        program.wait()
 
 
 def check_standard_files(checks, acre):
