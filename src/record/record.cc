@@ -229,6 +229,8 @@ ACRE_COLD void end_thread(Heap& heap) {
 
 static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock) {
   if (g_session.load() != 0) return EBUSY;
+  // Epochs of an earlier recording, or of the parent, are not in the file: readers would wait for them.
+  if (g_shards != nullptr) os::purge(g_shards, sizeof(Shard) << kShardsLog2);
   if (g_shards == nullptr) g_shards = static_cast<Shard*>(os::map(sizeof(Shard) << kShardsLog2));
   if (g_shards == nullptr) return ENOMEM;
   if (g_common == nullptr) g_common = make_recorder_locked();

@@ -257,6 +257,11 @@ def check_record(checks, acre, work):
         checks.that(ended.returncode == 0 and found["sound"] and found["processes"] == 21,
                     "children that are forked while threads allocate are recorded", [ended, found])
         checks.that(found["frees_of_earlier_blocks"] == 0, "and have the blocks of their parent", found)
+        lines = acre("trace", path, "--json", "--kind", "takeover", "--process", "20").stdout.splitlines()
+        first = {}
+        for line in map(json.loads, lines):
+            first.setdefault(line["shard"], line["epoch"])
+        checks.that(first and set(first.values()) == {1}, "and epochs of their own", first)
     check_record_of_running(checks, acre, work)
     for name in ("true.actrace", "true.1.actrace"):
         acre("record", "--", "true", cwd=work)
