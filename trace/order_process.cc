@@ -16,6 +16,9 @@ void ProcessOrder::add(uint32_t chunk) {
 
 void ProcessOrder::begin(uint64_t slack_ticks) {
   slack_ = slack_ticks;
+  if (!facts_.has_end) {  // the recording was cut off: a lane that is known may have nothing in the file
+    for (const auto& [lane, thread] : facts_.threads) facts_.lossy |= !by_number_.contains(lane);
+  }
   const std::vector<Chunk>& chunks = order_.reader_.chunks();
   const auto block_of = [&](uint32_t chunk) { return chunks[chunk].header.block; };
   for (auto& [number, lane] : by_number_) {

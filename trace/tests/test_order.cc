@@ -170,6 +170,33 @@ TEST(Order, WhatCannotBeIsFound) {
   EXPECT_EQ(problems_of({block(0, a)}), "there is no such event");
 }
 
+// A recording that was cut off before a lane's first block was filled.
+TEST(Order, ALaneOfWhichNothingIsThereExcuses) {
+  const Folder folder;
+  Encoder a;
+  a.begin(0, 0);
+  a.takeover(kShard, 1, 1);
+  a.allocate(16, kBase);  // lane 1 frees it
+  a.takeover(kShard, 3, 3);
+  a.allocate(16, kBase);
+  for (const bool other_is_known : {true, false}) {
+    Writer writer;
+    ASSERT_TRUE(writer.open(folder / "a", new_file_header(0)));
+    ASSERT_TRUE(write_process(writer, 0));
+    for (uint32_t lane = 0; lane < (other_is_known ? 2 : 1); ++lane) {
+      ChunkHeader header;
+      header.type = ChunkType::kThread;
+      header.process = 0;
+      header.lane = lane;
+      ASSERT_TRUE(writer.write(header, std::string_view("thread")));
+    }
+    ASSERT_TRUE(writer.write(header_of(block(0, a)), std::span<const uint8_t>(a.bytes)));
+    const CheckResult result = check_file(folder / "a");
+    EXPECT_EQ(result.problems, other_is_known ? 0u : 1u);
+    EXPECT_EQ(result.excused, other_is_known ? 1u : 0u);
+  }
+}
+
 // A child frees what its parent had allocated before the fork, and only that.
 TEST(Order, AForkedChildHasItsParentsBlocks) {
   const Folder folder;
