@@ -60,6 +60,7 @@ class ProcessOrder;
 struct Shard {
   uint64_t epoch = 0;  // 0: no takeover yet
   uint32_t lane = kNone;
+  uint64_t looks = 0;    // of the lane, up to its takeover
   uint64_t skipped = 0;  // epochs before it of which no takeover has come yet
 };
 

@@ -93,26 +93,16 @@ bool ProcessOrder::open_block(Lane& lane) {
     lane.is_open = true;
     lane.ticks = chunk.header.first_ticks;
     lane.reach = std::max(lane.reach, chunk.header.seen);
+    ++lane.looks;
     return true;
   }
   return false;
 }
 
-bool ProcessOrder::decode(Lane& lane) {
-  if (lane.has_ahead) {
-    std::swap(lane.event, lane.ahead);
-    lane.has_ahead = false;
-  } else if (!lane.decoder->next(lane.event)) {
-    return false;
-  }
-  if (lane.event.what == What::kTakeover) lane.has_ahead = lane.decoder->next(lane.ahead);
-  return true;
-}
-
 void ProcessOrder::step(Lane& lane) {
-  const uint64_t reach = lane.reach;
+  const uint64_t looks = lane.looks;
   for (;;) {
-    if (lane.is_open && decode(lane)) break;
+    if (lane.is_open && lane.decoder->next(lane.event)) break;
     if (lane.is_open && lane.decoder->error() != nullptr) {
       facts_.lossy = true;
       problem(Problem::kUndecodable, lane, lane.decoder->offset(), lane.decoder->error());
@@ -121,26 +111,26 @@ void ProcessOrder::step(Lane& lane) {
     if (!open_block(lane)) return end(lane);
   }
   lane.ticks = std::max(lane.ticks, lane.event.ticks);
-  if (lane.event.what == What::kTakeover) lane.reach = std::max(lane.reach, lane.event.numbers[2]);
-  if (lane.event.what == What::kSync) lane.reach = std::max(lane.reach, lane.event.numbers[0]);
+  if (lane.event.what == What::kTakeover || lane.event.what == What::kSync) {
+    lane.reach = std::max(lane.reach, lane.event.numbers[lane.event.what == What::kTakeover ? 2 : 0]);
+    ++lane.looks;
+  }
   if (lane.event.what == What::kEnd) lane.has_said_end = true;
   push(index_of_[lane.number]);
-  if (lane.reach != reach) wake(lane.waiters);
+  if (lane.looks != looks) wake(lane.waiters);
 }
 
-// The owner before has to come to where it has seen the takeover. What it waits for itself has smaller numbers, so
-// nobody waits for nothing, unless the file lacks parts, or a shard changed lanes again before the number was taken.
+// The lane before has to come to where it has seen the takeover, behind its own one.
 bool ProcessOrder::may_take_over(Lane& lane, uint32_t index) {
   if (lane.is_forced) return true;
   const uint64_t shard_number = lane.event.numbers[0], epoch = lane.event.numbers[1], number = lane.event.numbers[2];
   if (shards_.empty()) shards_.resize(size_t{1} << record::kShardsLog2);
   const Shard& shard = shards_[shard_number];
   if (shard.epoch >= epoch || (shard.epoch == 0 && epoch == 1)) return true;
-  if (was_superseded(lane)) return true;
   if (shard.epoch + 1 == epoch) {
     if (shard.lane == kNone) return true;
     Lane& last = *lanes_[index_of_[shard.lane]];
-    if (&last == &lane || last.is_over || last.reach >= number) return true;
+    if (&last == &lane || last.is_over || (last.reach >= number && last.looks > shard.looks)) return true;
     last.waiters.push_back(index);
     return false;
   }
@@ -149,6 +139,9 @@ bool ProcessOrder::may_take_over(Lane& lane, uint32_t index) {
   return false;
 }
 
+// All lanes wait for others: the file lacks parts, or a shard changed lanes again before the number of a change was taken.
+// Of all the lanes, that with the smallest number waits last. If it waits for an earlier epoch, that one came before its
+// own number, too, and nobody is left whom the earlier epoch has to wait for.
 bool ProcessOrder::force_one() {
   uint32_t best = kNone;
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
@@ -157,6 +150,11 @@ bool ProcessOrder::force_one() {
     }
   }
   if (best == kNone) return false;
+  const uint64_t shard = lanes_[best]->event.numbers[0];
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    const Event& event = lanes_[i]->event;
+    if (lanes_[i]->is_blocked && event.numbers[0] == shard && event.numbers[1] == shards_[shard].epoch + 1) best = i;
+  }
   Lane& lane = *lanes_[best];
   lane.is_blocked = false;
   lane.is_forced = true;
@@ -215,11 +213,6 @@ void ProcessOrder::take(Merged& merged) {
   if (event.what == What::kTakeover) note_takeover(lane);
 }
 
-// Another lane took the shard over before this one had its number: it has touched nothing, and takes it over once more.
-bool ProcessOrder::was_superseded(const Lane& lane) {
-  return lane.has_ahead && lane.ahead.what == What::kTakeover && lane.ahead.numbers[0] == lane.event.numbers[0];
-}
-
 void ProcessOrder::note_takeover(const Lane& lane) {
   const uint64_t number = lane.event.numbers[0], epoch = lane.event.numbers[1];
   if (shards_.empty()) shards_.resize(size_t{1} << record::kShardsLog2);
@@ -230,24 +223,12 @@ void ProcessOrder::note_takeover(const Lane& lane) {
         "two lanes say that they took shard " + std::to_string(number) + " over in its epoch " + std::to_string(epoch));
   } else if (epoch <= shard.epoch) {
     if (shard.skipped > 0) --shard.skipped;
-  } else if (was_superseded(lane)) {
-    superseded_[number].insert(epoch);
   } else {
     if (shard.epoch != 0) shard.skipped += epoch - shard.epoch - 1;
     shard.epoch = epoch;
     shard.lane = lane.number;
+    shard.looks = lane.looks;
   }
-  const auto found = superseded_.find(number);
-  if (found == superseded_.end()) return;
-  std::set<uint64_t>& epochs = found->second;
-  while (!epochs.empty() && *epochs.begin() <= shard.epoch + 1) {
-    if (*epochs.begin() == shard.epoch + 1)
-      ++shard.epoch;
-    else if (shard.skipped > 0)
-      --shard.skipped;
-    epochs.erase(epochs.begin());
-  }
-  if (epochs.empty()) superseded_.erase(found);
 }
 
 void ProcessOrder::find_missing_takeovers() {

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <queue>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -40,10 +39,9 @@ class ProcessOrder {
     std::vector<uint8_t> bytes;
     std::unique_ptr<Decoder> decoder;
     Event event;
-    Event ahead;  // of a takeover: what follows it in its block
-    bool has_ahead = false;
     uint64_t ticks = 0;  // of the next event, or of the block where it is not open yet
     uint64_t reach = 0;  // takeovers up to this number were seen before the next event, or are it
+    uint64_t looks = 0;  // takeovers, syncs and starts of blocks up to the next event
     bool is_open = false;
     bool is_over = false;
     bool is_blocked = false;
@@ -60,8 +58,6 @@ class ProcessOrder {
   void push(uint32_t lane);
   void step(Lane& lane);  // to its next event
   bool open_block(Lane& lane);
-  bool decode(Lane& lane);
-  static bool was_superseded(const Lane& lane);
   void note_takeover(const Lane& lane);
   void find_missing_takeovers();
   void end(Lane& lane);
@@ -80,8 +76,6 @@ class ProcessOrder {
   std::unordered_map<uint64_t, std::vector<uint32_t>> shard_waiters_;
   std::vector<uint32_t> orphans_;  // wait for a takeover that may be missing
   std::vector<Shard> shards_;
-  std::unordered_map<uint64_t, std::set<uint64_t>>
-      superseded_;                                   // shard → epochs behind its own in which nothing was done
   std::unordered_map<uint32_t, uint32_t> index_of_;  // a lane's number → its place in lanes_
   uint64_t slack_ = 0;
   uint32_t current_ = kNone;

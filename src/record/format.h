@@ -8,13 +8,14 @@
 // Order. A *shard* is all addresses with the same shard_of(). Its word names the lane that touched it last, and how
 // often it has changed lanes (its *epoch*). A thread that touches a shard of which another lane is the last, does a
 // *takeover*: it puts itself into the word by a compare-and-swap, then takes a *number* from the process's counter, and
-// writes both down before its event. It looks at the word again then: if another lane is there already, this takeover
-// has no event, and the thread does another. A *sync*, and each takeover, tells how far the thread has seen the counter:
-// after it the thread sees the shard words of all takeovers with smaller numbers.
-//   So an event of the new lane in the shard comes after all events of the last lanes up to their first sync or takeover
-//   that has seen as much as the number, or up to their ends. Events of one lane are in the order in which they are
-//   written. An allocation is written after the block was got, and before the program gets it; a free before another
-//   thread can get the block. Two events on the same address are thereby always in order.
+// writes both down before its event. A *sync*, each takeover and the start of a block tell how far the thread has seen
+// the counter: after it the thread sees the shard words of all takeovers with smaller numbers.
+//   So an event of the new lane in the shard comes after all events of the last lane up to what tells first, behind that
+//   lane's own takeover of the shard, that it has seen as much as the number; or up to the lane's end. Events of one lane
+//   are in the order in which they are written. An allocation is written after the block was got, and before the program
+//   gets it; a free before another thread can get the block. Two events on the same address are thereby always in order.
+//   A lane may take a shard over before the last one has its number, which is larger then. If lanes wait for each other
+//   because of that, the takeover with the smallest number of all may be counted as seen by all.
 #pragma once
 
 #include <atomic>

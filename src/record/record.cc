@@ -17,7 +17,6 @@ namespace acre::record {
 namespace {
 
 constexpr uint32_t kEventsPerTime = 16;
-constexpr unsigned kMostTakeovers = 32;  // before an event, so that they fit
 
 // A word for each shard: the lane that touched it last, by its number plus 1, and how often it has changed lanes.
 struct Shard {
@@ -129,14 +128,10 @@ ACRE_NOINLINE void write_time(Recorder& recorder) {
   if (counter != recorder.encoder.seen()) recorder.encoder.sync(counter);
 }
 
-// Looks at the word again after each takeover: another lane may have taken the shard over before this one had its
-// number. Then the other's number is smaller, and does not tell that this thread's event comes first.
 ACRE_NOINLINE void take_over(Recorder& recorder, unsigned shard) {
-  for (unsigned i = 0; i < kMostTakeovers && g_shards[shard].lane() != recorder.name_in_shards; ++i) {
-    const uint64_t epoch = g_shards[shard].take(recorder.name_in_shards);
-    const uint64_t number = lanes::takeovers().fetch_add(1, std::memory_order_acq_rel) + 1;
-    recorder.encoder.takeover(shard, epoch, number);
-  }
+  const uint64_t epoch = g_shards[shard].take(recorder.name_in_shards);
+  const uint64_t number = lanes::takeovers().fetch_add(1, std::memory_order_acq_rel) + 1;
+  recorder.encoder.takeover(shard, epoch, number);
 }
 
 ACRE_NOINLINE bool next_block(Recorder& recorder) {

@@ -299,7 +299,7 @@ class Schedule {
     Encoder encoder;
     uint64_t skew = 0, first_ticks = 0, first_seen = 0;
     uint32_t block = 0;
-    int stage = 0;  // 0: idle; 1: looks at the word; 2: takes a number; 3: looks again; 4: writes
+    int stage = 0;  // 0: idle; 1: looks at the word; 2: takes a number; 3: writes
     bool allocates = false;
     uint64_t address = 0, epoch = 0, number = 0;
   };
@@ -343,7 +343,7 @@ class Schedule {
         break;
       case 1:
         if (words_[shard].lane == i + 1) {
-          lane.stage = 4;
+          lane.stage = 3;
         } else {
           words_[shard] = {words_[shard].epoch + 1, i + 1};
           lane.epoch = words_[shard].epoch;
@@ -355,7 +355,6 @@ class Schedule {
         lane.encoder.takeover(record::shard_of(lane.address), lane.epoch, lane.number);
         lane.stage = 3;
         break;
-      case 3: lane.stage = words_[shard].lane == i + 1 ? 4 : 1; break;
       default:
         if (lane.allocates)
           lane.encoder.allocate(100, lane.address);
