@@ -62,6 +62,7 @@ class Collector {
     int pidfd = -1;
     uint64_t start_ticks;
     Identity identity;
+    uint32_t program = 0;  // ProcessHeader::program
     std::string about;       // JSON
     std::string executable;  // mappings, to see changes
     std::string mappings;

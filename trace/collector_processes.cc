@@ -114,10 +114,8 @@ bool Collector::look_for_processes() {
 void Collector::begin_process(unsigned slot) {
   const ProcessHeader& header = shared_.process(slot);
   const auto pid = static_cast<pid_t>(header.pid);
-  const auto now_there = identity_of(pid);
   for (auto& [number, process] : processes_) {
-    const bool is_same_program = now_there && now_there->start_stack != 0 &&
-                                 now_there->start_stack == process.identity.start_stack;  // which has acre twice
+    const bool is_same_program = header.program != 0 && header.program == process.program;  // which has acre twice
     if (process.pid == pid && !is_same_program) {  // an exec: the program before has ended
       end_process(process, process.gone_since_ns != 0 ? Ending::kUnknown : Ending::kExec, 0);
       break;
@@ -130,7 +128,8 @@ void Collector::begin_process(unsigned slot) {
   process.parent = header.parent;
   process.pid = pid;
   process.start_ticks = header.start_ticks;
-  process.identity = now_there.value_or(Identity{});
+  process.program = header.program;
+  process.identity = identity_of(pid).value_or(Identity{});
   process.pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   ++processes_seen_;
   if (process.pidfd >= 0 && epoll_ >= 0) {

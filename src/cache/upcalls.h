@@ -119,6 +119,9 @@ namespace hooks {
 // After a realloc that neither got nor freed a block.
 void resized(const void* block, size_t asked);
 
+// Called when a recording (record/record.h) has ended, with no lock held but those of a fork.
+void recording_ended();
+
 // Bits: there are functions of the program, or a trace; there is a recording (record/record.h).
 inline constexpr uint8_t kCalled = 1;
 inline constexpr uint8_t kRecorded = 2;

@@ -12,6 +12,7 @@
 #include "live/base64.h"
 #include "manual/manual_arena.h"
 #include "observe/hooks.h"
+#include "record/record.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/parse.h"
@@ -161,7 +162,7 @@ static bool is_collector(const char* text) {
 
 void answer_record(const Request& request, Reply& reply) {
   if (strcmp(request.name, "stop") == 0) {
-    hooks::stop_recording();
+    record::stop();
   } else if (!is_collector(request.name)) {
     return reply.refuse("a collector is the number of its process and of its descriptor, as 123/4");
   } else if (const int error = hooks::start_recording(request.name)) {

@@ -120,8 +120,7 @@ ACRE_COLD int start_recording(const char* place) {
   return 0;
 }
 
-ACRE_COLD void stop_recording() {
-  record::stop();
+ACRE_COLD void recording_ended() {
   g_recorded.store(false);
   note_on();
 }

@@ -33,7 +33,6 @@ void set_traced(bool on);
 
 // Starts a recording (record/record.h), which sees what hooks see. Returns 0 or an error number.
 int start_recording(const char* place);
-void stop_recording();
 
 void at_fork(ForkStage stage);
 

@@ -113,6 +113,7 @@ inline constexpr unsigned kMostLanes = 1024;      // in use at the same time, of
 inline constexpr unsigned kMostProcesses = 256;   // the same
 
 enum class CollectorState : uint32_t { kCollects = 1, kEnds = 2 };  // kEnds: nobody waits for it any more
+// kEnded: the process records no more, but a thread may be writing its last event.
 enum class ProcessState : uint32_t { kFree = 0, kStarts = 1, kRecords = 2, kEnded = 3 };
 // kEnds: the thread writes no more, and the collector frees the lane when it has taken all.
 enum class LaneState : uint32_t { kFree = 0, kStarts = 1, kUsed = 2, kEnds = 3 };
@@ -135,9 +136,10 @@ struct alignas(128) ProcessHeader {
   uint32_t number;                    // SharedHeader::next_process
   uint32_t pid;                       // in its own namespace; the collector reads /proc by it
   uint32_t parent;                    // number of the process that it was forked from, or kNoProcess
+  uint32_t program;                   // differs after an exec, with hardly an exception; 0: not known
   uint64_t start_ticks;
   uint64_t start_ns;                  // CLOCK_MONOTONIC at the same time
-  std::atomic<uint32_t> next_lane;    // numbers of lanes, 0 …
+  std::atomic<uint32_t> next_lane;    // counts the lanes of this entry
   std::atomic<uint64_t> takeovers;    // the counter; a takeover's number is what the counter is afterwards, 1 …
 };
 inline constexpr uint32_t kNoProcess = UINT32_MAX;
@@ -146,7 +148,7 @@ inline constexpr uint32_t kNoProcess = UINT32_MAX;
 struct alignas(128) LaneHeader {
   std::atomic<LaneState> state;       // kStarts: by compare-and-swap from kFree; kUsed: the rest is written
   uint32_t process;                   // ProcessHeader::number
-  uint32_t number;                    // ProcessHeader::next_lane
+  uint32_t number;                    // no other lane of the process has it
   uint32_t thread;                    // the kernel's number of the thread; 0: events of threads without a lane
   std::atomic<uint32_t> filled;       // blocks that the thread has filled; it writes block `filled` % kBlocksPerLane
   alignas(64) std::atomic<uint32_t> taken;  // futex: blocks that the collector has taken

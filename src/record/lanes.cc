@@ -1,8 +1,10 @@
 #include "record/lanes.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/ticks.h"
 #include "os/os.h"
@@ -15,6 +17,9 @@ constexpr uint64_t kLookForCollectorMs = 1000;
 
 constinit std::atomic<char*> g_memory{nullptr};
 constinit ProcessHeader* g_process = nullptr;
+// Lanes of all recordings of this process, and of its parents' up to the fork: words of earlier ones may be in the shards,
+// so no lane gets a number that was there.
+constinit std::atomic<uint32_t> g_next_lane{0};
 
 SharedHeader& shared() { return *reinterpret_cast<SharedHeader*>(g_memory.load(std::memory_order_relaxed)); }
 LaneHeader& lane_at(unsigned index) {
@@ -41,6 +46,12 @@ Header* take(Header* first, unsigned count, unsigned from, State free, State sta
   return nullptr;
 }
 
+// Of the random bytes that the kernel gives each program; they cannot be computed from it.
+uint32_t identity_of_program() {
+  const Address random = getauxval(AT_RANDOM);
+  return random == 0 ? 0 : static_cast<uint32_t>(word_at(random) * kHashFactor >> 32);
+}
+
 int enter_process(uint32_t parent) {
   auto* first = reinterpret_cast<ProcessHeader*>(g_memory.load() + kProcessesAt);
   ProcessHeader* process = take(first, kMostProcesses, 0, ProcessState::kFree, ProcessState::kStarts);
@@ -48,10 +59,10 @@ int enter_process(uint32_t parent) {
   process->number = shared().next_process.fetch_add(1);
   process->pid = static_cast<uint32_t>(getpid());
   process->parent = parent;
+  process->program = identity_of_program();
   process->start_ticks = read_ticks();
   process->start_ns = os::now_ns();
-  // Words of an earlier recording, or the parent's, are in the shards: no lane gets a number that is there.
-  process->next_lane.store(g_process == nullptr ? 0 : g_process->next_lane.load());
+  process->next_lane.store(0);
   process->takeovers.store(0);
   process->state.store(ProcessState::kRecords, std::memory_order_release);
   g_process = process;
@@ -123,7 +134,8 @@ bool begin(Recorder& recorder, uint32_t thread) {
   LaneHeader* lane = take(first, kMostLanes, thread % kMostLanes, LaneState::kFree, LaneState::kStarts);
   if (lane == nullptr) return false;
   lane->process = g_process->number;
-  lane->number = g_process->next_lane.fetch_add(1);
+  lane->number = g_next_lane.fetch_add(1);
+  g_process->next_lane.fetch_add(1);
   lane->thread = thread;
   lane->filled.store(0);
   lane->taken.store(0);
@@ -159,6 +171,11 @@ bool next_block(Recorder& recorder) {
   recorder.block_number = filled;  // not before: a child forked meanwhile tells that the lane was at the old one's end
   begin_block(recorder);
   return true;
+}
+
+void leave() {
+  g_process->state.store(ProcessState::kEnded, std::memory_order_release);
+  notify();
 }
 
 std::atomic<uint64_t>& takeovers() { return g_process->takeovers; }

@@ -32,6 +32,9 @@ namespace lanes {
 // thread at a time. Earlier memory stays mapped: other threads may be writing to it.
 int attach(const char* place, uint32_t parent);
 
+// The process records no more. The collector takes what is in its lanes.
+void leave();
+
 // The number of this process's entry.
 uint32_t process_number();
 

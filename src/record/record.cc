@@ -240,7 +240,11 @@ ACRE_COLD int start(const char* place) {
   return start_locked(place, kNoProcess);
 }
 
-ACRE_COLD void stop() { g_session.store(0); }
+ACRE_COLD void stop() {
+  if (g_session.exchange(0) == 0) return;
+  lanes::leave();
+  hooks::recording_ended();
+}
 
 bool is_on() { return g_session.load(std::memory_order_relaxed) != 0; }
 

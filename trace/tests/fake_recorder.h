@@ -65,6 +65,7 @@ class FakeProcess {
     header->start_ns = nanoseconds_of(CLOCK_MONOTONIC);
     header->next_lane = 0;
     header->takeovers = 0;
+    header->program = 0;
     header->state.store(record::ProcessState::kRecords);
     notify();
   }
@@ -140,7 +141,7 @@ class FakeLane {
       if (!word.compare_exchange_weak(value, epoch << 16 | (header_->number + 1))) continue;
       const uint64_t number = process_.header->takeovers.fetch_add(1) + 1;
       if (!leave_takeovers_out) encoder_.takeover(shard, epoch, number);
-      value = word.load();  // another may have taken it before the number
+      break;
     }
     write();
     publish();
