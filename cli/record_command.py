@@ -30,8 +30,6 @@ def add_arguments(parser):
          ("{acre} record --for 10 $(pidof redis-server)", "ten seconds of a process that runs")),
         {126: "PROGRAM cannot be executed", 127: "PROGRAM was not found"})
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE and not to PROGRAM.actrace")
-    parser.add_argument("--stacks", nargs="?", const="1", type=number_of_bytes, metavar="BYTES",
-                        help="record also where allocations are made: of all, or of one in so many bytes (512K)")
     parser.add_argument("--for", dest="seconds", type=at_least(0.001, float), metavar="SECONDS",
                         help="end the recording then; the program goes on")
     parser.add_argument("--limit", type=limit_bytes, metavar="SIZE",
@@ -88,8 +86,6 @@ def collector(options, name):
     """-> the words by which the collector is started, without the program"""
     path = options.output or new_path(name)
     words = [trace_tool.ensure("record", options.yes), "collect", "-o", path]
-    if options.stacks is not None:
-        words += ["--stacks", str(max(options.stacks, 1))]
     if options.seconds is not None:
         words += ["--for", str(options.seconds)]
     if options.limit is not None:

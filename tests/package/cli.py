@@ -202,7 +202,7 @@ def check_refusals(checks, acre, work):
     ends("nothing to record behind --", 2, "record", "--")
     ends("options behind a PID", 2, "record", "4711", "--for", "3")
     ends("too small a bound", 2, "record", "--limit", "1K", "--", "true")
-    ends("no number of bytes", 2, "record", "--stacks=many", "--", "true")
+    ends("no number of bytes", 2, "record", "--limit=many", "--", "true")
     ends("no process to record", 1, "record", "2147483647")
     ends("no program to record", 127, "record", "--", "acre-has-no-such-program")
     ends("no recording", 1, "trace", work / "nothing")
