@@ -125,14 +125,14 @@ SITES = (
           help="the functions, the innermost first"),
 )
 CACHES = (
-    plain("arena", "ARENA", "a", 6, str, grows=True, help="the arena of the threads"),
-    plain("threads", "THREADS", "t", 8, str, help="threads with a cache there"),
-    plain("all", "CACHED", "c", help="all that these threads keep"),
-    plain("each", "A THREAD", "h", help="the same for one thread, on average"),
-    plain("private_lists", "PRIVATE", "p", help="blocks on the threads' own lists"),
-    plain("deferred", "IN RUNS", "i", help="blocks freed into runs that the threads have"),
-    plain("uncarved", "NOT CUT", "n", help="blocks not cut from their runs yet"),
-    plain("outboxes", "TO OTHERS", "o", help="blocks on their way to other threads' runs"),
+    plain("thread", "THREAD", "t", 8, str, help="the thread's number"),
+    plain("name", "NAME", "n", 16, str, grows=True, help="the thread's name"),
+    plain("arena", "ARENA", "a", 6, str, help="the arena of its runs"),
+    plain("all", "CACHED", "c", help="free blocks that the thread keeps"),
+    plain("private_lists", "PRIVATE", "p", help="of these, on its own lists"),
+    plain("deferred", "IN RUNS", "i", help="of these, freed into runs that it has"),
+    plain("uncarved", "NOT CUT", "u", help="of these, not cut from its runs yet"),
+    plain("outboxes", "TO OTHERS", "o", help="of these, on their way to other threads' runs"),
 )
 ARENAS = (
     plain("number", "ARENA", "a", 6, str, grows=True, help="the arena"),
@@ -154,15 +154,18 @@ def class_rows(report):
                     "rounding": max(0, merged["rounding"] - sum(row["rounding"] for row in rows)), "runs": 0}]
 
 
-def cache_rows(report):
-    rows = []
-    for arena in report["arenas"]:
-        kept = sum(arena[name] for name in ("private_lists", "deferred", "uncarved", "outboxes", "remote_lists"))
-        if kept or arena["threads"]:
-            rows.append({"arena": arena["number"], "threads": arena["threads"], "all": kept,
-                         "each": kept // max(arena["threads"], 1),
-                         **{name: arena[name] for name in ("private_lists", "deferred", "uncarved", "outboxes")}})
-    return rows
+def thread_name(pid, thread):
+    try:
+        with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return "?"  # in another namespace, or gone
+
+
+def cache_rows(pid):
+    return [{**cache, "name": thread_name(pid, cache["thread"]),
+             "all": sum(cache[part] for part in ("private_lists", "deferred", "uncarved", "outboxes"))}
+            for cache in live.ask_json(pid, "threads")["threads"]]
 
 
 def arena_rows(report):
@@ -205,5 +208,7 @@ def rows_of(view, pid, sites):
         rows = sites.rows()
         return (f"The heap profiler is off. `acre ctl {pid} prof.active true` begins to sample, for allocations from then on; "
                 "`acre run --profile` samples from the start.") if rows is None else rows
+    if view == "caches":
+        return cache_rows(pid)
     report = live.statistics(pid, "xe")
-    return {"classes": class_rows, "caches": cache_rows, "arenas": arena_rows}[view](report)
+    return {"classes": class_rows, "arenas": arena_rows}[view](report)

@@ -132,6 +132,7 @@ struct HeapState {
   uint32_t events_at_last_look = 0; // reclaimers' (idle.cc), under the registry's lock
   uint64_t still_since_ns = 0;      // the same: time of the first look that saw so many events
   uint32_t sampler_epoch = 0;    // epoch in which the lists' `unseen` were drawn
+  uint32_t thread = 0;           // the thread's number in the kernel; 0: a fallback heap
   uint32_t ignored_leaks = 0;        // not 0: blocks that the thread allocates are not leaks (leaks/)
   bool unsampled = false;      // the sampler does not see this thread's blocks
   bool is_diverted = false;    // allocations come from a tag's or a manual arena's runs

@@ -143,6 +143,7 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
       if (!heap->bound) arenas::count_threads(*heap->arena, 1);
       allowed_pages += heap->allowed_pages;
       heap->reclaim.store(Reclaim::kNone);
+      if (is_mine) heap->thread = static_cast<uint32_t>(os::thread_number());
     } else {
       keep_events_of(*heap);
       heap->next = g_lost;
@@ -215,6 +216,7 @@ Heap* initialize_thread() {
   if (is_token_of_lost_heap(this_thread())) disown_runs_of(this_thread());
   Heap* heap = make_heap(this_thread());
   if (heap == nullptr) return nullptr;
+  heap->thread = static_cast<uint32_t>(os::thread_number());
   t_heap = heap;  // before anything that may allocate
   if (pthread_setspecific(g_key, heap) != 0) {  // out of memory: the heap would outlive its thread
     end_thread_heap(heap);

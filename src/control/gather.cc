@@ -2,6 +2,7 @@
 #include "cache/registry.h"
 #include "cache/sampled_run.h"
 #include "control/ctl.h"
+#include "control/private_list.h"
 #include "control/sums.h"
 #include "manual/binding.h"
 #include "os/os.h"
@@ -10,7 +11,6 @@
 #include "pages/page_map.h"
 #include "pages/window.h"
 #include "slab/slab_use.h"
-#include "slab/unit_table.h"
 
 namespace acre {
 
@@ -134,41 +134,21 @@ void add_runs(Gathering& to) {
 
 // --- Heaps ----------------------------------------------------------------------------------------------------
 
-// Works like find_block (cache/lookup.h) while other threads change the data. Null: p is no block.
-const Slab* find_slab(const void* p) {
-  const Slab* slab = unit_table::at(p);
-  if (is_block_start(slab, p)) return slab;
-  const Run* run = g_page_map.find(p);
-  if (run == nullptr || racy_load(run->kind) != RunKind::kSlab) return nullptr;
-  slab = racy_load(run->slab);
-  return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
-}
-
-// The blocks of a private list may lie in several runs, though most lie in one. The owner changes the list meanwhile,
-// so each step is checked before the next one. Returns the list's length.
+// Returns the list's length.
 uint64_t add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
-  const Slot& slot = heap.slots[c];
-  const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
-  LowAddress low = racy_load(slot.head);
-  const Address high = racy_load(slot.high);
   const Slab* last = nullptr;
   ClassStatistics* figures = nullptr;  // of the arena of `last`
-  uint32_t length = 0;
-  for (; length < most && !is_end(low); ++length) {
-    Link* link = reinterpret_cast<Link*>(high | low);
-    const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
-    if (slab == nullptr || racy_load(link->mark) != mark_of(slab)) return length;
+  return walk_private_list(heap, c, [&](const Slab* slab) {
     if (slab != last) {
       const Run* run = racy_load(slab->run);
       const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
-      if (arena == nullptr || racy_load(slab->size_class) != c) return length;
+      if (arena == nullptr || racy_load(slab->size_class) != c) return false;
       figures = &to.of(*arena).classes[c];
       last = slab;
     }
     ++figures->private_list;
-    low = racy_load(link->next);
-  }
-  return length;
+    return true;
+  });
 }
 
 // Blocks that the owner has freed onto the private list since that was last counted (cache/current.h).

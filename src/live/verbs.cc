@@ -7,6 +7,7 @@
 #include "acre/acre.h"
 #include "control/block_lists.h"
 #include "control/print.h"
+#include "control/thread_caches.h"
 #include "leaks/checker.h"
 #include "live/authority.h"
 #include "live/base64.h"
@@ -150,6 +151,22 @@ void answer_leaks(const Request& request, Reply& reply) {
     return static_cast<Body*>(body)->add(data, bytes);
   };
   to.finish(leaks::dump({take, &to}), "report", "");
+}
+
+void answer_threads(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  static constinit ThreadCaches caches;  // of this thread, which answers one client at a time
+  caches.gather();
+  Output out(Reply::write, &reply);
+  out.text().add("{\"threads\":[");
+  const char* before = "\n";
+  caches.for_each([&](const ThreadCache& cache) {
+    out.text().add(before).add("{\"thread\":").decimal(cache.thread).add(",\"arena\":").decimal(cache.arena);
+    out.text().add(",\"private_lists\":").decimal(cache.private_lists).add(",\"deferred\":").decimal(cache.deferred);
+    out.text().add(",\"uncarved\":").decimal(cache.uncarved).add(",\"outboxes\":").decimal(cache.outboxes).add('}');
+    before = ",\n";
+  });
+  out.text().add("],\"left_out\":").decimal(caches.left_out()).add("}\n");
 }
 
 // A collector is two numbers with a slash between, so that no other path can be made of it.

@@ -20,6 +20,7 @@ inline constexpr unsigned kProtocol = 2;
   X(heap, "[live|peak|growth|text]", "the heap profile, in base64: a file of pprof, or with text of google-pprof and jeprof") \
   X(leaks, "", "looks for leaks, which stops the program for a while, and tells what it found") \
   X(record, "COLLECTOR|stop", "begins to tell a collector, given as PROCESS/DESCRIPTOR, of each allocation and free, or ends it") \
+  X(threads, "", "what the cache of each thread holds, of 1024 threads at most") \
   X(regions, "", "the addresses that blocks come from")
 // clang-format on
 

@@ -77,13 +77,15 @@ bool has_lane(Recorder& recorder, uint32_t session, uint32_t thread) {
   return recorder.block != nullptr;
 }
 
-// Null: the thread has the lock already, in what a signal handler has interrupted, or there is no lane left.
+// Null: the thread has the lock already, in what a signal handler has interrupted, or there is no lane left. Few threads
+// come here, so a thread that waits long looks again each millisecond.
 Recorder* enter_common(uint32_t session) {
-  for (;;) {
+  static constexpr std::atomic<uint32_t> kNobodyWakes{0};
+  for (int spins = 0;; ++spins) {
     ThreadToken holder = kNoThread;
-    if (g_common_lock.compare_exchange_weak(holder, this_thread(), std::memory_order_acquire)) break;
+    if (g_common_lock.compare_exchange_strong(holder, this_thread(), std::memory_order_acquire)) break;
     if (holder == this_thread()) return nullptr;
-    pause_processor();
+    spins < kSpins ? pause_processor() : os::wait_while(kNobodyWakes, 0, 1);
   }
   if (has_lane(*g_common, session, 0)) return g_common;
   g_common_lock.store(kNoThread, std::memory_order_release);

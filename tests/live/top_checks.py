@@ -2,6 +2,7 @@
 
 import curses
 import json
+import os
 import re
 
 import live
@@ -65,6 +66,13 @@ def check_tables(checks, process):
     classes = top_tables.rows_of("classes", process.pid, sites)
     whole = live.statistics(process.pid)["process"]["allocated"]
     checks.that(sum(row["live"] for row in classes) == whole, "classes add up to what lives", (classes, whole))
+    caches, report = top_tables.rows_of("caches", process.pid, sites), live.statistics(process.pid, "xe")
+    checks.that({row["thread"] for row in caches} <= {int(thread) for thread in os.listdir(f"/proc/{process.pid}/task")}
+                and process.pid in {row["thread"] for row in caches} and all(row["name"] == "subject" for row in caches),
+                "threads' caches have their threads", caches)
+    checks.that(all(sum(row[part] for row in caches) == sum(arena[part] for arena in report["arenas"])
+                    for part in ("private_lists", "uncarved", "outboxes")),
+                "threads' caches add up to the process's", (caches, report["arenas"]))
     checks.that(any("main" in row["stack"] for row in top_tables.rows_of("call sites", process.pid, sites)), "call sites have names")
 
 
@@ -78,7 +86,7 @@ def check_screen(checks, process):
     plain = on_terminal("top", "-d", "30", keys=b"q", columns=120, environment={"NO_COLOR": "1"})
     checks.that(not re.search(r"\033\[[0-9;]*(3|4)[0-7]m", plain), "none with NO_COLOR", plain)
     text = on_terminal("top", "-d", "30", keys=b"p\n2345?qq", lines=30)
-    for words in ("are resident", "LIVE BLOCKS", "CALL SITE", "A THREAD", "MUZZY", "what is shown"):
+    for words in ("are resident", "LIVE BLOCKS", "CALL SITE", "PRIVATE", "MUZZY", "what is shown"):
         checks.that(words in text, f"inside of a process there is {words!r}", text)
 
 
