@@ -102,7 +102,7 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
 
 // For a thread whose heap is observed. The same as without observers once they were told.
 ACRE_APART void release_observed(Heap& heap, Slab* slab, void* p) {
-  if (ACRE_LIKELY(hooks::g_on == hooks::kRecorded)) {
+  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) {
     record::freeing(&heap, p);
   } else {
     hooks::freeing(p);

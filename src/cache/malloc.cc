@@ -102,7 +102,7 @@ ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
     if (is_shared_class(c)) --slot.kept;
     block = pop(slot);
   }
-  if (ACRE_LIKELY(hooks::g_on == hooks::kRecorded)) {
+  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) {
     record::allocated(&heap, block, n);
   } else {
     hooks::allocated(block, size_of_class(c), n);

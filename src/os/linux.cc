@@ -206,6 +206,9 @@ size_t page_bytes() {
   return bytes;
 }
 
+// Asked for when a thread starts, and so not beside what is seldom needed (linux_threads.cc).
+uint64_t thread_number() { return static_cast<uint64_t>(raw_syscall(SYS_gettid)); }
+
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors
   long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_long(mask));

@@ -58,7 +58,6 @@ void join_thread(unsigned long thread) {
 
 void name_this_thread(const char* name) { raw_syscall(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(name)); }
 unsigned long pthread_of_this_thread() { return pthread_self(); }
-uint64_t thread_number() { return static_cast<uint64_t>(raw_syscall(SYS_gettid)); }
 
 static void wait(const std::atomic<uint32_t>& word, uint32_t value, uint64_t ms, int operation) {
   struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};

@@ -264,9 +264,19 @@ TEST_F(Postmortem, OfAChildOfForkHasAllStacksThatItInherited) {
 
 // As seen by a reader at any moment, so also by one after a SIGKILL at this moment.
 TEST_F(Postmortem, IsWholeAtEachMoment) {
-  constexpr unsigned kStacks = 30000;
+  constexpr unsigned kFirst = 1000, kStacks = 30000;
   const Functions functions(kStacks + 1);
-  const pid_t process = begin([&] { Writer().write_many(functions, 0, kStacks); });
+  int go[2];
+  ASSERT_EQ(pipe(go), 0);
+  // The process waits in between, so that it is seen at work however slow the reader is.
+  const pid_t process = begin([&] {
+    close(go[1]);
+    Writer writer;
+    writer.write_many(functions, 0, kFirst);
+    char byte;
+    if (read(go[0], &byte, 1) != 1) _exit(3);
+    writer.write_many(functions, kFirst, kStacks);
+  });
   size_t before = 0;
   unsigned seen = 0;
   for (int status = 0; waitpid(process, &status, WNOHANG) == 0;) {
@@ -274,9 +284,14 @@ TEST_F(Postmortem, IsWholeAtEachMoment) {
     ASSERT_TRUE(kept.is_whole);
     ASSERT_GE(kept.rows.size(), before);
     seen += kept.rows.size() != before;
+    if (before < kFirst && kept.rows.size() >= kFirst) {
+      ASSERT_EQ(write(go[1], "", 1), 1);
+    }
     before = kept.rows.size();
     for (unsigned i = 0; i < kept.rows.size(); ++i) ASSERT_TRUE(is_row(kept.rows[i], i)) << i;
   }
+  close(go[0]);
+  close(go[1]);
   EXPECT_GT(seen, 0u);
   EXPECT_EQ(left(process).rows.size(), kStacks);
 }
