@@ -95,20 +95,12 @@ class Encoder {
     seen_ = counter;
   }
 
-  // kLost, kPurged, kStack.
-  void number(Op op, uint64_t n) { at_ = put(put_op(at_, op), n); }
-
-  // kMark, kName. Cut off after kMostText bytes.
-  void text(Op op, const char* text) {
+  // Cut off after kMostText bytes.
+  void mark(const char* text) {
     const size_t length = smaller<size_t>(strlen(text), kMostText);
-    at_ = put(put_op(at_, op), length);
+    at_ = put(put_op(at_, Op::kMark), length);
     memcpy(at_, text, length);
     at_ += length;
-  }
-
-  void figures(const uint64_t (&figures)[static_cast<size_t>(Figure::kCount)]) {
-    at_ = put(put_op(at_, Op::kFigures), static_cast<size_t>(Figure::kCount));
-    for (uint64_t figure : figures) at_ = put(at_, figure);
   }
 
   void cut(uint32_t lane, uint32_t block, uint32_t used) {

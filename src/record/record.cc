@@ -197,7 +197,7 @@ ACRE_COLD void mark(const char* text) {
   if (recorder == nullptr) return;
   if (recorder->encoder.has_room() || next_block(*recorder)) {
     recorder->encoder.time(read_ticks());
-    recorder->encoder.text(Op::kMark, text);
+    recorder->encoder.mark(text);
   }
   leave(*recorder);
 }

@@ -10,13 +10,8 @@ int main(void) {
     free(must_malloc(1));
     limit_address_space(mapped_bytes() + kRoom);
     for (int round = 0; round < 3; round++) {
-        size_t count = 0;
-        while (count < kMost && (blocks[count] = (unsigned char *)hide(malloc(MIB))) != NULL) {
-            memset(blocks[count], (int)count, MIB);
-            count++;
-        }
+        const size_t count = fill_address_space(blocks, kMost);
         CHECK_GE(count, 80);
-        CHECK(count < kMost);
         for (size_t i = 0; i < count; i += 2) free(blocks[i]);
         for (size_t size = 2 * MIB; size <= 32 * MIB; size *= 2) {
             unsigned char *large = (unsigned char *)hide(calloc(1, hide_size(size)));

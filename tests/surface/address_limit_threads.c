@@ -33,13 +33,8 @@ int main(void) {
     free(must_malloc(1));
     limit_address_space(mapped_bytes() + kRoom);
     for (int round = 0; round < kRounds; round++) {
-        size_t count = 0;
-        while (count < kMost && (blocks[count] = (unsigned char *)hide(malloc(MIB))) != NULL) {
-            memset(blocks[count], (int)count, MIB);
-            count++;
-        }
+        const size_t count = fill_address_space(blocks, kMost);
         CHECK_GE(count, 120);
-        CHECK(count < kMost);
         for (size_t i = 0; i < count; i += 2) free(blocks[i]);
         for (int i = 0; i < 3; i++) pthread_barrier_wait(&begin);
         for (size_t i = 1; i < count; i += 2) {

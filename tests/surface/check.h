@@ -212,6 +212,17 @@ static inline void unlimit_address_space(void) {
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
+// Allocates blocks of 1 MiB, filled with their numbers, until one is refused. There must be fewer than `most`.
+static inline size_t fill_address_space(unsigned char **blocks, size_t most) {
+    size_t count = 0;
+    while (count < most && (blocks[count] = (unsigned char *)hide(malloc(MIB))) != NULL) {
+        memset(blocks[count], (int)count, MIB);
+        count++;
+    }
+    CHECK(count < most);
+    return count;
+}
+
 // Waits for a child and demands that it exited with this code.
 static inline void check_child(pid_t child, int code) {
     int status = 0;

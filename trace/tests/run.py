@@ -5,7 +5,6 @@ Exit code 0: all well, 1: not.
 
 import json
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -286,15 +285,12 @@ def check_print(checks, tool):
 
 
 def main():
-    work = Path(tempfile.mkdtemp(prefix="acre-trace-"))
     checks = Checks()
-    tool = Tool(*sys.argv[1:3], work)
-    try:
+    with tempfile.TemporaryDirectory(prefix="acre-trace-", ignore_cleanup_errors=True) as folder:
+        tool = Tool(*sys.argv[1:3], Path(folder))
         for check in (check_threads, check_ends, check_forks, check_disorder, check_signals, check_killed_collector,
                       check_bounds, check_full_disk, check_attach, check_print):
             check(checks, tool)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return checks.conclude()
 
 
