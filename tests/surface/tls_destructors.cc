@@ -31,12 +31,17 @@ struct Outer {
 
 thread_local Outer outer;
 thread_local Inner inner;
-// Made for the first time by another thread-local's destructor, and destroyed after it.
-thread_local std::unique_ptr<std::string> last;
+
+// Made by another thread-local's destructor, and destroyed after it: those of the file are all made at the first use of
+// one, those of a function each at its own.
+std::unique_ptr<std::string> &last() {
+    thread_local std::unique_ptr<std::string> made;
+    return made;
+}
 
 Outer::~Outer() {
     CHECK(all_bytes_are(block.get(), 5000, 0x11));
-    last = std::make_unique<std::string>(3000, 'z');
+    last() = std::make_unique<std::string>(3000, 'z');
     block.reset(new char[100000]);
     memset(hide(block.get()), 1, 100000);
     void *large = must_malloc(3 << 20);
