@@ -93,7 +93,7 @@ std::string texts_of(const std::vector<std::string>& texts) {
 }
 
 std::string meta_of(Reader& reader, const Order& order, const Clock& clock, const Scan& scan, unsigned levels,
-                    const std::vector<std::string>& notes) {
+                    uint32_t range_buckets,                    const std::vector<std::string>& notes) {
   std::string threads, groups;
   for (const PlotThread& thread : scan.threads) {
     threads += (threads.empty() ? "{" : ",{") + std::string("\"tid\":") + std::to_string(thread.tid) +
@@ -107,7 +107,7 @@ std::string meta_of(Reader& reader, const Order& order, const Clock& clock, cons
          member("allocations", scan.allocations) + member("stack_every", uint64_t{reader.header().stack_every}) +
          member("realtime", static_cast<double>(reader.header().realtime_ns) / 1e9) +
          member("threads", '[' + threads + ']') + member("classes", '[' + groups + "null]") +
-         member("levels", uint64_t{levels}) + member("notes", texts_of(notes));
+         member("range_buckets", uint64_t{range_buckets}) + member("levels", uint64_t{levels}) + member("notes", texts_of(notes));
 }
 
 std::string marks_of(const std::vector<PlotMark>& marks) {
@@ -193,7 +193,11 @@ int plot(const PlotOptions& options) {
   const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
   Sweep sweep(columns_log2, uint32_t{1} << columns_log2, height, static_cast<uint32_t>(found.threads.size()),
               [&](const Cell* cells) { pyramid.column(cells); });
-  Fill fill(found, columns_log2, curves, sweep, kept);
+  Sites sites(reader, order);
+  Ranges ranges;
+  Runs runs(found.from);
+  Holders holders(found);
+  Fill fill(found, columns_log2, {curves, sweep, kept, sites, ranges, runs, holders});
   fill.run(reader, order, clock, [&](double when) {
     progress.say("draws:", (when - found.from) / (found.to - found.from));
   });
@@ -203,6 +207,8 @@ int plot(const PlotOptions& options) {
   const auto note = [&](uint64_t count, const std::string& text) {
     if (count != 0) notes.push_back(std::to_string(count) + ' ' + text);
   };
+  note(sites.choose(options.budget / 8), "call sites were left out, those that allocate least");
+  kept.number_sites([&](uint32_t site) { return sites.new_number(site); });
   const std::string blocks = kept.members(found.from, found.to, options.budget * 2 / 5);
   const uint64_t left = options.budget - std::min<uint64_t>(options.budget, blocks.size());
   note(pyramid.choose(left), "tiles of the image were left out, so that the page is not larger; --budget sets the bound");
@@ -219,11 +225,15 @@ int plot(const PlotOptions& options) {
   unsigned levels = 0;
   for (const Tile& tile : pyramid.tiles()) levels = std::max(levels, tile.level + 1);
 
-  output.line("meta", meta_of(reader, order, clock, found, levels, notes));
+  output.line("meta", meta_of(reader, order, clock, found, levels, ranges.buckets(), notes));
   output.line("mappings", "\"text\":" + json_string(mappings_of_process(reader, process)));
   curves.write(output);
   output.line("marks", marks_of(fill.marks));
   output.line("address", address_of(found.axis));
+  output.line("sites", sites.members());
+  ranges.write(output, sites);
+  runs.write(output);
+  holders.write(output, sites);
   output.line("blocks:0:0:0", blocks);
   for (const Tile& tile : pyramid.tiles()) {
     output.line("tile:" + std::to_string(tile.level) + ':' + std::to_string(tile.x) + ':' + std::to_string(tile.y),

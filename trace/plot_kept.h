@@ -27,6 +27,12 @@ class KeptBlocks {
     if (entries_.size() >= 2 * most_) keep(most_);
   }
 
+  // site(s): called for the number of each entry's site, to change it.
+  template <class Site>
+  void number_sites(Site site) {
+    for (Entry& entry : entries_) entry.site = site(entry.site);
+  }
+
   // The members of the line "blocks:0:0:0", which take at most `budget` bytes.
   std::string members(double from, double to, uint64_t budget);
   bool is_complete() const { return entries_.size() == count_; }

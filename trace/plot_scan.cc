@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "blocks.h"
+
 namespace acre::trace {
 
 namespace {
@@ -11,7 +13,38 @@ namespace {
 // What a span takes at least: a recording may have a single event.
 constexpr double kLeastSpan = 1e-6;
 
+// The blocks that live when the time begins: those of a parent at the fork, and older ones than --from.
+void add_earlier(Reader& reader, const Clock& clock, double from, uint32_t process, Axis& axis) {
+  Order order(reader);
+  Blocks<uint64_t> blocks(reader, order);
+  std::set<uint32_t> ancestors = ancestors_of(order, process);
+  Merged merged;
+  while (order.next(merged)) {
+    if (!ancestors.contains(merged.process)) continue;
+    const Event& event = *merged.event;
+    blocks.before(merged, [](uint32_t, uint64_t, uint64_t) { return true; });
+    if (merged.process == process && clock.seconds(event.ticks) >= from) break;
+    uint64_t size;
+    if (event.what == What::kFree) blocks.take(merged.process, event.address, size);
+    if (event.what == What::kAllocate || event.what == What::kResize) {
+      blocks.put(merged.process, event.address, event.size);
+    }
+  }
+  for (const auto& [address, size] : blocks.of(process)) {
+    if (can_be(address, size)) axis.add(address, std::max<uint64_t>(size, 1));
+  }
+}
+
 }  // namespace
+
+std::set<uint32_t> ancestors_of(const Order& order, uint32_t process) {
+  std::set<uint32_t> found;
+  while (process != kNone && found.insert(process).second) {
+    const auto facts = order.processes().find(process);
+    process = facts == order.processes().end() ? kNone : facts->second.parent;
+  }
+  return found;
+}
 
 uint32_t largest_process(const Reader& reader) {
   std::map<uint32_t, std::pair<uint64_t, uint64_t>> sums;
@@ -66,6 +99,7 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
       if (can_be(event.address, event.size)) result.axis.add(event.address, std::max<uint64_t>(event.size, 1));
     }
   }
+  if (facts.parent != kNone || least > first) add_earlier(reader, clock, least, process, result.axis);
   result.axis.finish();
   if (first > last) first = last = 0;
   if (facts.start_ticks != 0) first = std::min(first, clock.seconds(facts.start_ticks));

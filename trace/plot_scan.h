@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,9 @@ struct Scan {
 };
 
 inline bool can_be(uint64_t address, uint64_t size) { return size <= kMostBlock && address <= UINT64_MAX - kMostBlock; }
+
+// The process, and those that it was forked from.
+std::set<uint32_t> ancestors_of(const Order& order, uint32_t process);
 
 // The process with the most events; kNone: there are none.
 uint32_t largest_process(const Reader& reader);
