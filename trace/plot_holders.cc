@@ -100,7 +100,7 @@ void Holders::moment(double when, uint64_t count, const std::function<void(const
   moments_.push_back(at);
 }
 
-void Holders::write(PlotOutput& output, const Sites& sites) const {
+void Holders::write(PlotLines& lines, const Sites& sites) const {
   std::vector<uint16_t> moments;
   std::vector<uint32_t> numbers, units;
   std::vector<double> bytes;
@@ -112,7 +112,7 @@ void Holders::write(PlotOutput& output, const Sites& sites) const {
   }
   std::string times;
   for (const double when : moments_) times += (times.empty() ? "" : ",") + json_number(when);
-  output.line("holders", "\"moments\":[" + times + "],\"unit\":" + std::to_string(scan_.has_runs ? 0 : Axis::kUnit) +
+  lines.line("holders", "\"moments\":[" + times + "],\"unit\":" + std::to_string(scan_.has_runs ? 0 : Axis::kUnit) +
                              ",\"below\":" + json_number(kNearlyEmpty) + ',' +
                              Columns()
                                  .add("moment", moments)
