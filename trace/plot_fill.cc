@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace acre::trace {
 
@@ -199,7 +200,9 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
   parts_.runs.finish();
   parts_.curves.finish();
   parts_.sweep.finish();
-  std::stable_sort(marks.begin(), marks.end(), [](const PlotMark& a, const PlotMark& b) { return a.when < b.when; });
+  std::sort(marks.begin(), marks.end(), [](const PlotMark& a, const PlotMark& b) {
+    return std::tie(a.when, a.text) < std::tie(b.when, b.text);
+  });
 }
 
 }  // namespace acre::trace

@@ -94,7 +94,9 @@ void Holders::moment(double when, uint64_t count, const std::function<void(const
   for (const auto& [site, place] : pairs) ++by_site[site].units;
   std::vector<Held> found;
   for (const auto& [site, held] : by_site) found.push_back(held);
-  std::stable_sort(found.begin(), found.end(), [](const Held& a, const Held& b) { return a.units > b.units; });
+  std::sort(found.begin(), found.end(), [](const Held& a, const Held& b) {
+    return a.units != b.units ? a.units > b.units : a.site < b.site;
+  });
   found.resize(std::min(found.size(), kMostSites));
   held_.insert(held_.end(), found.begin(), found.end());
   moments_.push_back(at);

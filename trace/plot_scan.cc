@@ -109,8 +109,9 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
   const double least_span = std::max(kLeastSpan, std::abs(result.from) * kLeastPart);
   result.to = std::max(options.to ? std::min(*options.to, last) : last, result.from + least_span);
   for (auto& [lane, thread] : lanes) result.threads.push_back(std::move(thread));
-  std::stable_sort(result.threads.begin(), result.threads.end(),
-                   [](const PlotThread& a, const PlotThread& b) { return a.bytes > b.bytes; });
+  std::sort(result.threads.begin(), result.threads.end(), [](const PlotThread& a, const PlotThread& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.lane < b.lane;
+  });
   for (uint32_t i = 0; i < result.threads.size(); ++i) result.thread_of[result.threads[i].lane] = i;
   return result;
 }
