@@ -183,7 +183,7 @@ int plot(const PlotOptions& options) {
   const unsigned columns_log2 = deepest + 8;
   Curves curves(found.from, found.to, kBuckets, found.threads.size());
   KeptBlocks kept(most_blocks);
-  Pyramid pyramid(deepest, found.to - found.from, options.budget);
+  Pyramid pyramid(deepest, found.to - found.from, options.budget - options.budget / kPartOfBlocks);
   const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
   Sweep sweep(columns_log2, uint32_t{1} << columns_log2, height, static_cast<uint32_t>(found.threads.size()),
               [&](const Cell* cells) { pyramid.column(cells); });
