@@ -174,14 +174,15 @@ ACRE_ALWAYS_INLINE void write_allocated(Recorder& recorder, Heap* heap, const vo
   recorder.encoder.allocated(address_of(block), asked);
 }
 
-// While the recording has stacks. kResize: resized().
+// While the recording has stacks. Returns the block.
 enum class Told : uint8_t { kAllocated, kResized };
-ACRE_NOINLINE void tell_with_stack(Told told, Heap* heap, const void* block, size_t asked) {
+ACRE_NOINLINE void* tell_with_stack(Told told, Heap* heap, const void* block, size_t asked) {
   stacks::Captured stack;
   const bool is_of_call = told == Told::kAllocated && heap != nullptr && heap->call.kind != CallKind::kPlain;
   stacks::capture(heap, is_of_call ? heap->call.asked : asked, stack);
   Recorder* recorder = enter(heap);
-  if (recorder == nullptr) return;
+  void* const same = const_cast<void*>(block);
+  if (recorder == nullptr) return same;
   const bool is_known = stack.number != 0 && stacks::are_on();
   if ((!is_known || define_stack(*recorder, stack)) && begin_event(*recorder, address_of(block))) {
     if (is_known) recorder->encoder.stack(stack.number);
@@ -192,20 +193,23 @@ ACRE_NOINLINE void tell_with_stack(Told told, Heap* heap, const void* block, siz
     }
   }
   leave(*recorder);
+  return same;
 }
 
 }  // namespace
 
 // --- Events -----------------------------------------------------------------------------------------------------
 
-void allocated(Heap* heap, const void* block, size_t asked) {
+void* allocated(Heap* heap, const void* block, size_t asked) {
   if (ACRE_UNLIKELY(stacks::are_on())) return tell_with_stack(Told::kAllocated, heap, block, asked);
   Recorder* recorder = enter(heap);
-  if (ACRE_UNLIKELY(recorder == nullptr)) return;
+  void* const same = const_cast<void*>(block);
+  if (ACRE_UNLIKELY(recorder == nullptr)) return same;
   if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
     write_allocated(*recorder, heap, block, asked);
   }
   leave(*recorder);
+  return same;
 }
 
 void freeing(Heap* heap, const void* block) {
@@ -221,7 +225,10 @@ void freeing(Heap* heap, const void* block) {
 }
 
 void resized(Heap* heap, const void* block, size_t asked) {
-  if (ACRE_UNLIKELY(stacks::are_on())) return tell_with_stack(Told::kResized, heap, block, asked);
+  if (ACRE_UNLIKELY(stacks::are_on())) {
+    tell_with_stack(Told::kResized, heap, block, asked);
+    return;
+  }
   Recorder* recorder = enter(heap);
   if (recorder == nullptr) return;
   if (begin_event(*recorder, address_of(block))) recorder->encoder.resized(address_of(block), asked);
