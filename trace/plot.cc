@@ -1,5 +1,6 @@
 #include "plot.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -241,10 +242,12 @@ int plot(const PlotOptions& options) {
   }
   whole = fflush(output) == 0 && whole;
   const int error = errno;
+  struct stat status;
+  const bool is_file = fstat(fileno(output), &status) == 0 && S_ISREG(status.st_mode);
   fclose(output);
   if (!whole) {
     say("plot: cannot write '%s': %s", options.output.c_str(), strerror(error));
-    unlink(options.output.c_str());
+    if (is_file) unlink(options.output.c_str());
     return 1;
   }
   return 0;
