@@ -71,17 +71,6 @@ def find_tool(yes):
     return tool or fail("heap: neither llvm-symbolizer nor addr2line is there, which give addresses their names")
 
 
-def where_binaries_are(folder):
-    """With a folder, programs and libraries are looked for there: under their whole path, then under their name."""
-    def path(file):
-        if folder is not None:
-            for candidate in (os.path.join(folder, file.lstrip("/")), os.path.join(folder, os.path.basename(file))):
-                if os.path.isfile(candidate):
-                    return candidate
-        return file
-    return path
-
-
 def read(options):
     from heap_profile import perf_map, protobuf, sources, symbols
     from heap_profile.profile import INCOMPLETE
@@ -101,7 +90,8 @@ def read(options):
         profile = perf_map.named(profile)
         if any(not location.lines for location in profile.locations()):
             tool = tool or find_tool(options.yes)
-            profile = symbols.named(profile, tool, where_binaries_are(options.binaries), lambda text: say(f"heap: {text}"))
+            profile = symbols.named(profile, tool, symbols.where_binaries_are(options.binaries),
+                                    lambda text: say(f"heap: {text}"))
         profiles.append(profile)
     return profiles
 

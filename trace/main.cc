@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "collector.h"
+#include "mappings.h"
 #include "print.h"
 #include "say.h"
 
@@ -21,7 +22,8 @@ constexpr char kUsage[] =
     "acre-trace check FILE [--json]\n"
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
     "                 [--from S] [--to S] [--all]\n"
-    "acre-trace info FILE [--json]\n";
+    "acre-trace info FILE [--json]\n"
+    "acre-trace mappings FILE     JSON: what names the addresses of each process\n";
 
 [[noreturn]] void refuse(const char* what, const char* word) {
   say("%s '%s'", what, word);
@@ -123,6 +125,7 @@ int run_reader(const char* what, int count, char** words) {
   options.path = words[optind];
   if (strcmp(what, "check") == 0) return check(options.path, options.json);
   if (strcmp(what, "info") == 0) return info(options.path, options.json);
+  if (strcmp(what, "mappings") == 0) return mappings(options.path);
   return print(options);
 }
 
@@ -133,7 +136,7 @@ int main(int count, char** words) {
   using namespace acre::trace;
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "collect") == 0) return run_collect(count - 1, words + 1);
-  for (const char* known : {"print", "check", "info"}) {
+  for (const char* known : {"print", "check", "info", "mappings"}) {
     if (strcmp(what, known) == 0) return run_reader(what, count - 1, words + 1);
   }
   fputs(kUsage, strcmp(what, "--help") == 0 ? stdout : stderr);
