@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -106,7 +107,9 @@ class Blocks {
         state.map.erase(undo->address);
     }
     children.erase(child);
-    std::erase_if(state.map, [&](auto& entry) { return !inherited(process, entry.first, entry.second); });
+    for (auto entry = state.map.begin(); entry != state.map.end();) {  // std::erase_if hands out what is const
+      entry = inherited(process, entry->first, entry->second) ? std::next(entry) : state.map.erase(entry);
+    }
   }
 
   void note_for_children(const Merged& merged, State& state) {

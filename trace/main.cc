@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arguments.h"
 #include "check.h"
 #include "collector.h"
-#include "mappings.h"
 #include "print.h"
 #include "say.h"
 
@@ -22,29 +22,7 @@ constexpr char kUsage[] =
     "acre-trace check FILE [--json]\n"
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
     "                 [--from S] [--to S] [--all]\n"
-    "acre-trace info FILE [--json]\n"
-    "acre-trace mappings FILE     JSON: what names the addresses of each process\n";
-
-[[noreturn]] void refuse(const char* what, const char* word) {
-  say("%s '%s'", what, word);
-  exit(2);
-}
-
-double number_of(const char* text, const char* what) {
-  char* end;
-  const double value = strtod(text, &end);
-  if (end == text || *end != 0 || !std::isfinite(value) || value < 0) refuse(what, text);
-  return value;
-}
-
-uint64_t whole_of(const char* text, const char* what, const char** rest = nullptr) {
-  char* end;
-  errno = 0;
-  const uint64_t value = strtoull(text, &end, 0);
-  if (end == text || text[0] == '-' || errno != 0 || (rest == nullptr && *end != 0)) refuse(what, text);
-  if (rest != nullptr) *rest = end;
-  return value;
-}
+    "acre-trace info FILE [--json]\n";
 
 Range range_of(const char* text, const char* what) {
   const char* rest;
@@ -125,7 +103,6 @@ int run_reader(const char* what, int count, char** words) {
   options.path = words[optind];
   if (strcmp(what, "check") == 0) return check(options.path, options.json);
   if (strcmp(what, "info") == 0) return info(options.path, options.json);
-  if (strcmp(what, "mappings") == 0) return mappings(options.path);
   return print(options);
 }
 
@@ -136,9 +113,13 @@ int main(int count, char** words) {
   using namespace acre::trace;
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "collect") == 0) return run_collect(count - 1, words + 1);
-  for (const char* known : {"print", "check", "info", "mappings"}) {
+  for (const char* known : {"print", "check", "info"}) {
     if (strcmp(what, known) == 0) return run_reader(what, count - 1, words + 1);
   }
-  fputs(kUsage, strcmp(what, "--help") == 0 ? stdout : stderr);
+  int code;
+  if (run_for_exports(what, count - 1, words + 1, code)) return code;
+  FILE* const to = strcmp(what, "--help") == 0 ? stdout : stderr;
+  fputs(kUsage, to);
+  fputs(kExportUsage, to);
   return strcmp(what, "--help") == 0 ? 0 : 2;
 }
