@@ -45,6 +45,7 @@ def add_arguments(parser):
     parser.add_argument("--binaries", metavar="FOLDER",
                         help="of --export: where programs and libraries are looked for first")
     parser.add_argument("--all", action="store_true", help="also what only orders the others, and ends of threads")
+    parser.add_argument("--stacks", action="store_true", help="with the return addresses of each event's call stack")
     add_yes(parser)
     parser.add_argument("file", metavar="FILE", help="a recording of `acre record`")
 
@@ -65,7 +66,7 @@ seconds = checked(r"\d+(\.\d*)?|\.\d+", "number of seconds")
 
 
 def check(options):
-    chosen = [name for name in (*FILTERS, "all") if getattr(options, name) not in (None, False)]
+    chosen = [name for name in (*FILTERS, "all", "stacks") if getattr(options, name) not in (None, False)]
     if (options.check or options.info) and chosen:
         usage_error("trace", "--check and --info look at all events")
     if (options.format or options.imports) and not options.output:
@@ -93,7 +94,7 @@ def main(options):
     for name in FILTERS:
         if getattr(options, name) is not None:
             words += [f"--{ {'start': 'from', 'end': 'to'}.get(name, name)}", getattr(options, name)]
-    words += ["--all"] * options.all + ["--json"] * options.json
+    words += ["--all"] * options.all + ["--stacks"] * options.stacks + ["--json"] * options.json
     trace_tool.become([*words, "--", options.file])
 
 
