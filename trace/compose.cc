@@ -11,7 +11,9 @@ using record::Kind;
 
 namespace {
 constexpr uint32_t kProcess = 0;
+// Times are written down each so many events, or where so many ns have passed.
 constexpr unsigned kEventsPerTime = 16;
+constexpr uint64_t kNsPerTime = 100'000;
 
 ChunkHeader header_of(ChunkType type) {
   ChunkHeader header;
@@ -84,7 +86,8 @@ Composer::Lane& Composer::prepare(uint32_t thread, uint64_t ns) {
     begin_block(lane, now_);
   }
   if (is_other && lane.encoder.seen() < takeovers_) lane.encoder.sync(takeovers_);
-  if (now_ > lane.last_ns && (is_other || ++lane.since_time >= kEventsPerTime)) {
+  ++lane.since_time;
+  if (now_ > lane.last_ns && (is_other || lane.since_time >= kEventsPerTime || now_ - lane.last_ns >= kNsPerTime)) {
     lane.encoder.time(now_);
     lane.last_ns = now_;
     lane.since_time = 0;

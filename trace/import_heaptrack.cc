@@ -28,6 +28,7 @@ namespace {
 constexpr size_t kMostTexts = size_t{1} << 30;    // bytes
 constexpr size_t kMostThings = size_t{1} << 27;   // strings, stacks, addresses, kinds
 constexpr size_t kMostWaiting = size_t{1} << 20;  // events until a time comes
+constexpr uint64_t kStepNs = 1000;                // of events behind the last time
 constexpr size_t kNamesPart = size_t{16} << 20;
 
 class Heaptrack : Import {
@@ -229,7 +230,7 @@ class Heaptrack : Import {
     constexpr uint64_t kMostMs = uint64_t{1} << 40;
     const uint64_t begin = last_ms_ * 1'000'000, end = std::clamp(ms, last_ms_, kMostMs) * 1'000'000;
     if (!waiting_.empty() && !is_open_ && !open()) return false;
-    const uint64_t step = waiting_.empty() ? 0 : (end - begin) / waiting_.size();
+    const uint64_t step = end == begin || waiting_.empty() ? kStepNs : (end - begin) / waiting_.size();
     uint64_t ns = begin;
     for (const Call& call : waiting_) {
       ns += step;

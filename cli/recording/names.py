@@ -3,6 +3,7 @@
 
 import bisect
 import json
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -105,7 +106,7 @@ def named(of, addresses, tool, binaries=lambda file: file, warn=lambda text: Non
             file, lines = process.names[address]
             mapping = mapping or (Mapping(0, 0, 0, file) if file else None)
             location = Location(call, mapping)
-            known[location] = lines or (Line(hex(call)),)
+            known[location] = lines or (Line(f"{call:#x} ({os.path.basename(file)})" if file else hex(call)),)
         found[number, address] = Location(call, mapping)
     wanted = {location for location in found.values() if location not in known}
     if tool:

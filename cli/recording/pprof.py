@@ -1,7 +1,7 @@
 """A recording as a profile of pprof: what was allocated, what lives at a time, what was temporary."""
 
 from heap_profile import pprof
-from heap_profile.profile import TRUNCATED, Kind, Profile
+from heap_profile.profile import TRUNCATED, Kind, Mapping, Profile
 
 KINDS = [Kind("alloc_objects", "count"), Kind("alloc_space", "bytes"), Kind("temporary_objects", "count"),
          Kind("temporary_space", "bytes"), Kind("inuse_objects", "count"), Kind("inuse_space", "bytes")]
@@ -20,11 +20,11 @@ def make(recording):
             cut = [TRUNCATED] if len(frames) >= MOST_FRAMES else []
             profile.add(tuple(locations[number, address] for address in frames), tuple(sorted(labels + cut)),
                         [*site["allocated"], *site["temporary"], *site["live"]])
-    if len(sites) == 1:
+    if sites:
         process = recording.processes[sites[0]["process"]]
-        profile.pid = process.pid
         profile.main = next((mapping for _, mappings in process.mapped for mapping in mappings
-                             if mapping.file == process.program), None)
-        if process.pid:
+                             if mapping.file == process.program), Mapping(0, 0, 0, process.program or "[unknown]"))
+        if process.pid and len(sites) == 1:
+            profile.pid = process.pid
             profile.comments.append(f"process {process.pid}")
     return pprof.write(profile)
