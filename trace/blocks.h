@@ -115,9 +115,7 @@ class Blocks {
   void note_for_children(const Merged& merged, State& state) {
     const Position here{merged.block, merged.event->offset};
     for (Child& child : state.children) {
-      const auto& cuts = order_.processes().at(child.process).cuts;
-      const auto cut = cuts.find(merged.lane);
-      if (cut != cuts.end() && here < cut->second) continue;
+      if (order_.processes().at(child.process).was_before_fork(merged.lane, here)) continue;
       const auto found = state.map.find(merged.event->address);
       child.log.push_back(
           {merged.event->address, found == state.map.end() ? std::optional<Value>() : std::optional(found->second)});

@@ -98,25 +98,35 @@ TEST(Sites, OfASampleAreWeighed) {
 
 TEST(Sites, OfAForkedChild) {
   const Folder folder;
-  Encoder parent, child;
+  Encoder parent, ended, child;
   parent.begin(0, 0);
   parent.stack_is(7, {0x10});
   parent.takeover(record::shard_of(kBase), 1, 1);
   parent.stack(7);
   parent.allocate(100, kBase);
   parent.allocate(30, kBase + 256);
+  parent.allocate(40, kBase + 1024);
   const uint64_t cut = parent.bytes.size();
+  parent.sync(2);
+  parent.takeover(record::shard_of(kBase), 3, 3);
   parent.free(kBase);
   parent.end();
+  ended.begin(1, 0);  // a thread that frees a block, and ends before the fork
+  ended.takeover(record::shard_of(kBase), 2, 2);
+  ended.free(kBase + 1024);
+  ended.end();
   child.begin(10, 0);
   child.cut(0, 0, cut);
+  child.cut(2, 0, 0);
   child.takeover(record::shard_of(kBase), 1, 1);
   child.free(kBase + 256);
   child.stack(7);
   child.allocate(5, kBase + 512);
   child.end();
-  write_file(folder / "a", {{0, 0, 0, 0, 0, parent.bytes, 3}, {1, 0, 0, 10, 0, child.bytes, 2}},
+  write_file(folder / "a", {{0, 0, 0, 0, 0, parent.bytes, 4}, {0, 1, 0, 1, 0, ended.bytes, 1},
+                            {1, 0, 0, 10, 0, child.bytes, 2}},
              {{0, kNone}, {1, 0}});
+  EXPECT_EQ(check_file(folder / "a").problems, 0u);
   std::vector<ProcessSites> found;
   int code = 1;
   ASSERT_TRUE(find_sites({.path = folder / "a", .process = 1, .from = {}, .to = {}, .at = {}}, found, code));
