@@ -108,7 +108,9 @@ def export(options, tool):
             symbols.where_binaries_are(options.binaries), lambda text: say(f"trace: {text}"))
         exports.write(recording, options.format, options.output)
     except names.Unreadable as error:
-        fail(f"trace: {error}")
+        if error.args:
+            say(f"trace: {error}")
+        return 1
     except OSError as error:
         fail(f"trace: cannot write '{options.output}': {error.strerror}")
     print(options.output)

@@ -84,7 +84,7 @@ def events(format_name):
                 while data := tool.stdout.read(1 << 20):
                     out.write(data)
             if tool.wait() not in (0, 1):
-                raise names.Unreadable("acre-trace failed")
+                raise names.Unreadable
     return write
 
 

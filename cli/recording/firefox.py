@@ -73,8 +73,7 @@ class Code:
 
 
 def make(recording):
-    allocated = max((sum(site["allocated"][1] for site in process["sites"]) for process in recording.sites()), default=0)
-    said = recording.timeline("--parts", str(PARTS), "--blocks", str(max(allocated // MOST_BLOCKS, 1)))
+    said = recording.timeline("--parts", str(PARTS), "--blocks", str(blocks_every(recording)))
     locations = recording.named({process["process"]: process["stacks"] for process in said["processes"]})
     strings, threads, counters = Strings(), [], []
     sources = Sources(strings)
@@ -84,6 +83,12 @@ def make(recording):
     profile = {"meta": meta(recording), "libs": [], "counters": counters, "threads": threads,
                "shared": {"stringArray": list(strings.texts), "sources": sources.table()}}
     return gzip.compress(json.dumps(profile, separators=(",", ":")).encode(), mtime=0)
+
+
+def blocks_every(recording):
+    """Of so many bytes a block is chosen; 1: all are."""
+    sums = [[sum(site["allocated"][at] for site in process["sites"]) for at in (0, 1)] for process in recording.sites()]
+    return max((size // MOST_BLOCKS for blocks, size in sums if blocks > MOST_BLOCKS), default=0) or 1
 
 
 def meta(recording):

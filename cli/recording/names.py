@@ -15,7 +15,7 @@ BUILD_ID = re.compile(r"build-id ([0-9a-f]+) (.*)")
 
 
 class Unreadable(Exception):
-    """A recording that acre-trace cannot read. Its text is what acre-trace said."""
+    """A recording that cannot be read, or has not what is asked for. Without a text: acre-trace has said why."""
 
 
 def ask(tool, *words):
@@ -24,7 +24,7 @@ def ask(tool, *words):
     try:
         return json.loads(done.stdout)
     except ValueError:
-        raise Unreadable("the recording cannot be read") from None
+        raise Unreadable from None
 
 
 class Process:
