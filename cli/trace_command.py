@@ -114,4 +114,4 @@ def export(options, tool):
     except OSError as error:
         fail(f"trace: cannot write '{options.output}': {error.strerror}")
     print(options.output)
-    return 0
+    return 1 if recording.is_damaged else 0

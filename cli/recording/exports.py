@@ -24,6 +24,7 @@ class Recording:
     warn: object
 
     def __post_init__(self):
+        self.is_damaged = False
         self.info = names.ask(self.tool, "info", "--json", "--", self.path)
         self.processes = names.processes(names.ask(self.tool, "mappings", "--", self.path))
         if self.process is not None and self.process not in self.processes:
@@ -36,10 +37,16 @@ class Recording:
     def sites(self):
         """What each call stack allocated: the JSON of `acre-trace sites`."""
         at = ["--at", self.at] if self.at is not None else []
-        return names.ask(self.tool, "sites", *self.words(), *at, "--", self.path)["processes"]
+        return self.ask("sites", *self.words(), *at)["processes"]
 
     def timeline(self, *words):
-        return names.ask(self.tool, "timeline", *self.words(), *words, "--", self.path)
+        return self.ask("timeline", *self.words(), *words)
+
+    def ask(self, *words):
+        return names.ask(self.tool, *words, "--", self.path, on_damage=self.note_damage)
+
+    def note_damage(self):
+        self.is_damaged = True
 
     def named(self, stacks):
         """stacks: process's number -> lists of return addresses -> (number, address) -> Location."""
@@ -83,7 +90,9 @@ def events(format_name):
             with tool.stdout:
                 while data := tool.stdout.read(1 << 20):
                     out.write(data)
-            if tool.wait() not in (0, 1):
+            if tool.wait() == 1:
+                recording.note_damage()
+            elif tool.returncode != 0:
                 raise names.Unreadable
     return write
 

@@ -18,13 +18,16 @@ class Unreadable(Exception):
     """A recording that cannot be read, or has not what is asked for. Without a text: acre-trace has said why."""
 
 
-def ask(tool, *words):
-    """-> the JSON that acre-trace prints; what it says of damage goes to stderr."""
+def ask(tool, *words, on_damage=lambda: None):
+    """-> the JSON that acre-trace prints; what it says of damage goes to stderr. on_damage: called if it does."""
     done = subprocess.run([tool, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
-        return json.loads(done.stdout)
+        said = json.loads(done.stdout)
     except ValueError:
         raise Unreadable from None
+    if done.returncode != 0:
+        on_damage()
+    return said
 
 
 class Process:

@@ -251,6 +251,13 @@ def check_text(checks, exports):
 
 
 def check_errors(checks, exports):
+    damaged = bytearray(exports.one.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path = exports.folder / "damaged"
+    path.write_bytes(damaged)
+    said = exports.trace(path, "--export", "pprof", "-o", exports.folder / "damaged.pb.gz")
+    checks.that(said.returncode == 1 and "left out" in said.stderr and (exports.folder / "damaged.pb.gz").exists(),
+                "of a damaged recording what is whole is exported", said)
     broken = exports.folder / "broken"
     broken.write_bytes(struct.pack("<I", 0xfd2fb528) + b"damaged")
     nothing, out = exports.folder / "nothing", exports.folder / "out"
