@@ -41,13 +41,14 @@ def add_arguments(parser):
     parser.add_argument("--address", type=range_of, metavar="A[-[A]]", help="of blocks there")
     parser.add_argument("--from", dest="start", type=seconds, metavar="SECONDS", help="from then on")
     parser.add_argument("--to", dest="end", type=seconds, metavar="SECONDS", help="until then")
-    parser.add_argument("--at", type=seconds, metavar="SECONDS", help="of --export pprof: what lives then, not at the end")
+    parser.add_argument("--at", type=seconds, metavar="SECONDS",
+                        help="of --export pprof: what lives then, not at the end")
     parser.add_argument("--binaries", metavar="FOLDER",
                         help="of --export: where programs and libraries are looked for first")
     parser.add_argument("--all", action="store_true", help="also what only orders the others, and ends of threads")
     parser.add_argument("--stacks", action="store_true", help="with the return addresses of each event's call stack")
     add_yes(parser)
-    parser.add_argument("file", metavar="FILE", help="a recording of `acre record`")
+    parser.add_argument("file", metavar="FILE", help="a recording of `acre record`; of --import: what is read")
 
 
 def checked(pattern, what):

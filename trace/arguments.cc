@@ -81,7 +81,9 @@ bool run_for_exports(const char* what, int count, char** words, int& code) {
       case 'b': timeline_options.blocks_every = whole_of(optarg, "trace: this is no number of bytes:"); break;
       case 'F':
         export_options.format = optarg;
-        if (strcmp(optarg, "text") != 0 && strcmp(optarg, "heaptrack") != 0) refuse("trace: there is no format", optarg);
+        if (export_options.format != "text" && export_options.format != "heaptrack") {
+          refuse("trace: there is no format", optarg);
+        }
         break;
       case 'N': export_options.names = optarg; break;
       default: return true;

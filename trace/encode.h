@@ -1,5 +1,5 @@
-// Writes events as src/record/format.h has them, independently of the library's recorder and of the decoder: for imports
-// (compose.h), and for tests to decode, merge and damage.
+// Writes events as src/record/format.h has them, independently of the library's recorder and of the decoder: for
+// imports (compose.h), and for tests to decode, merge and damage.
 #pragma once
 
 #include <cstdint>

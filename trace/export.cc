@@ -60,7 +60,9 @@ class Text : public Format {
   void mark(const Call& call, std::string_view text) override {
     begin(call);
     std::string line(text);
-    std::replace_if(line.begin(), line.end(), [](char letter) { return static_cast<unsigned char>(letter) < ' '; }, ' ');
+    for (char& letter : line) {
+      if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+    }
     printf("mark %s\n", line.c_str());
   }
 
@@ -285,7 +287,8 @@ class Walk {
     if (is_ours && event.kind != Kind::kReallocFrom) finish_move(merged.lane);
     Block old;
     const bool was_known = event.what == What::kAllocate || blocks_.take(merged.process, event.address, old);
-    if (event.what != What::kFree) blocks_.put(merged.process, event.address, {event.size, event.stack, merged.process});
+    if (event.what != What::kFree)
+      blocks_.put(merged.process, event.address, {event.size, event.stack, merged.process});
     if (!is_ours || !has_begun_) return;
     if (event.what == What::kResize) {
       allocate(call, event.address, event.size, &event.address);

@@ -1,5 +1,5 @@
-// Recordings from what other tools have written: heaptrack's files, and plain text with a call of malloc or free a line.
-// docs/record.md describes the text.
+// Recordings from what other tools have written: heaptrack's files, and plain text with a call of malloc or free a
+// line. docs/trace-tools.md describes the text.
 #pragma once
 
 #include <cstdint>

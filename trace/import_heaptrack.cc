@@ -1,5 +1,5 @@
-// heaptrack's files: a line begins with a letter; numbers are hexadecimal; what has a number counts from 1 in the order of
-// its lines, allocations' kinds from 0.
+// heaptrack's files: a line begins with a letter; numbers are hexadecimal; what has a number counts from 1 in the order
+// of its lines, allocations' kinds from 0.
 //
 //   v VERSION FORMAT    s [LENGTH] TEXT    X COMMAND    I PAGE_SIZE PAGES    c MILLISECONDS    R PAGES
 //   t IP PARENT         a call stack: its innermost frame, and the stack around it; 0: none
@@ -8,7 +8,7 @@
 //     m [LENGTH] PATH BASE …                  a file in memory; "x" is the program, and "-" says that all are told again
 //   as it is interpreted:                     + KIND     - KIND
 //     a SIZE STACK                            a kind of allocation
-//     i IP FILE [FUNCTION SOURCE LINE] …      an address, which t then counts; strings; inlined ones stand first
+//     i IP FILE [FUNCTION SOURCE LINE]…       an address, which t then counts; inlined functions stand first
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-// Plain text, a call a line (docs/record.md has its rules):
+// Plain text, a call a line (docs/trace-tools.md has its rules):
 //
 //   [SECONDS] [T<thread>] malloc SIZE = BLOCK     calloc COUNT SIZE = BLOCK     memalign ALIGNMENT SIZE = BLOCK
 //                         realloc BLOCK SIZE = BLOCK     free BLOCK     mark TEXT

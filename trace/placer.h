@@ -1,5 +1,5 @@
-// Addresses for blocks that another tool gave none: blocks of about the same size lie side by side, and what is freed last
-// is given out next.
+// Addresses for blocks that another tool gave none: blocks of about the same size lie side by side, and what is freed
+// last is given out next.
 #pragma once
 
 #include <bit>

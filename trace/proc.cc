@@ -126,7 +126,8 @@ std::vector<CodeOfFile> code_of(const std::string& path) {
   if (file < 0) return {};
   std::vector<CodeOfFile> found;
   for (const Elf64_Phdr& part : program_headers(file)) {
-    if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0) found.push_back({part.p_offset, part.p_vaddr, part.p_memsz});
+    const bool is_code = part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0;
+    if (is_code) found.push_back({part.p_offset, part.p_vaddr, part.p_memsz});
   }
   close(file);
   return found;

@@ -1,5 +1,5 @@
-// A recording that is read from its beginning to its end by a command: its events in order, a bar on a terminal's stderr
-// while that takes long, and lines about what is damaged.
+// A recording that is read from its beginning to its end by a command: its events in order, how far it is on a
+// terminal's stderr, and lines about what is damaged.
 #pragma once
 
 #include <memory>

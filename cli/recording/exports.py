@@ -1,5 +1,5 @@
-"""Files for other tools, from recordings: acre-trace gives what each call stack allocated, or what happened over time, and
-names.py the names."""
+"""Files for other tools, from recordings: acre-trace gives what each call stack allocated, or what happened over time,
+and names.py the names."""
 
 import gzip
 import os

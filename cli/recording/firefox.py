@@ -1,5 +1,5 @@
-"""A recording as a profile of the Firefox Profiler (profiler.firefox.com), its processed format, version 58: allocations
-and frees with their stacks, live bytes over time, the program's marks."""
+"""A recording as a profile of the Firefox Profiler (profiler.firefox.com), in its processed format, version 58:
+allocations and frees with their stacks, live bytes over time, the program's marks."""
 
 import gzip
 import json
@@ -115,7 +115,8 @@ def thread(recording, process, locations, strings, sources):
     tids = {lane: tid for lane, tid, _ in process["threads"]}
     marks = process["marks"]
     return {
-        "processType": "default", "processName": recording.title(number), "processStartupTime": process["started"] * 1e3,
+        "processType": "default", "processName": recording.title(number),
+        "processStartupTime": process["started"] * 1e3,
         "processShutdownTime": None if process["ended"] is None else process["ended"] * 1e3,
         "registerTime": process["started"] * 1e3, "unregisterTime": None, "pausedRanges": [],
         "name": recording.title(number), "isMainThread": True, "showMarkersInTimeline": True,
@@ -140,5 +141,6 @@ def counter(recording, process, index, said):
         times.append((said["first"] + (part + 1) * length) * 1e3)
         counts.append(live_bytes - before)
         before = live_bytes
-    return {"name": "malloc", "category": "Memory", "description": "live bytes", "pid": pid_of(recording, process["process"]),
+    return {"name": "malloc", "category": "Memory", "description": "live bytes",
+            "pid": pid_of(recording, process["process"]),
             "mainThreadIndex": index, "samples": {"length": len(times), "time": times, "count": counts}}

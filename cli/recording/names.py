@@ -1,5 +1,5 @@
-"""Names of the return addresses in a recording: functions, files, lines and what was inlined, by what names heap profiles
-(heap_profile/)."""
+"""Names of the return addresses in a recording: functions, files, lines and what was inlined, by what names heap
+profiles (heap_profile/)."""
 
 import bisect
 import json
@@ -96,11 +96,11 @@ def processes(said):
 
 
 def named(of, addresses, tool, binaries=lambda file: file, warn=lambda text: None):
-    """-> (process's number, return address) -> Location, whose lines are the function that was called from there, after
-    those that were inlined in it; each has one at least. Its address is the call's, one byte before.
+    """-> (process's number, return address) -> Location, whose lines are the function that the call stands in, after
+    those that were inlined there; each has one at least. Its address is the call's, one byte before.
 
-    of: number -> Process. addresses: pairs of the same two numbers. tool, binaries, warn: as heap_profile/symbols.py has
-    them; a tool of None leaves addresses as NAME+OFFSET of their files."""
+    of: number -> Process. addresses: pairs of the same two numbers. tool, binaries, warn: as heap_profile/symbols.py
+    has them; a tool of None leaves addresses as NAME+OFFSET of their files."""
     found, known = {}, {}
     for number, address in addresses:
         call, process = max(address - 1, 0), of.get(number)

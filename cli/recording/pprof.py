@@ -10,7 +10,8 @@ MOST_FRAMES = 128  # that a recording keeps of a stack
 
 def make(recording):
     sites = recording.sites()
-    locations = recording.named({process["process"]: [site["frames"] for site in process["sites"]] for process in sites})
+    locations = recording.named({process["process"]: [site["frames"] for site in process["sites"]]
+                                 for process in sites})
     profile = Profile(KINDS, len(KINDS) - 1, recording.info["stack_every"], recording.info["realtime_ns"])
     for process in sites:
         number = process["process"]

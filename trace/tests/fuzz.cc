@@ -168,7 +168,9 @@ std::vector<uint8_t> random_heaptrack(std::mt19937_64& random) {
   };
   for (int i = 0; i < 80; ++i) {
     switch (i < 3 ? 0 : random() % 8) {
-      case 0: text += (is_raw ? "" : "i " + hex(1 << 20) + " 1 2 3 " + hex(99) + "\n") + "t 1 0" + (is_raw ? "" : "\na " + hex(999) + " 1"); break;
+      case 0:
+        text += is_raw ? "t 1 0" : "i " + hex(1 << 20) + " 1 2 3 " + hex(99) + "\nt 1 0\na " + hex(999) + " 1";
+        break;
       case 1: text += "c " + hex(1 << 12); break;
       case 2: text += "R " + hex(1 << 12); break;
       case 3:

@@ -52,9 +52,10 @@ TEST(Import, Text) {
   EXPECT_EQ(found.code, 0);
   EXPECT_EQ(found.check.problems, 0u);
   EXPECT_EQ(found.check.lanes, 2u);
-  const std::vector<std::string> wanted = {"0.500 T7 allocate/0 100 ", "0.600 T8 allocate/1 24 ", "0.700 T8 allocate/2 10 ",
-                                           "0.750 T7 mark/0 0 half a minute (later)", "0.800 T7 allocate/4 200 ",
-                                           "0.800 T7 free/3 0 ", "0.900 T8 resize/0 300 ", "1.000 T8 free/0 0 "};
+  const std::vector<std::string> wanted = {"0.500 T7 allocate/0 100 ", "0.600 T8 allocate/1 24 ",
+                                           "0.700 T8 allocate/2 10 ", "0.750 T7 mark/0 0 half a minute (later)",
+                                           "0.800 T7 allocate/4 200 ", "0.800 T7 free/3 0 ",
+                                           "0.900 T8 resize/0 300 ", "1.000 T8 free/0 0 "};
   EXPECT_EQ(found.events, wanted);
 }
 
@@ -75,7 +76,8 @@ TEST(Import, AsLtraceWritesIt) {
 
 TEST(Import, BlocksWithNamesArePlaced) {
   const Folder folder;
-  const Imported found = import_of(folder, "malloc 100 = a\nmalloc 100 = b\nfree a\nrealloc b 5000 = b\nfree b\nfree c\n");
+  const Imported found =
+      import_of(folder, "malloc 100 = a\nmalloc 100 = b\nfree a\nrealloc b 5000 = b\nfree b\nfree c\n");
   EXPECT_EQ(found.code, 0);
   EXPECT_EQ(found.check.problems, 0u);
   EXPECT_EQ(found.check.allocations, 3u);
@@ -96,10 +98,10 @@ TEST(Import, WhatContradictsItselfIsSetRight) {
 
 TEST(Import, ALineThatIsNoneEndsIt) {
   const Folder folder;
-  for (const char* text : {"malloc 5\n", "malloc 5 = 0x7f0000000001\n", "malloc many = 0x10\n", "frob 5 = 0x10\n", "free\n",
-                           "memalign 3 5 = 0x10\n", "calloc 99999999999999999 9999 = 0x10\n", "Tx malloc 5 = 0x10\n",
-                           "v 10400 3\ns 99999 short\n", "v 10400 3\nt 1 5\n", "v 10400 3\n+ 0\n", "v 10400 3\na 5 1\n",
-                           "v 10400 3\nt 0 0\n+ 5 1 11\n", "v 10400 3\nc soon\n"}) {
+  for (const char* text : {"malloc 5\n", "malloc 5 = 0x7f0000000001\n", "malloc many = 0x10\n", "frob 5 = 0x10\n",
+                           "free\n", "memalign 3 5 = 0x10\n", "calloc 99999999999999999 9999 = 0x10\n",
+                           "Tx malloc 5 = 0x10\n", "v 10400 3\ns 99999 short\n", "v 10400 3\nt 1 5\n", "v 10400 3\n+ 0\n",
+                           "v 10400 3\na 5 1\n", "v 10400 3\nt 0 0\n+ 5 1 11\n", "v 10400 3\nc soon\n"}) {
     EXPECT_EQ(import_of(folder, text).code, 1) << text;
     EXPECT_NE(access((folder / "recording").c_str(), F_OK), 0) << text;
   }
@@ -121,7 +123,8 @@ TEST(Import, HeaptrackAsInterpreted) {
   std::string names;
   std::vector<uint8_t> payload;
   for (const Chunk& chunk : reader.chunks()) {
-    if (chunk.header.type == ChunkType::kNames && reader.read(chunk, payload)) names.assign(payload.begin(), payload.end());
+    if (chunk.header.type != ChunkType::kNames || !reader.read(chunk, payload)) continue;
+    names.assign(payload.begin(), payload.end());
   }
   EXPECT_EQ(names, "561e3d64e1f0\t/bin/prog\tmain\t\t5\n561e3d64e201\t/bin/prog\tinner\t\t7\n");
 }
