@@ -36,6 +36,7 @@ class Format {
   virtual void free(const Call& call, uint64_t address) = 0;
   virtual void mark(const Call&, std::string_view) {}
   virtual void end(double) {}
+  virtual void stack_replaced() {}  // frames may be others at the same place
 };
 
 class Text : public Format {
@@ -120,6 +121,7 @@ class Heaptrack : public Format {
     take(address);
   }
   void end(double seconds) override { time(seconds); }
+  void stack_replaced() override { known_stacks_.clear(); }
 
  private:
   static constexpr uint64_t kPage = 4096;
@@ -159,16 +161,17 @@ class Heaptrack : public Format {
   }
 
   uint64_t stack_of(const Stacks::Frames& frames) {
-    static const Stacks::Frames kUnknown{0};
+    uint64_t& known = known_stacks_[&frames];
+    if (known != 0) return known;
     uint64_t stack = 0;
     for (size_t left = std::max<size_t>(frames.size(), 1); left > 0; --left) {
-      const uint64_t ip = address_of(frames.empty() ? kUnknown[0] : frames[left - 1]);
+      const uint64_t ip = address_of(frames.empty() ? 0 : frames[left - 1]);
       bool is_new;
       const uint64_t number = stacks_.of({ip, stack}, is_new);
       if (is_new) printf("t %" PRIx64 " %" PRIx64 "\n", ip, stack);
       stack = number;
     }
-    return stack;
+    return known = stack;
   }
 
   uint64_t address_of(uint64_t frame) {
@@ -207,6 +210,7 @@ class Heaptrack : public Format {
   Numbers<std::string> strings_;
   Numbers<uint64_t> addresses_;
   Numbers<Pair, HashOfPair> stacks_, kinds_;
+  std::unordered_map<const Stacks::Frames*, uint64_t> known_stacks_;
   std::unordered_map<uint64_t, uint64_t> living_;
 };
 
@@ -278,6 +282,9 @@ class Walk {
   void of_event(const Merged& merged, double seconds) {
     const Event& event = *merged.event;
     blocks_.before(merged, [](uint32_t, uint64_t, Block&) { return true; });
+    if (event.what == What::kStackIs && !stacks_.frames(merged.process, event.numbers[0]).empty()) {
+      format_.stack_replaced();
+    }
     stacks_.on(merged);
     const bool is_ours = merged.process == options_.process;
     if (is_ours && seconds >= options_.from.value_or(seconds)) begin_range(seconds, merged.thread);
