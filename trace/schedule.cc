@@ -1,0 +1,340 @@
+#include "schedule.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "blocks.h"
+#include "order.h"
+#include "proc.h"
+#include "say.h"
+#include "schedule_words.h"
+
+namespace acre::trace {
+
+using record::Kind;
+using replay::Op;
+
+namespace {
+
+constexpr uint64_t kLeastEvents = 16;  // between two samples
+
+struct Block {
+  uint64_t size = 0;
+  uint32_t slot = 0;
+};
+
+// The kernel's number of the process, which is that of its main thread. 0: unknown.
+uint32_t pid_of(Reader& reader, uint32_t process) {
+  std::vector<uint8_t> payload;
+  for (const Chunk& chunk : reader.chunks()) {
+    if (chunk.header.type != ChunkType::kProcessStart || chunk.header.process != process) continue;
+    if (!reader.read(chunk, payload)) continue;
+    const std::string text(payload.begin(), payload.end());
+    const size_t at = text.find("\"pid\":");
+    if (at != std::string::npos) return static_cast<uint32_t>(strtoul(text.c_str() + at + 6, nullptr, 10));
+  }
+  return 0;
+}
+
+std::vector<MemorySample> memory_of(Reader& reader, uint32_t process) {
+  std::vector<MemorySample> samples;
+  std::vector<uint8_t> payload;
+  for (const Chunk& chunk : reader.chunks()) {
+    if (chunk.header.type != ChunkType::kMemory || chunk.header.process != process) continue;
+    if (!reader.read(chunk, payload)) continue;
+    for (size_t at = 0; at + sizeof(MemorySample) <= payload.size(); at += sizeof(MemorySample)) {
+      memcpy(&samples.emplace_back(), payload.data() + at, sizeof(MemorySample));
+    }
+  }
+  std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  return samples;
+}
+
+class Builder {
+ public:
+  Builder(Reader& reader, const ScheduleOptions& options, ScheduleResult& result)
+      : options_(options),
+        result_(result),
+        order_(reader, [&](const Problem& problem) { result.problems += problem.kind != Problem::kNoOrder; }),
+        blocks_(reader, order_),
+        clock_(reader) {
+    choose(reader);
+    memory_ = memory_of(reader, result_.process);
+    pid_ = pid_of(reader, result_.process);
+  }
+
+  bool run() {
+    if (!result_.error.empty()) return false;
+    if (words_.open(options_.output)) {
+      Merged merged;
+      while (words_.error().empty() && order_.next(merged)) of_event(merged);
+      for (const auto& [lane, event] : moves_) allocate(thread_of(lane, 0), event);
+      sample();
+      words_.finish(result_.peak_bytes);
+    }
+    result_.error = words_.error();
+    result_.operations = words_.operations();
+    result_.threads = words_.threads();
+    result_.slots = words_.slots();
+    result_.waits = words_.waits();
+    result_.samples = words_.samples();
+    result_.bytes = words_.bytes();
+    result_.seconds = static_cast<double>(ns_of(last_ticks_)) / 1e9;
+    return result_.error.empty();
+  }
+
+ private:
+  void choose(Reader& reader) {
+    std::map<uint32_t, uint64_t> events;
+    for (const Chunk& chunk : reader.chunks()) {
+      if (chunk.header.type == ChunkType::kEvents) events[chunk.header.process] += chunk.header.events;
+    }
+    if (options_.process && !events.contains(*options_.process)) {
+      result_.error = "process " + std::to_string(*options_.process) + " has no events in it: see acre trace --info";
+      return;
+    }
+    if (events.empty()) {
+      result_.error = "there are no events in it";
+      return;
+    }
+    result_.process = options_.process.value_or(events.begin()->first);
+    for (const auto& [process, count] : events) {
+      if (!options_.process && count > events[result_.process]) result_.process = process;
+      result_.other_events += count;
+    }
+    const uint64_t most = events[result_.process];
+    result_.other_events -= most;
+    result_.other_processes = events.size() - 1;
+    sample_each_ = until_sample_ = std::max(kLeastEvents, most / ScheduleWords::kSamples);
+    // Its parents' blocks up to the fork are its own, too.
+    for (uint32_t process = result_.process; process != kNone && !lineage_.contains(process);) {
+      lineage_.insert(process);
+      const auto facts = order_.processes().find(process);
+      process = facts == order_.processes().end() ? kNone : facts->second.parent;
+    }
+  }
+
+  void sample() {
+    // The headers' counts of events may be wrong.
+    if (words_.samples() != 0 && words_.samples() % (2 * ScheduleWords::kSamples) == 0) sample_each_ *= 2;
+    until_sample_ = sample_each_;
+    const auto behind = std::upper_bound(memory_.begin(), memory_.end(), last_ticks_,
+                                         [](uint64_t ticks, const MemorySample& sample) { return ticks < sample.ticks; });
+    const uint64_t resident =
+        behind == memory_.begin() ? 0 : behind[-1].resident - std::min(behind[-1].resident, behind[-1].shared);
+    words_.sample(live_bytes_, resident);
+  }
+
+  uint64_t ns_of(uint64_t ticks) const {
+    if (!has_begun_) return 0;
+    return static_cast<uint64_t>(std::max(0.0, (clock_.seconds(ticks) - clock_.seconds(first_ticks_)) * 1e9));
+  }
+
+  uint32_t thread_of(uint32_t lane, uint32_t kernel_thread) {
+    const auto found = lanes_.find(lane);
+    if (found != lanes_.end()) return found->second;
+    const bool is_main = kernel_thread != 0 && kernel_thread == pid_ && !has_main_;
+    has_main_ |= is_main;
+    return lanes_[lane] = is_main ? 0 : words_.add_thread();
+  }
+
+  // --- Events ---------------------------------------------------------------------------------------------------
+
+  void of_event(const Merged& merged) {
+    std::vector<uint64_t> inherited;
+    blocks_.before(merged, [&](uint32_t process, uint64_t address, const Block&) {
+      if (process == result_.process) inherited.push_back(address);
+      return lineage_.contains(process);
+    });
+    if (merged.process != result_.process) {
+      if (is_of_block(merged.event->what) && lineage_.contains(merged.process)) of_ancestor(merged);
+      return;
+    }
+    if (!has_begun_) first_ticks_ = last_ticks_ = merged.event->ticks;
+    has_begun_ = true;
+    inherit(inherited);
+    const Event& event = *merged.event;
+    if (event.what == What::kLost) result_.lost += event.numbers[0];
+    if (!is_of_block(event.what)) return;
+    last_ticks_ = std::max(last_ticks_, event.ticks);
+    words_.set_time(ns_of(last_ticks_));
+    const uint32_t thread = thread_of(merged.lane, merged.thread);
+    const auto moved = moves_.find(merged.lane);
+    if (event.what == What::kFree && event.kind == Kind::kReallocFrom && moved != moves_.end()) {
+      const Event to = moved->second;
+      moves_.erase(moved);
+      move(thread, event.address, to);
+    } else {
+      if (moved != moves_.end()) {
+        allocate(thread, moved->second);
+        moves_.erase(moved);
+      }
+      of_block(thread, merged.lane, event);
+    }
+    if (--until_sample_ == 0) sample();
+  }
+
+  void of_block(uint32_t thread, uint32_t lane, const Event& event) {
+    switch (event.what) {
+      case What::kAllocate:
+        if (event.kind == Kind::kReallocTo)
+          moves_.insert({lane, event});  // until kReallocFrom tells from where
+        else
+          allocate(thread, event);
+        break;
+      case What::kFree: release(thread, event.address, event.kind == Kind::kSized ? Op::kSizedFree : Op::kFree); break;
+      default:
+        if (Block* const block = blocks_.find(result_.process, event.address))
+          resize(thread, *block, event.size);
+        else
+          ++result_.earlier;
+        break;
+    }
+  }
+
+  void of_ancestor(const Merged& merged) {
+    const Event& event = *merged.event;
+    Block block;
+    if (event.what == What::kFree) {
+      blocks_.take(merged.process, event.address, block);
+    } else if (event.what == What::kAllocate || blocks_.find(merged.process, event.address) != nullptr) {
+      blocks_.put(merged.process, event.address, {event.size, 0});
+    }
+  }
+
+  void inherit(std::vector<uint64_t>& addresses) {
+    std::sort(addresses.begin(), addresses.end());
+    for (const uint64_t address : addresses) {
+      Block& block = *blocks_.find(result_.process, address);
+      block.slot = words_.new_slot(0);
+      words_.operate(0, Op::kMalloc, block.slot, block.size);
+      count(block.size, 0);
+      ++result_.inherited;
+    }
+  }
+
+  void count(uint64_t more, uint64_t less) {
+    live_bytes_ += more - less;
+    result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
+      }
+
+  void allocate(uint32_t thread, const Event& event) {
+    if (blocks_.find(result_.process, event.address) != nullptr) {
+      ++result_.contradictions;
+      release(thread, event.address, Op::kFree);
+    }
+    const uint32_t slot = words_.new_slot(thread);
+    const bool is_aligned = event.kind == Kind::kAligned;
+    const Op op = is_aligned ? Op::kAligned : event.kind == Kind::kZeroed ? Op::kCalloc : Op::kMalloc;
+    words_.operate(thread, op, slot, event.size, is_aligned ? event.align_log2 : 0);
+    blocks_.put(result_.process, event.address, {event.size, slot});
+    count(event.size, 0);
+  }
+
+  void release(uint32_t thread, uint64_t address, Op op) {
+    Block block;
+    if (!blocks_.take(result_.process, address, block)) {
+      ++result_.earlier;
+      return;
+    }
+    words_.operate(thread, op, block.slot, 0);
+    words_.empty(block.slot, thread);
+    count(0, block.size);
+  }
+
+  void resize(uint32_t thread, Block& block, uint64_t size) {
+    words_.operate(thread, Op::kRealloc, block.slot, size);
+    count(size, block.size);
+    block.size = size;
+  }
+
+  void move(uint32_t thread, uint64_t from, const Event& to) {
+    Block block;
+    if (!blocks_.take(result_.process, from, block)) {
+      ++result_.earlier;
+      allocate(thread, to);
+      return;
+    }
+    if (blocks_.find(result_.process, to.address) != nullptr) {
+      ++result_.contradictions;
+      release(thread, to.address, Op::kFree);
+    }
+    resize(thread, block, to.size);
+    blocks_.put(result_.process, to.address, block);
+  }
+
+  const ScheduleOptions& options_;
+  ScheduleResult& result_;
+  Order order_;
+  Blocks<Block> blocks_;
+  const Clock clock_;
+  ScheduleWords words_;
+  std::set<uint32_t> lineage_;              // the process and its parents
+  std::unordered_map<uint32_t, uint32_t> lanes_;  // lane → thread
+  std::unordered_map<uint32_t, Event> moves_;     // by lane: a kReallocTo
+  std::vector<MemorySample> memory_;
+  uint64_t sample_each_ = 0, until_sample_ = 0;
+  uint64_t first_ticks_ = 0, last_ticks_ = 0;
+  uint64_t live_bytes_ = 0;
+  uint32_t pid_ = 0;
+  bool has_begun_ = false;
+  bool has_main_ = false;
+};
+
+}  // namespace
+
+ScheduleResult make_schedule(const ScheduleOptions& options) {
+  ScheduleResult result;
+  Reader reader;
+  if (!reader.open(options.path)) {
+    result.error = reader.error();
+    return result;
+  }
+  Builder builder(reader, options, result);
+  if (!builder.run() && !result.error.empty() && !result.error.starts_with("cannot write")) {
+    result.error = options.path + ": " + result.error;
+  }
+  result.problems += reader.damaged_bytes() != 0;
+  return result;
+}
+
+int schedule(const ScheduleOptions& options) {
+  const ScheduleResult result = make_schedule(options);
+  if (!result.error.empty()) {
+    say("replay: %s", result.error.c_str());
+    return 1;
+  }
+  if (options.json) {
+    printf("{\"process\":%" PRIu32 ",\"operations\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"slots\":%" PRIu64
+           ",\"inherited\":%" PRIu64 ",\"earlier\":%" PRIu64 ",\"contradictions\":%" PRIu64 ",\"lost\":%" PRIu64
+           ",\"waits\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"bytes\":%" PRIu64
+           ",\"other_processes\":%" PRIu64 ",\"other_events\":%" PRIu64 ",\"problems\":%" PRIu64
+           ",\"seconds\":%.9f}\n",
+           result.process, result.operations, result.threads, result.slots, result.inherited, result.earlier,
+           result.contradictions, result.lost, result.waits, result.samples, result.peak_bytes, result.bytes,
+           result.other_processes, result.other_events, result.problems, result.seconds);
+  } else {
+    printf("process %" PRIu32 ": %" PRIu64 " operations of %" PRIu64 " threads on up to %" PRIu64 " blocks, in %.3f s\n",
+           result.process, result.operations, result.threads, result.slots, result.seconds);
+  }
+  const auto left_out = [](uint64_t count, const char* what) {
+    if (count != 0) say("replay: %" PRIu64 " %s", count, what);
+  };
+  if (!options.process && result.other_processes != 0) {
+    say("replay: process %" PRIu32 " has the most events; %" PRIu64 " others with %" PRIu64
+        " events are left out (--process)",
+        result.process, result.other_processes, result.other_events);
+  }
+  left_out(result.earlier, "frees and resizes of blocks from before the recording are left out");
+  left_out(result.lost, "events were not recorded");
+  left_out(result.contradictions, "blocks were given out again although no free of them is in the file: freed then");
+  left_out(result.problems, "parts of the file are damaged and were left out");
+  return fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace acre::trace
