@@ -74,7 +74,7 @@ class Builder {
       Merged merged;
       while (words_.error().empty() && order_.next(merged)) of_event(merged);
       for (const auto& [lane, event] : moves_) allocate(thread_of(lane, 0), event);
-      sample();
+      if (until_sample_ != sample_each_ || words_.samples() == 0) sample();
       words_.finish(result_.peak_bytes);
     }
     result_.error = words_.error();
