@@ -1,17 +1,15 @@
 #include "schedule.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "blocks.h"
 #include "order.h"
-#include "proc.h"
-#include "say.h"
 #include "schedule_words.h"
 
 namespace acre::trace {
@@ -26,6 +24,12 @@ constexpr uint64_t kLeastEvents = 16;  // between two samples
 struct Block {
   uint64_t size = 0;
   uint32_t slot = 0;
+};
+
+// A realloc of which only one event was seen by now.
+struct Half {
+  std::optional<Event> to;
+  std::optional<Block> from;
 };
 
 // The kernel's number of the process, which is that of its main thread. 0: unknown.
@@ -73,7 +77,7 @@ class Builder {
     if (words_.open(options_.output)) {
       Merged merged;
       while (words_.error().empty() && order_.next(merged)) of_event(merged);
-      for (const auto& [lane, event] : moves_) allocate(thread_of(lane, 0), event);
+      for (auto& [lane, half] : halves_) end_half(thread_of(lane, 0), half);
       if (until_sample_ != sample_each_ || words_.samples() == 0) sample();
       words_.finish(result_.peak_bytes);
     }
@@ -164,37 +168,51 @@ class Builder {
     last_ticks_ = std::max(last_ticks_, event.ticks);
     words_.set_time(ns_of(last_ticks_));
     const uint32_t thread = thread_of(merged.lane, merged.thread);
-    const auto moved = moves_.find(merged.lane);
-    if (event.what == What::kFree && event.kind == Kind::kReallocFrom && moved != moves_.end()) {
-      const Event to = moved->second;
-      moves_.erase(moved);
-      move(thread, event.address, to);
-    } else {
-      if (moved != moves_.end()) {
-        allocate(thread, moved->second);
-        moves_.erase(moved);
-      }
-      of_block(thread, merged.lane, event);
-    }
+    of_block(thread, halves_[merged.lane], event);
     if (--until_sample_ == 0) sample();
   }
 
-  void of_block(uint32_t thread, uint32_t lane, const Event& event) {
-    switch (event.what) {
-      case What::kAllocate:
-        if (event.kind == Kind::kReallocTo)
-          moves_.insert({lane, event});  // until kReallocFrom tells from where
-        else
-          allocate(thread, event);
-        break;
-      case What::kFree: release(thread, event.address, event.kind == Kind::kSized ? Op::kSizedFree : Op::kFree); break;
-      default:
-        if (Block* const block = blocks_.find(result_.process, event.address))
-          resize(thread, *block, event.size);
-        else
-          ++result_.earlier;
-        break;
+  // Of a realloc, the block that it left and the one that it got come one behind the other.
+  void of_block(uint32_t thread, Half& half, const Event& event) {
+    if (event.what == What::kFree && event.kind == Kind::kReallocFrom) {
+      Block block;
+      const bool is_known = blocks_.take(result_.process, event.address, block);
+      result_.earlier += !is_known;
+      const std::optional<Event> to = std::exchange(half.to, {});
+      end_half(thread, half);
+      if (to && is_known)
+        move(thread, block, *to);
+      else if (to)
+        allocate(thread, *to);
+      else if (is_known)
+        half.from = block;
+      return;
     }
+    if (event.what == What::kAllocate && event.kind == Kind::kReallocTo) {
+      const std::optional<Block> from = std::exchange(half.from, {});
+      end_half(thread, half);
+      if (from)
+        move(thread, *from, event);
+      else
+        half.to = event;
+      return;
+    }
+    end_half(thread, half);
+    if (event.what == What::kAllocate) {
+      allocate(thread, event);
+    } else if (event.what == What::kFree) {
+      release(thread, event.address, event.kind == Kind::kSized ? Op::kSizedFree : Op::kFree);
+    } else if (Block* const block = blocks_.find(result_.process, event.address)) {
+      resize(thread, *block, event.size);
+    } else {
+      ++result_.earlier;
+    }
+  }
+
+  // The other half is missing, as where a program was killed in between.
+  void end_half(uint32_t thread, Half& half) {
+    if (half.to) allocate(thread, *std::exchange(half.to, {}));
+    if (half.from) release(thread, *std::exchange(half.from, {}), Op::kFree);
   }
 
   void of_ancestor(const Merged& merged) {
@@ -238,10 +256,13 @@ class Builder {
 
   void release(uint32_t thread, uint64_t address, Op op) {
     Block block;
-    if (!blocks_.take(result_.process, address, block)) {
+    if (blocks_.take(result_.process, address, block))
+      release(thread, block, op);
+    else
       ++result_.earlier;
-      return;
-    }
+  }
+
+  void release(uint32_t thread, const Block& block, Op op) {
     words_.operate(thread, op, block.slot, 0);
     words_.empty(block.slot, thread);
     count(0, block.size);
@@ -253,13 +274,7 @@ class Builder {
     block.size = size;
   }
 
-  void move(uint32_t thread, uint64_t from, const Event& to) {
-    Block block;
-    if (!blocks_.take(result_.process, from, block)) {
-      ++result_.earlier;
-      allocate(thread, to);
-      return;
-    }
+  void move(uint32_t thread, Block block, const Event& to) {
     if (blocks_.find(result_.process, to.address) != nullptr) {
       ++result_.contradictions;
       release(thread, to.address, Op::kFree);
@@ -274,9 +289,9 @@ class Builder {
   Blocks<Block> blocks_;
   const Clock clock_;
   ScheduleWords words_;
-  std::set<uint32_t> lineage_;              // the process and its parents
+  std::set<uint32_t> lineage_;                    // the process and its parents
   std::unordered_map<uint32_t, uint32_t> lanes_;  // lane → thread
-  std::unordered_map<uint32_t, Event> moves_;     // by lane: a kReallocTo
+  std::unordered_map<uint32_t, Half> halves_;     // by lane
   std::vector<MemorySample> memory_;
   uint64_t sample_each_ = 0, until_sample_ = 0;
   uint64_t first_ticks_ = 0, last_ticks_ = 0;
@@ -301,40 +316,6 @@ ScheduleResult make_schedule(const ScheduleOptions& options) {
   }
   result.problems += reader.damaged_bytes() != 0;
   return result;
-}
-
-int schedule(const ScheduleOptions& options) {
-  const ScheduleResult result = make_schedule(options);
-  if (!result.error.empty()) {
-    say("replay: %s", result.error.c_str());
-    return 1;
-  }
-  if (options.json) {
-    printf("{\"process\":%" PRIu32 ",\"operations\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"slots\":%" PRIu64
-           ",\"inherited\":%" PRIu64 ",\"earlier\":%" PRIu64 ",\"contradictions\":%" PRIu64 ",\"lost\":%" PRIu64
-           ",\"waits\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"bytes\":%" PRIu64
-           ",\"other_processes\":%" PRIu64 ",\"other_events\":%" PRIu64 ",\"problems\":%" PRIu64
-           ",\"seconds\":%.9f}\n",
-           result.process, result.operations, result.threads, result.slots, result.inherited, result.earlier,
-           result.contradictions, result.lost, result.waits, result.samples, result.peak_bytes, result.bytes,
-           result.other_processes, result.other_events, result.problems, result.seconds);
-  } else {
-    printf("process %" PRIu32 ": %" PRIu64 " operations of %" PRIu64 " threads on up to %" PRIu64 " blocks, in %.3f s\n",
-           result.process, result.operations, result.threads, result.slots, result.seconds);
-  }
-  const auto left_out = [](uint64_t count, const char* what) {
-    if (count != 0) say("replay: %" PRIu64 " %s", count, what);
-  };
-  if (!options.process && result.other_processes != 0) {
-    say("replay: process %" PRIu32 " has the most events; %" PRIu64 " others with %" PRIu64
-        " events are left out (--process)",
-        result.process, result.other_processes, result.other_events);
-  }
-  left_out(result.earlier, "frees and resizes of blocks from before the recording are left out");
-  left_out(result.lost, "events were not recorded");
-  left_out(result.contradictions, "blocks were given out again although no free of them is in the file: freed then");
-  left_out(result.problems, "parts of the file are damaged and were left out");
-  return fflush(stdout) == 0 ? 0 : 1;
 }
 
 }  // namespace acre::trace

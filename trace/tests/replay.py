@@ -23,6 +23,7 @@ kept = []
 for i in range(4000):
     passed.put(bytearray(600 + i % 3000))
     if i % 7 == 0: kept.append(bytearray(1000)); kept[-1].extend(bytes(5000))
+    if i % 100 == 0: kept[0].extend(bytes(50000))
     if i == 2000:
         child = os.fork()
         if child == 0:
@@ -60,18 +61,20 @@ class Replay(Tool):
         for line in self("print", path, "--json", "--process", process).stdout.splitlines():
             event = json.loads(line)
             kind, lane = event["kind"], event["lane"]
-            if kind == "realloc":
-                moves[lane] = (event["address"], event["size"])
-                continue
-            if kind in ("malloc", "calloc", "aligned", "resize"):
+            # Of a realloc, the block that it left may come first.
+            if kind in ("realloc", "realloc-from"):
+                other = moves.pop(lane, None)
+                if other is None:
+                    moves[lane] = event
+                    continue
+                left, got = (event, other) if kind == "realloc-from" else (other, event)
+                bytes_now += got["size"] - live.pop(left["address"])
+                live[got["address"]] = got["size"]
+            elif kind in ("malloc", "calloc", "aligned", "resize"):
                 bytes_now += event["size"] - live.get(event["address"], 0)
                 live[event["address"]] = event["size"]
-            elif kind in ("free", "sized-free", "realloc-from"):
+            elif kind in ("free", "sized-free"):
                 bytes_now -= live.pop(event["address"])
-                if kind == "realloc-from":
-                    address, size = moves.pop(lane)
-                    live[address] = size
-                    bytes_now += size
             else:
                 continue
             curve.append(bytes_now)

@@ -195,8 +195,10 @@ TEST(Schedule, PlaysInEachOrderThatWaitsAllow) {
           bytes += size;
         } else if (what == 1) {
           address = new_address();
+          const bool is_left_first = random() % 2 == 0;
+          if (is_left_first) recording.free(lane, block->first, record::Kind::kReallocFrom);
           recording.allocate(lane, address, size, record::Kind::kReallocTo);
-          recording.free(lane, block->first, record::Kind::kReallocFrom);
+          if (!is_left_first) recording.free(lane, block->first, record::Kind::kReallocFrom);
           free.push_back(block->first);
           live.erase(block);
           live[address] = size;
