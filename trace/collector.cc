@@ -184,7 +184,8 @@ void Collector::write_block(Process& process, unsigned lane, uint32_t number, ui
   while (decoder_.next(event_)) {
     if (is_of_block(event_.what)) ++chunk.events;
     if (event_.what == What::kLost) lost_ += event_.numbers[0];
-    if (event_.what == What::kStackIs && options_.limit != 0) {
+    const bool is_kept = event_.what == What::kStackIs && options_.limit != 0;
+    if (is_kept && process.stack_numbers.insert(event_.numbers[0]).second) {
       process.stacks.insert(process.stacks.end(), bytes.begin() + event_.offset, bytes.begin() + decoder_.offset());
     }
   }

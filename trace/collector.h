@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "decode.h"
@@ -71,6 +72,7 @@ class Collector {
     uint64_t gone_since_ns = 0;                                    // it has ended, and nobody can say yet how
     std::map<uint32_t, std::pair<uint32_t, std::string>> threads;  // of lanes that are in use: number, name
     std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
+    std::unordered_set<uint64_t> stack_numbers;                    // of those
     std::vector<MemorySample> samples;
   };
 

@@ -95,6 +95,18 @@ class Encoder {
     seen_ = counter;
   }
 
+  // Stands before an allocation or a resize.
+  void stack(uint32_t number) { at_ = put(put_op(at_, Op::kStack), number); }
+
+  void stack_is(uint32_t number, const Address* frames, unsigned count) {
+    at_ = put(put(put_op(at_, Op::kStackIs), number), count);
+    Address last = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      at_ = put(at_, fold(static_cast<int64_t>(frames[i] - last)));
+      last = frames[i];
+    }
+  }
+
   // Cut off after kMostText bytes.
   void mark(const char* text) {
     const size_t length = smaller<size_t>(strlen(text), kMostText);

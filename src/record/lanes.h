@@ -20,6 +20,10 @@ struct Recorder {
   LaneHeader* lane = nullptr;
   uint8_t* blocks = nullptr;        // the lane's
   uint32_t session = 0;             // of the lane
+  bool is_capturing = false;        // a stack (stacks.h)
+  uint32_t highest_stack = 0;       // number in written_stacks
+  uint64_t until_stack = 0;         // bytes to the next one
+  uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames
   Recorder* next = nullptr;         // lists of record.cc
 
   uint32_t number() const { return name_in_shards - 1; }
@@ -37,6 +41,9 @@ void leave();
 
 // The number of this process's entry.
 uint32_t process_number();
+
+// SharedHeader::stack_every
+uint32_t stack_every();
 
 // Whether the collector takes blocks.
 bool is_collected();

@@ -11,6 +11,7 @@
 #include "cache/upcalls.h"
 #include "pages/metadata.h"
 #include "record/lanes.h"
+#include "record/stacks.h"
 
 namespace acre::record {
 
@@ -72,7 +73,7 @@ bool has_lane(Recorder& recorder, uint32_t session, uint32_t thread) {
   if (recorder.session != session) {
     recorder.block = nullptr;
     recorder.session = session;
-    lanes::begin(recorder, thread);
+    if (lanes::begin(recorder, thread)) stacks::begin(recorder);
   }
   return recorder.block != nullptr;
 }
@@ -151,26 +152,64 @@ ACRE_ALWAYS_INLINE bool begin_event(Recorder& recorder, Address block) {
   return true;
 }
 
+// Writes the stack's frames, if the lane has not yet.
+bool define_stack(Recorder& recorder, const stacks::Captured& stack) {
+  if (stacks::is_defined(recorder, stack.number)) return true;
+  if (!recorder.encoder.has_room() && !next_block(recorder)) return false;
+  stacks::define(recorder, stack);
+  return true;
+}
+
 ACRE_NOINLINE void write_kind(Recorder& recorder, Kind kind, unsigned alignment_log2) {
   recorder.encoder.kind(kind, alignment_log2);
+}
+
+// What an allocation has, apart from a stack.
+ACRE_ALWAYS_INLINE void write_allocated(Recorder& recorder, Heap* heap, const void* block, size_t asked) {
+  if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
+    asked = heap->call.asked;
+    heap->call.is_told = true;
+    write_kind(recorder, static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
+  }
+  recorder.encoder.allocated(address_of(block), asked);
+}
+
+// While the recording has stacks. Returns the block.
+enum class Told : uint8_t { kAllocated, kResized };
+ACRE_NOINLINE void* tell_with_stack(Told told, Heap* heap, const void* block, size_t asked) {
+  stacks::Captured stack;
+  const bool is_of_call = told == Told::kAllocated && heap != nullptr && heap->call.kind != CallKind::kPlain;
+  stacks::capture(heap, is_of_call ? heap->call.asked : asked, stack);
+  Recorder* recorder = enter(heap);
+  void* const same = const_cast<void*>(block);
+  if (recorder == nullptr) return same;
+  const bool is_known = stack.number != 0 && stacks::are_on();
+  if ((!is_known || define_stack(*recorder, stack)) && begin_event(*recorder, address_of(block))) {
+    if (is_known) recorder->encoder.stack(stack.number);
+    if (told == Told::kResized) {
+      recorder->encoder.resized(address_of(block), asked);
+    } else {
+      write_allocated(*recorder, heap, block, asked);
+    }
+  }
+  leave(*recorder);
+  return same;
 }
 
 }  // namespace
 
 // --- Events -----------------------------------------------------------------------------------------------------
 
-void allocated(Heap* heap, const void* block, size_t asked) {
+void* allocated(Heap* heap, const void* block, size_t asked) {
+  if (ACRE_UNLIKELY(stacks::are_on())) return tell_with_stack(Told::kAllocated, heap, block, asked);
   Recorder* recorder = enter(heap);
-  if (ACRE_UNLIKELY(recorder == nullptr)) return;
+  void* const same = const_cast<void*>(block);
+  if (ACRE_UNLIKELY(recorder == nullptr)) return same;
   if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
-    if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
-      asked = heap->call.asked;
-      heap->call.is_told = true;
-      write_kind(*recorder, static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
-    }
-    recorder->encoder.allocated(address_of(block), asked);
+    write_allocated(*recorder, heap, block, asked);
   }
   leave(*recorder);
+  return same;
 }
 
 void freeing(Heap* heap, const void* block) {
@@ -186,6 +225,10 @@ void freeing(Heap* heap, const void* block) {
 }
 
 void resized(Heap* heap, const void* block, size_t asked) {
+  if (ACRE_UNLIKELY(stacks::are_on())) {
+    tell_with_stack(Told::kResized, heap, block, asked);
+    return;
+  }
   Recorder* recorder = enter(heap);
   if (recorder == nullptr) return;
   if (begin_event(*recorder, address_of(block))) recorder->encoder.resized(address_of(block), asked);
@@ -233,6 +276,7 @@ static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock
   if (g_common == nullptr) g_common = make_recorder_locked();
   if (g_common == nullptr) return ENOMEM;
   if (const int error = lanes::attach(place, parent)) return error;
+  if (!stacks::set_every(lanes::stack_every())) return ENOMEM;
   g_session.store(++g_last_session, std::memory_order_release);
   return 0;
 }
@@ -247,6 +291,8 @@ ACRE_COLD void stop() {
   lanes::leave();
   hooks::recording_ended();
 }
+
+bool has_stacks() { return is_on() && stacks::are_on(); }
 
 bool is_on() { return g_session.load(std::memory_order_relaxed) != 0; }
 

@@ -22,6 +22,8 @@ int start(const char* place);
 void stop();
 
 bool is_on();
+// Whether allocations' stacks are recorded. capture::prepare() (sample/capture.h) is to follow then.
+bool has_stacks();
 
 // Writes a text into the recording, if there is one: docs/record.md.
 void mark(const char* text);
@@ -29,7 +31,8 @@ void mark(const char* text);
 // --- For hooks.cc ---------------------------------------------------------------------------------------------
 
 // heap: the calling thread's, null if it has none. asked: the bytes that the program asked for.
-void allocated(Heap* heap, const void* block, size_t asked);
+// allocated() returns the block.
+void* allocated(Heap* heap, const void* block, size_t asked);
 void freeing(Heap* heap, const void* block);
 // A realloc that left the block as it is.
 void resized(Heap* heap, const void* block, size_t asked);
