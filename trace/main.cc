@@ -21,14 +21,9 @@ constexpr char kUsage[] =
     "acre-trace collect -o FILE ... --attach     prints PID/FD for the option record of a running program\n"
     "acre-trace check FILE [--json]\n"
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
-<<<<<<< HEAD
-    "                 [--from S] [--to S] [--all]\n"
+    "                 [--from S] [--to S] [--all] [--stacks]\n"
     "acre-trace info FILE [--json]\n"
     "acre-trace schedule FILE -o SCHEDULE [--process N] [--json]     what acre-replay plays\n";
-=======
-    "                 [--from S] [--to S] [--all] [--stacks]\n"
-    "acre-trace info FILE [--json]\n";
->>>>>>> main
 
 [[noreturn]] void refuse(const char* what, const char* word) {
   say("%s '%s'", what, word);
