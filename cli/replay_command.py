@@ -1,9 +1,12 @@
 """acre replay: plays a recording on allocators, by the lab (bench/lab/replay.py) and acre-replay (trace/replay)."""
 
+import glob
+import os
 import sys
 
 import bench_command
 from command_line import add_yes
+from say import fail
 
 
 def add_arguments(parser):
@@ -22,5 +25,8 @@ def add_arguments(parser):
 
 
 def main(options):
+    path = options.recording
+    if not os.path.exists(path) and not glob.glob(glob.escape(path) + ".[0-9]*"):
+        fail(f"replay: there is no recording '{path}'")
     plain = all(name in ("acre", "glibc") or "=" in name for name in options.alloc)
     bench_command.become_lab(options.yes, ["replay", *sys.argv[3:]], ("build",) if plain else ("build", "bench"), "replay")
