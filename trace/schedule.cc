@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "order.h"
+#include "residence.h"
 #include "schedule_words.h"
 
 namespace acre::trace {
@@ -45,20 +46,6 @@ uint32_t pid_of(Reader& reader, uint32_t process) {
   return 0;
 }
 
-std::vector<MemorySample> memory_of(Reader& reader, uint32_t process) {
-  std::vector<MemorySample> samples;
-  std::vector<uint8_t> payload;
-  for (const Chunk& chunk : reader.chunks()) {
-    if (chunk.header.type != ChunkType::kMemory || chunk.header.process != process) continue;
-    if (!reader.read(chunk, payload)) continue;
-    for (size_t at = 0; at + sizeof(MemorySample) <= payload.size(); at += sizeof(MemorySample)) {
-      memcpy(&samples.emplace_back(), payload.data() + at, sizeof(MemorySample));
-    }
-  }
-  std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
-  return samples;
-}
-
 class Builder {
  public:
   Builder(Reader& reader, const ScheduleOptions& options, ScheduleResult& result)
@@ -68,7 +55,7 @@ class Builder {
         blocks_(reader, order_),
         clock_(reader) {
     choose(reader);
-    memory_ = memory_of(reader, result_.process);
+    memory_.read(reader, result_.process);
     pid_ = pid_of(reader, result_.process);
   }
 
@@ -81,6 +68,7 @@ class Builder {
       if (until_sample_ != sample_each_ || words_.samples() == 0) sample();
       words_.finish(result_.peak_bytes);
     }
+    memory_.sum_up(first_ticks_, last_ticks_, result_.resident_peak, result_.resident_mean);
     result_.error = words_.error();
     result_.operations = words_.operations();
     result_.threads = words_.threads();
@@ -127,11 +115,7 @@ class Builder {
     // The headers' counts of events may be wrong.
     if (words_.samples() != 0 && words_.samples() % (2 * ScheduleWords::kSamples) == 0) sample_each_ *= 2;
     until_sample_ = sample_each_;
-    const auto behind = std::upper_bound(memory_.begin(), memory_.end(), last_ticks_,
-                                         [](uint64_t ticks, const MemorySample& sample) { return ticks < sample.ticks; });
-    const uint64_t resident =
-        behind == memory_.begin() ? 0 : behind[-1].resident - std::min(behind[-1].resident, behind[-1].shared);
-    words_.sample(live_bytes_, resident);
+    words_.sample(live_bytes_, static_cast<uint64_t>(memory_.at(last_ticks_)));
   }
 
   uint64_t ns_of(uint64_t ticks) const {
@@ -292,7 +276,7 @@ class Builder {
   std::set<uint32_t> lineage_;                    // the process and its parents
   std::unordered_map<uint32_t, uint32_t> lanes_;  // lane → thread
   std::unordered_map<uint32_t, Half> halves_;     // by lane
-  std::vector<MemorySample> memory_;
+  Residence memory_;
   uint64_t sample_each_ = 0, until_sample_ = 0;
   uint64_t first_ticks_ = 0, last_ticks_ = 0;
   uint64_t live_bytes_ = 0;

@@ -37,6 +37,7 @@ struct ScheduleResult {
   uint64_t other_processes = 0;  // that have events, and are left out
   uint64_t other_events = 0;
   uint64_t problems = 0;         // parts of the file that were left out
+  uint64_t resident_peak = 0, resident_mean = 0;  // recorded at intervals, of no file and not shared; 0: unknown
   double seconds = 0;            // from the first event to the last
 };
 

@@ -17,10 +17,11 @@ int schedule(const ScheduleOptions& options) {
            ",\"inherited\":%" PRIu64 ",\"earlier\":%" PRIu64 ",\"contradictions\":%" PRIu64 ",\"lost\":%" PRIu64
            ",\"waits\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"bytes\":%" PRIu64
            ",\"other_processes\":%" PRIu64 ",\"other_events\":%" PRIu64 ",\"problems\":%" PRIu64
-           ",\"seconds\":%.9f}\n",
+           ",\"resident_peak\":%" PRIu64 ",\"resident_mean\":%" PRIu64 ",\"seconds\":%.9f}\n",
            result.process, result.operations, result.threads, result.slots, result.inherited, result.earlier,
            result.contradictions, result.lost, result.waits, result.samples, result.peak_bytes, result.bytes,
-           result.other_processes, result.other_events, result.problems, result.seconds);
+           result.other_processes, result.other_events, result.problems,
+           result.resident_peak, result.resident_mean, result.seconds);
   } else {
     printf("process %" PRIu32 ": %" PRIu64 " operations of %" PRIu64 " threads on up to %" PRIu64 " blocks, in %.3f s\n",
            result.process, result.operations, result.threads, result.slots, result.seconds);

@@ -22,7 +22,7 @@ def files_of(recording):
 
 class Replay(Workload):
     """All of a recording, whatever percent of the work is asked for. Memory is that of the heap: neither of files nor
-    shared, and without the player's own tables."""
+    shared, and without the player's own tables. Memory over time is over the time of the recording."""
 
     latency = True
 
@@ -86,7 +86,7 @@ class Replay(Workload):
             operations=found["operations"],
             latency_ns=flat(found.get("latency_ns", {})),
             extras={"resident_over_live_ratio": found["mean_resident_bytes"] / max(1, found["mean_live_bytes"])},
-            curve=[[round(seconds * 1000, 3), resident // 1024] for seconds, _, resident, *_ in found["samples"]],
+            curve=[[round(then * 1000, 3), resident // 1024] for _, _, resident, then, _ in found["samples"]],
         )
 
 

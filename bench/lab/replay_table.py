@@ -57,15 +57,17 @@ def as_json(row):
                   for metric in ALL}
 
 
-def show_json(found, folder):
+def show_json(found, folder, facts):
     (name, about), = found.workloads.items()
     rounds = len({entry["round"] for entry in found.runs})
     print(json.dumps({"workload": name, "summary": about["summary"], "rounds": rounds, "time": about["time"],
+                      "recorded": {"seconds": facts["seconds"], "peak_kib": facts["resident_peak"] / 1024,
+                                   "mean_kib": facts["resident_mean"] / 1024},
                       "results": str(folder / "results.jsonl"), "allocators": [as_json(row) for row in rows(found)]},
                      indent=1))
 
 
-def show(found, console):
+def show(found, console, facts):
     (name, about), = found.workloads.items()
     titles = [METRICS[metric] for metric in SHOWN]
     titles[0] = METRICS["cpu_s"] if about["time"] == "cpu_s" else titles[0]
@@ -77,6 +79,9 @@ def show(found, console):
             cells += [absolute(row[metric]["median"], metric), Text(estimate.text, style=STYLES[estimate.verdict])]
         ratio = row["resident_over_live"]
         table.add_row(row["allocator"], *cells, "—" if ratio is None else f"{ratio:.2f}")
+    own = (absolute(facts["seconds"], "time"), *(absolute(facts[name] / 1024, "_kib") if facts[name] else "—"
+                                                 for name in ("resident_peak", "resident_mean")))
+    table.add_row("the program", *(text for figure in own for text in (figure, "")), "", style="dim")
     console.print()
     console.print(table)
     console.print()
@@ -89,7 +94,8 @@ def show(found, console):
         console.print(table)
         console.print()
     console.print(f"Behind each figure its ratio to {BASE} in the same round: ≈ is no difference beyond the noise, ? too "
-                  "few rounds to tell. Memory is the heap's; by live: over time, to the bytes that were asked for.",
+                  "few rounds to tell. Memory is the heap's; by live: over time, to the bytes that were asked for. "
+                  "The program's are of the recording, with all that is not malloc's; time is its whole time.",
                   highlight=False, markup=False)
     for row in rows(found):
         if row["failed"]:

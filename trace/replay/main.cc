@@ -111,7 +111,7 @@ void write_latency(Text& out, const char* name, const Durations& durations, uint
   out << ",\"max\":" << in_ns(durations.longest()) << "}";
 }
 
-// By time: a point holds until the next one.
+// Over the time of the recording, so that all allocators are compared by the same moments: a point holds until the next.
 struct Means {
   uint64_t resident, live;
 };
@@ -119,13 +119,14 @@ Means means() {
   double resident = 0, live = 0;
   const uint64_t count = g_player.header.samples;
   for (uint64_t i = 0; i + 1 < count; ++i) {
-    const auto ns = static_cast<double>(g_player.points[i + 1].time_ns - g_player.points[i].time_ns);
+    const auto ns = static_cast<double>(g_player.recorded[i + 1].time_ns - g_player.recorded[i].time_ns);
     resident += ns * static_cast<double>(g_player.points[i].resident_bytes);
     live += ns * static_cast<double>(g_player.points[i].live_bytes);
   }
-  const auto all = count > 1 ? static_cast<double>(g_player.points[count - 1].time_ns - g_player.points[0].time_ns) : 0;
-  if (all <= 0) return {g_player.points[0].resident_bytes, g_player.points[0].live_bytes};
-  return {static_cast<uint64_t>(resident / all), static_cast<uint64_t>(live / all)};
+  const uint64_t all = count != 0 ? g_player.recorded[count - 1].time_ns - g_player.recorded[0].time_ns : 0;
+  if (all == 0) return {g_player.points[0].resident_bytes, g_player.points[0].live_bytes};
+  return {static_cast<uint64_t>(resident / static_cast<double>(all)),
+          static_cast<uint64_t>(live / static_cast<double>(all))};
 }
 
 int run(int count, char** words) {
