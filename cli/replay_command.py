@@ -29,4 +29,5 @@ def main(options):
     if not os.path.exists(path) and not glob.glob(glob.escape(path) + ".[0-9]*"):
         fail(f"replay: there is no recording '{path}'")
     plain = all(name in ("acre", "glibc") or "=" in name for name in options.alloc)
-    bench_command.become_lab(options.yes, ["replay", *sys.argv[3:]], ("build",) if plain else ("build", "bench"), "replay")
+    needed = ("build",) if plain else ("build", "bench")
+    bench_command.become_lab(options.yes, ["replay", *sys.argv[3:]], needed, "replay")

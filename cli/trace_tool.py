@@ -1,5 +1,5 @@
-"""acre-trace, the program that records and reads traces (trace/), and acre-replay beside it, which plays them: where they
-are, and how they get there."""
+"""acre-trace, the program that records and reads traces (trace/), and acre-replay beside it, which plays them: where
+they are, and how they get there."""
 
 import os
 

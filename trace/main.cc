@@ -140,7 +140,9 @@ int run_schedule(int count, char** words) {
     switch (letter) {
       case 'o': options.output = optarg; break;
       case 'j': options.json = true; break;
-      case 'P': options.process = static_cast<uint32_t>(whole_of(optarg, "replay: this is no process's number:")); break;
+      case 'P':
+        options.process = static_cast<uint32_t>(whole_of(optarg, "replay: this is no process's number:"));
+        break;
       default: return 2;
     }
   }

@@ -20,8 +20,8 @@ class Residence {
       for (size_t at = 0; at + sizeof(MemorySample) <= payload.size(); at += sizeof(MemorySample)) {
         MemorySample sample;
         memcpy(&sample, payload.data() + at, sizeof sample);
-        const uint64_t shared = std::min(sample.resident, sample.shared);
-        points_.push_back({sample.ticks, static_cast<double>(sample.resident - shared)});
+        const uint64_t own = sample.resident - std::min(sample.resident, sample.shared);
+        points_.push_back({sample.ticks, static_cast<double>(std::min(own, kMost))});
       }
     }
     std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.ticks < b.ticks; });
@@ -55,6 +55,7 @@ class Residence {
   }
 
  private:
+  static constexpr uint64_t kMost = uint64_t{1} << 60;  // a file may say anything
   struct Point {
     uint64_t ticks;
     double bytes;

@@ -21,6 +21,7 @@ using replay::Op;
 namespace {
 
 constexpr uint64_t kLeastEvents = 16;  // between two samples
+constexpr double kMostSeconds = 1e8;   // of a recording: clocks in a file may be wrong
 
 struct Block {
   uint64_t size = 0;
@@ -120,7 +121,8 @@ class Builder {
 
   uint64_t ns_of(uint64_t ticks) const {
     if (!has_begun_) return 0;
-    return static_cast<uint64_t>(std::max(0.0, (clock_.seconds(ticks) - clock_.seconds(first_ticks_)) * 1e9));
+    const double seconds = clock_.seconds(ticks) - clock_.seconds(first_ticks_);
+    return static_cast<uint64_t>(std::clamp(seconds, 0.0, kMostSeconds) * 1e9);
   }
 
   uint32_t thread_of(uint32_t lane, uint32_t kernel_thread) {

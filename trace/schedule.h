@@ -2,12 +2,12 @@
 //
 // A thread of the schedule waits for another one where
 // - it frees or reallocates a block that the other has allocated or reallocated,
-// - it takes a slot that the other's free has emptied: so there are never more blocks than were recorded at a time,
-// - threads meet: some 500 times in a recording each waits until all others have come as far as they had come then, so
-//   that the blocks that live then are exactly those that lived.
+// - it takes a slot that the other has emptied: so there are never more blocks than were recorded at a time,
+// - threads meet: some 500 times in a recording each waits until all others have come as far as they had come then. So
+//   the blocks that live then are exactly those that lived.
 // All waits point backwards in the order of the events, so the schedule always comes to its end.
 //
-// Memory: some 100 bytes for each block that lives at a time, and 64 KiB and what Order takes for each lane that is open.
+// Memory: some 100 bytes for each block that lives at a time, and what Order takes for each lane that is open.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Writes a schedule (replay/format.h). The file is mapped, so that a word that has been written can still be changed, and
-// memory does not grow with the file.
+// Writes a schedule (replay/format.h). The file is mapped: a word that has been written can still be changed, and the
+// tool's own memory does not grow with the file.
 #pragma once
 
 #include <string>

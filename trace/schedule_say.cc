@@ -23,7 +23,8 @@ int schedule(const ScheduleOptions& options) {
            result.other_processes, result.other_events, result.problems,
            result.resident_peak, result.resident_mean, result.seconds);
   } else {
-    printf("process %" PRIu32 ": %" PRIu64 " operations of %" PRIu64 " threads on up to %" PRIu64 " blocks, in %.3f s\n",
+    printf("process %" PRIu32 ": %" PRIu64 " operations of %" PRIu64 " threads on up to %" PRIu64
+           " blocks, in %.3f s\n",
            result.process, result.operations, result.threads, result.slots, result.seconds);
   }
   const auto left_out = [](uint64_t count, const char* what) {

@@ -1,5 +1,5 @@
-// The slots of a schedule's blocks. A free slot is taken again by the thread that has emptied it, or if that thread has no
-// more, by another, the longest empty one first. So there are as many as blocks lived at a time.
+// The slots of a schedule's blocks. A free slot is taken again by the thread that has emptied it. A thread without one
+// takes those of another, the longest empty ones first. So there are as many as blocks lived at a time.
 #pragma once
 
 #include <cstdint>

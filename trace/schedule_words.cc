@@ -21,7 +21,9 @@ bool ScheduleWords::finish(uint64_t peak_bytes) {
   header.slots = slots_.count();
   header.operations = operations_;
   header.peak_bytes = peak_bytes;
-  if (error_.empty() && !file_.finish(header, samples_)) fail("cannot write '" + path_ + "': " + strerror(file_.error()));
+  if (error_.empty() && !file_.finish(header, samples_)) {
+    fail("cannot write '" + path_ + "': " + strerror(file_.error()));
+  }
   return error_.empty();
 }
 

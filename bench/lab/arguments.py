@@ -58,7 +58,7 @@ def replay(parser):
 
 
 def traces(parser):
-    parser.add_argument("names", nargs="*", metavar="NAME", help="these workloads only; others than the usual ones, too")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these workloads; any of the lab's")
     parser.add_argument("--percent", type=whole_number(1, 1000), default=100, metavar="N",
                         help="how much of the work is recorded (100)")
 

@@ -30,7 +30,8 @@ class Replay(Workload):
         recording = Path(recording).expanduser().resolve()
         if not files_of(recording):
             raise Failed(f"there is no recording {recording}")
-        settings = [f"process {process}"] * (process is not None) + [f"touch {touch}"] * (touch != "all") + ["paced"] * pace
+        settings = [f"process {process}"] * (process is not None)
+        settings += [f"touch {touch}"] * (touch != "all") + ["paced"] * pace
         name = PREFIX + recording.name.removesuffix(SUFFIX)
         super().__init__(name, REPLAYS, f"the allocations of {recording}", [Case(", ".join(settings), extent=QUICK)])
         self.recording, self.process, self.touch, self.pace = recording, process, touch, pace
@@ -102,7 +103,7 @@ def recorded(lab):
 
 
 def named(lab, names):
-    """What --workload names that is a recording. -> {name: Replay}; by its path, or the name of one that was recorded"""
+    """The recordings that --workload names, by their paths or as `acre bench traces` calls them. -> {name: Replay}"""
     found = {}
     for name in names:
         if name == REPLAYS:

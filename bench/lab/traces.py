@@ -16,7 +16,8 @@ def record(lab, workload, percent, path):
     """One run on acre, its first case, into path. -> the line that the collector ends with"""
     part = path.with_suffix(".part")
     words = [lab.trace_tools / "acre-trace", "collect", "-o", part, "--attach"]
-    collector = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    collector = subprocess.Popen(words, stdin=subprocess.DEVNULL, text=True, **pipes)
     try:
         setting = collector.stdout.readline().strip()
         if not setting:

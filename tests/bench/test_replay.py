@@ -85,7 +85,8 @@ class Replays(unittest.TestCase):
             found = replay.named(self.lab, ["sqlite", "replay:python", "replays"])
             self.assertEqual([workload.recording for workload in found.values()], [self.path])
             found = replay.named(self.lab, [f"replay:{other}"])
-            self.assertEqual([workload.recording for workload in plan.choose(catalog.load() | found, list(found))], [other])
+            chosen = plan.choose(catalog.load() | found, list(found))
+            self.assertEqual([workload.recording for workload in chosen], [other])
             with self.assertRaisesRegex(ValueError, "two recordings are called replay:python"):
                 replay.named(self.lab, ["replays", f"replay:{other}"])
         known = catalog.load() | replay.named(self.lab, ["replays"])

@@ -1,5 +1,5 @@
-// The schedule of a recorded process, which `acre-trace schedule` writes and acre-replay plays on any allocator. Both are
-// of one build: the format has no other readers, and its version only tells files of another build apart.
+// The schedule of a recorded process, which `acre-trace schedule` writes and acre-replay plays on any allocator. Both
+// are of one build: the format has no other readers, and its magic only tells files of other builds apart.
 //
 // A file has the header, pieces of the threads' words in any order, the threads and the samples. A thread's words are
 // what it does, in order. Blocks live in slots of a table that is as large as the peak of live blocks.

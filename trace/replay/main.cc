@@ -1,5 +1,5 @@
-// acre-replay: plays a schedule of `acre-trace schedule` on the malloc that the process has, and prints as JSON what that
-// took. `acre replay` and the lab preload an allocator and call it.
+// acre-replay: plays a schedule of `acre-trace schedule` on the malloc that the process has, and prints as JSON what
+// that took. `acre replay` and the lab preload an allocator and call it.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -111,7 +111,7 @@ void write_latency(Text& out, const char* name, const Durations& durations, uint
   out << ",\"max\":" << in_ns(durations.longest()) << "}";
 }
 
-// Over the time of the recording, so that all allocators are compared by the same moments: a point holds until the next.
+// Over the time of the recording, so that allocators are compared by the same moments. A point holds until the next.
 struct Means {
   uint64_t resident, live;
 };
