@@ -20,7 +20,8 @@ using replay::Op;
 
 namespace {
 
-constexpr uint64_t kLeastEvents = 16;  // between two samples
+constexpr uint64_t kLeastEvents = 16;  // of each lane, on average between two samples: fewer would be all waits
+constexpr uint64_t kFewSamples = 64;   // but not fewer samples than that
 constexpr double kMostSeconds = 1e8;   // of a recording: clocks in a file may be wrong
 
 struct Block {
@@ -84,8 +85,11 @@ class Builder {
  private:
   void choose(Reader& reader) {
     std::map<uint32_t, uint64_t> events;
+    std::map<uint32_t, std::set<uint32_t>> lanes;
     for (const Chunk& chunk : reader.chunks()) {
-      if (chunk.header.type == ChunkType::kEvents) events[chunk.header.process] += chunk.header.events;
+      if (chunk.header.type != ChunkType::kEvents) continue;
+      events[chunk.header.process] += chunk.header.events;
+      lanes[chunk.header.process].insert(chunk.header.lane);
     }
     if (options_.process && !events.contains(*options_.process)) {
       result_.error = "process " + std::to_string(*options_.process) + " has no events in it: see acre trace --info";
@@ -103,7 +107,9 @@ class Builder {
     const uint64_t most = events[result_.process];
     result_.other_events -= most;
     result_.other_processes = events.size() - 1;
-    sample_each_ = until_sample_ = std::max(kLeastEvents, most / ScheduleWords::kSamples);
+    const uint64_t wanted = kLeastEvents * lanes[result_.process].size();
+    const uint64_t each = std::clamp(wanted, most / ScheduleWords::kSamples, most / kFewSamples);
+    sample_each_ = until_sample_ = std::max(kLeastEvents, each);
     // Its parents' blocks up to the fork are its own, too.
     for (uint32_t process = result_.process; process != kNone && !lineage_.contains(process);) {
       lineage_.insert(process);

@@ -3,7 +3,7 @@
 // A thread of the schedule waits for another one where
 // - it frees or reallocates a block that the other has allocated or reallocated,
 // - it takes a slot that the other has emptied: so there are never more blocks than were recorded at a time,
-// - threads meet: some 500 times in a recording each waits until all others have come as far as they had come then. So
+// - threads meet: up to some 500 times in a recording each waits until all others have come as far as they had then. So
 //   the blocks that live then are exactly those that lived.
 // All waits point backwards in the order of the events, so the schedule always comes to its end.
 //

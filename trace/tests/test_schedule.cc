@@ -223,7 +223,7 @@ TEST(Schedule, PlaysInEachOrderThatWaitsAllow) {
     for (uint64_t order = 0; order < 8; ++order) EXPECT_EQ(simulation.play(order), "") << seed;
     wrong_without_waits += simulation.play(0, false) != "";
     // Each sample is what lived at some event, in their order.
-    ASSERT_GT(simulation.samples.size(), 10u);
+    ASSERT_GT(simulation.samples.size(), 6u);
     auto at = curve.begin();
     for (const replay::Sample& sample : simulation.samples) {
       at = std::find(at, curve.end(), sample.live_bytes);
