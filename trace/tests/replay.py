@@ -117,9 +117,10 @@ def check_play(checks, tool, name, path):
 
 
 def check_errors(checks, tool, schedule):
-    ended = tool.play(schedule, preload=tool.bad)
-    checks.that(ended.returncode == 1 and not ended.stdout and ended.stderr.count("\n") == 1 and
-                "a block is not what was written to it" in ended.stderr, "blocks that overlap are found", ended)
+    if tool.library:  # without a sanitizer, which has a malloc of its own
+        ended = tool.play(schedule, preload=tool.bad)
+        checks.that(ended.returncode == 1 and not ended.stdout and ended.stderr.count("\n") == 1 and
+                    "a block is not what was written to it" in ended.stderr, "blocks that overlap are found", ended)
     data = schedule.read_bytes()
     damaged = schedule.with_suffix(".damaged")
     for size in (0, 7, 60, 1000, len(data) // 2, len(data) - 1):
