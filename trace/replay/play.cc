@@ -90,7 +90,9 @@ class Hand {
   }
 
   void wait(uint32_t thread, uint32_t word) {
-    if (thread >= g_player.header.threads) fail("the schedule is damaged: it waits for a thread of number", thread);
+    if (thread >= g_player.header.threads || word >= g_player.entries[thread].words) {
+      fail("the schedule is damaged: it waits for a thread of number", thread);
+    }
     Thread& other = g_player.threads[thread];
     for (unsigned i = 0; i < kSpins; ++i) {
       if (other.done.load(std::memory_order_acquire) > word) return;
