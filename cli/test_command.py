@@ -53,7 +53,7 @@ SUITES = (
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
-    Suite("bench", "release", ["acre"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
+    Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"), "the lab: each workload at a tiny size, its statistics",
           ("bench", "environment")),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),

@@ -176,7 +176,7 @@ def run_replay(lab, words):
     if not found.runs:
         say("there is no result yet")
     elif asked.json:
-        replay_table.show_json(found, folder, workload.facts)
+        replay_table.show_json(found, folder, workload)
     else:
         replay_table.show(found, OUT, workload.facts)
         say(f"the report: {report.write(found, folder)}")

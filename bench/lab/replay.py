@@ -38,6 +38,7 @@ class Replay(Workload):
         if pace:
             self.time = "cpu_s"  # the recording says how long it takes
         self.schedule, self.facts = None, {}
+        self.live = []  # as a sample's curve: what lived, under each allocator the same
 
     def prepare(self, lab):
         """The schedule is kept as long as recording and tool are the same."""
@@ -76,6 +77,7 @@ class Replay(Workload):
 
     def run(self, lab, case, allocator, percent, timed=False):
         found = self.played(lab, allocator, timed)
+        self.live = [[round(then * 1000, 3), live // 1024] for _, live, _, then, _ in found["samples"]]
         return Sample(
             wall_s=found["seconds"],
             cpu_s=found["cpu_seconds"],

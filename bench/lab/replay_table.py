@@ -49,6 +49,12 @@ def rows(found):
     return list(rows.values())
 
 
+def curve_of(found, name):
+    """Of the run whose peak is the middle one."""
+    runs = sorted((run for run in found.runs if run["allocator"] == name), key=lambda run: run["peak_kib"])
+    return runs[len(runs) // 2]["curve"] if runs else []
+
+
 def as_json(row):
     def plain(value):
         return None if math.isnan(value) else value
@@ -57,14 +63,16 @@ def as_json(row):
                   for metric in ALL}
 
 
-def show_json(found, folder, facts):
+def show_json(found, folder, workload):
     (name, about), = found.workloads.items()
+    facts = workload.facts
     rounds = len({entry["round"] for entry in found.runs})
     print(json.dumps({"workload": name, "summary": about["summary"], "rounds": rounds, "time": about["time"],
                       "recorded": {"seconds": facts["seconds"], "peak_kib": facts["resident_peak"] / 1024,
                                    "mean_kib": facts["resident_mean"] / 1024},
-                      "results": str(folder / "results.jsonl"), "allocators": [as_json(row) for row in rows(found)]},
-                     indent=1))
+                      "results": str(folder / "results.jsonl"), "live_kib": workload.live,
+                      "allocators": [as_json(row) | {"resident_kib": curve_of(found, row["allocator"])}
+                                     for row in rows(found)]}))
 
 
 def show(found, console, facts):

@@ -118,6 +118,8 @@ class Replays(unittest.TestCase):
         self.assertEqual((base["allocator"], base["time"]["ratio"], ours["allocator"]), ("glibc", 1, "acre"))
         self.assertEqual(base["latency_ns"], {})
         self.assertGreater(ours["peak_kib"]["median"], 0)
+        self.assertEqual([time for time, _ in found["live_kib"]], [time for time, _ in ours["resident_kib"]])
+        self.assertGreater(max(kib for _, kib in found["live_kib"]), 3000 * 1500 / 1024)
 
     def test_it_is_not_resumed(self):
         folder = self.lab.built / "resumed"
