@@ -11,6 +11,7 @@
 #include "collector.h"
 #include "print.h"
 #include "say.h"
+#include "schedule.h"
 
 namespace acre::trace {
 namespace {
@@ -22,7 +23,8 @@ constexpr char kUsage[] =
     "acre-trace check FILE [--json]\n"
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
     "                 [--from S] [--to S] [--all] [--stacks]\n"
-    "acre-trace info FILE [--json]\n";
+    "acre-trace info FILE [--json]\n"
+    "acre-trace schedule FILE -o SCHEDULE [--process N] [--json]     what acre-replay plays\n";
 
 Range range_of(const char* text, const char* what) {
   const char* rest;
@@ -108,6 +110,30 @@ int run_reader(const char* what, int count, char** words) {
   return print(options);
 }
 
+int run_schedule(int count, char** words) {
+  ScheduleOptions options;
+  static const option kOptions[] = {{"json", no_argument, nullptr, 'j'},
+                                    {"process", required_argument, nullptr, 'P'},
+                                    {nullptr, 0, nullptr, 0}};
+  int letter;
+  while ((letter = getopt_long(count, words, "o:", kOptions, nullptr)) != -1) {
+    switch (letter) {
+      case 'o': options.output = optarg; break;
+      case 'j': options.json = true; break;
+      case 'P':
+        options.process = static_cast<uint32_t>(whole_of(optarg, "replay: this is no process's number:"));
+        break;
+      default: return 2;
+    }
+  }
+  if (optind + 1 != count || options.output.empty()) {
+    fputs(kUsage, stderr);
+    return 2;
+  }
+  options.path = words[optind];
+  return schedule(options);
+}
+
 }  // namespace
 }  // namespace acre::trace
 
@@ -115,6 +141,7 @@ int main(int count, char** words) {
   using namespace acre::trace;
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "collect") == 0) return run_collect(count - 1, words + 1);
+  if (strcmp(what, "schedule") == 0) return run_schedule(count - 1, words + 1);
   for (const char* known : {"print", "check", "info"}) {
     if (strcmp(what, known) == 0) return run_reader(what, count - 1, words + 1);
   }
