@@ -165,7 +165,7 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
   }
   if (const ProcessFacts& facts = order.processes().at(scan_.process); facts.has_end && facts.end_ticks != 0) {
     const bool is_exec = facts.ending == Ending::kExec;
-    mark(std::min(clock.seconds(facts.end_ticks), scan_.to), is_exec ? "exec" : "end", name_of(facts.ending), kNone);
+    mark(clock.seconds(facts.end_ticks), is_exec ? "exec" : "end", name_of(facts.ending), kNone);
   }
   Merged merged;
   double last = -std::numeric_limits<double>::infinity();
