@@ -31,9 +31,9 @@ int schedule(const ScheduleOptions& options) {
     if (count != 0) say("replay: %" PRIu64 " %s", count, what);
   };
   if (!options.process && result.other_processes != 0) {
-    say("replay: process %" PRIu32 " has the most events; %" PRIu64 " others with %" PRIu64
-        " events are left out (--process)",
-        result.process, result.other_processes, result.other_events);
+    say("replay: process %" PRIu32 " has the most events; %" PRIu64 " %s with %" PRIu64
+        " events left out (--process)",
+        result.process, result.other_processes, result.other_processes == 1 ? "other" : "others", result.other_events);
   }
   left_out(result.earlier, "frees and resizes of blocks from before the recording are left out");
   left_out(result.lost, "events were not recorded");

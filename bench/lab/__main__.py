@@ -32,6 +32,10 @@ OUT = Console()
 TALK = Console(stderr=True)
 
 
+def count(things, word):
+    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
+
+
 def say(text):
     TALK.print(f"acre: {text}", highlight=False, markup=False, soft_wrap=True)
 
@@ -152,7 +156,7 @@ def measure(lab, options, words, workloads=None):
     journal = runner.Journal(folder / "results.jsonl")
     given = {"command": words, "extent": options.extent, "rounds": options.rounds, "percent": options.percent}
     journal.write("session", **runner.session(lab, allocators, workloads, **given))
-    say(f"{len(workloads)} workloads, {len(allocators)} allocators, {len(steps)} runs; results in {folder}")
+    say(f"{count(workloads, 'workload')}, {count(allocators, 'allocator')}, {count(steps, 'run')}; results in {folder}")
     interrupted = False
     with progress.Bar(TALK) as bar:
         work = runner.Runner(lab, journal, options.percent, bar)
