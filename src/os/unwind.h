@@ -44,12 +44,28 @@ Address stack_end(Address inside);
 // Whether the page of this address is readable.
 bool is_readable(Address a);
 
-// The same for aligned words. Asks once for consecutive words of a page.
+// What a thread knows of its own stack: the words of [from, end) are readable while it lives. Another stack on which the
+// thread runs, a coroutine's, ends at a page that cannot be read, or is not the thread's for ever.
+struct OwnStack {
+  Address from = 0;
+  Address end = 0;
+  Address gap = 0;  // a page above the stack pointer that could not be read
+
+  // Whether that holds for [stack_pointer, stack_end). Asks for pages that were not asked for before.
+  bool reaches(Address stack_pointer, Address stack_end);
+};
+
+// The same for aligned words. Asks once for consecutive words of a page. own: may be null.
 class ReadablePages {
  public:
-  explicit ReadablePages(Address readable) : last_(align_down(readable, kPageBytes)) {}
+  explicit ReadablePages(Address readable, const OwnStack* own = nullptr) : last_(align_down(readable, kPageBytes)) {
+    if (own == nullptr) return;
+    from_ = own->from;
+    bytes_ = own->end - own->from;
+  }
 
   bool reads(Address word) {
+    if (word - from_ < bytes_) return true;
     const Address page = align_down(word, kPageBytes);
     if (page == last_) return true;
     if (!is_readable(page)) return false;
@@ -59,6 +75,8 @@ class ReadablePages {
 
  private:
   Address last_;
+  Address from_ = 0;
+  size_t bytes_ = 0;
 };
 
 // Whether this address is in acre's code. False if acre is part of the program.

@@ -1,6 +1,7 @@
 // The memory shared with the collector: this process's entry there, and threads' lanes (format.h).
 #pragma once
 
+#include "os/unwind.h"
 #include "record/encoder.h"
 
 namespace acre::record {
@@ -21,6 +22,7 @@ struct Recorder {
   uint8_t* blocks = nullptr;        // the lane's
   uint32_t session = 0;             // of the lane
   bool is_capturing = false;        // a stack (stacks.h)
+  os::OwnStack own_stack;
   uint32_t highest_stack = 0;       // number in written_stacks
   uint64_t until_stack = 0;         // bytes to the next one
   uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames

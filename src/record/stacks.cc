@@ -79,6 +79,7 @@ bool set_every(uint32_t every) {
 void begin(Recorder& recorder) {
   const uint32_t every = g_every.load(std::memory_order_relaxed);
   if (every == 0) return;
+  recorder.own_stack = {};
   recorder.until_stack = every == 1 ? 0 : gap_between_stacks(every);
   if (recorder.written_stacks == nullptr) {
     recorder.written_stacks = static_cast<uint8_t*>(metadata::allocate(kWrittenBytes));
@@ -97,7 +98,7 @@ void capture(Heap* heap, size_t asked, Captured& to) {
     recorder->is_capturing = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  to.count = capture_stack(to.frames);
+  to.count = capture_stack(to.frames, recorder == nullptr ? nullptr : &recorder->own_stack);
   if (recorder != nullptr) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     recorder->is_capturing = false;

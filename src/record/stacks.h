@@ -4,7 +4,7 @@
 // A stack is known by a hash of 64 bits of its frames. The frames are not kept.
 #pragma once
 
-#include "base/units.h"
+#include "os/unwind.h"
 #include "record/format.h"
 
 namespace acre {
@@ -16,8 +16,8 @@ namespace acre::record {
 struct Recorder;
 
 // src/sample/for_recorder.cc. Fills in where the calling thread's frames go on, innermost first, without acre's own.
-// Returns how many. Allocates nothing of the calling thread's, but the unwinder may.
-unsigned capture_stack(Address (&frames)[kMostFrames]);
+// Returns how many. own_stack: as for capture::take(). The unwinder may allocate.
+unsigned capture_stack(Address (&frames)[kMostFrames], os::OwnStack* own_stack);
 // Bytes to the next sampling point, by random.
 uint64_t gap_between_stacks(uint64_t mean);
 

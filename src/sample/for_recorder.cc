@@ -1,6 +1,5 @@
 // What the recorder (src/record) needs of stack capture.
 #include "record/stacks.h"
-#include "sample/at_work.h"
 #include "sample/capture.h"
 #include "sample/random.h"
 
@@ -8,9 +7,9 @@ namespace acre::record {
 
 static_assert(kMostFrames == capture::kMostFrames);
 
-unsigned capture_stack(Address (&to)[kMostFrames]) {
+unsigned capture_stack(Address (&to)[kMostFrames], os::OwnStack* own_stack) {
   capture::Frames frames;
-  capture::take(frames);
+  capture::take(frames, own_stack);
   for (unsigned i = 0; i < frames.count; ++i) to[i] = frames.address[i];
   return frames.count;
 }
