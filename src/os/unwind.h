@@ -55,17 +55,12 @@ struct OwnStack {
   bool reaches(Address stack_pointer, Address stack_end);
 };
 
-// The same for aligned words. Asks once for consecutive words of a page. own: may be null.
+// The same for aligned words. Asks once for consecutive words of a page.
 class ReadablePages {
  public:
-  explicit ReadablePages(Address readable, const OwnStack* own = nullptr) : last_(align_down(readable, kPageBytes)) {
-    if (own == nullptr) return;
-    from_ = own->from;
-    bytes_ = own->end - own->from;
-  }
+  explicit ReadablePages(Address readable) : last_(align_down(readable, kPageBytes)) {}
 
   bool reads(Address word) {
-    if (word - from_ < bytes_) return true;
     const Address page = align_down(word, kPageBytes);
     if (page == last_) return true;
     if (!is_readable(page)) return false;
@@ -75,8 +70,6 @@ class ReadablePages {
 
  private:
   Address last_;
-  Address from_ = 0;
-  size_t bytes_ = 0;
 };
 
 // Whether this address is in acre's code. False if acre is part of the program.

@@ -8,6 +8,7 @@
 #include "base/pause.h"
 #include "base/ticks.h"
 #include "os/os.h"
+#include "cache/known_caller.h"
 #include "cache/upcalls.h"
 #include "pages/metadata.h"
 #include "record/lanes.h"
@@ -178,6 +179,7 @@ ACRE_ALWAYS_INLINE void write_allocated(Recorder& recorder, Heap* heap, const vo
 enum class Told : uint8_t { kAllocated, kResized };
 ACRE_NOINLINE void* tell_with_stack(Told told, Heap* heap, const void* block, size_t asked) {
   stacks::Captured stack;
+  const KnownCaller known(heap, __builtin_return_address(0));  // of malloc, which ends with a jump to here
   const bool is_of_call = told == Told::kAllocated && heap != nullptr && heap->call.kind != CallKind::kPlain;
   stacks::capture(heap, is_of_call ? heap->call.asked : asked, stack);
   Recorder* recorder = enter(heap);

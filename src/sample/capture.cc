@@ -174,42 +174,39 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
   }
 }
 
-bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
-
-// While code is registered by __register_frame, libgcc calls malloc with its lock held, and must not be called again.
-// Returns malloc's return address in libgcc, or 0 if malloc was called from elsewhere.
-//
-// If the caller of malloc is not known, the stack is searched for an address in the unwinder's code. That errs on the safe
-// side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
-// the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
-Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
-  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
-  const Address caller = t_heap->caller;
-  if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
-  Address at = first.stack_pointer;
-  const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
-  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
-  os::ReadablePages pages(first.stack_pointer);
-  for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
-    if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
-  }
-  return 0;
-}
-
 // --- Known steps and walks ------------------------------------------------------------------------------------
 
-bool take_by_steps(StackFrame frame, Address stack_end, os::OwnStack* own, Frames& frames) {
-  if (stack_end == 0 || g_wrong_steps.load(std::memory_order_relaxed) >= kMostWrongSteps) return false;
-  const bool is_own = own != nullptr && own->reaches(frame.stack_pointer, stack_end);
-  os::ReadablePages pages(frame.stack_pointer, is_own ? own : nullptr);
+template <class Pages>
+ACRE_ALWAYS_INLINE bool take_steps(StackFrame frame, Address stack_end, Pages pages, Frames& frames) {
   while (add_programs(frames, frame.code, frame.stack_pointer)) {
     const KnownSteps::Step step = g_known_steps.go(frame, stack_end, pages);
-    if (step == KnownSteps::Step::kTaken) continue;
+    if (ACRE_LIKELY(step == KnownSteps::Step::kTaken)) continue;
     if (step == KnownSteps::Step::kEnd) return true;
     clear(frames);
     return false;
   }
   return true;
+}
+
+bool take_by_steps(const StackFrame& first, Address stack_end, os::OwnStack* own, Frames& frames) {
+  struct OwnPages {
+    static bool reads(Address) { return true; }
+  };
+  if (stack_end == 0 || g_wrong_steps.load(std::memory_order_relaxed) >= kMostWrongSteps) return false;
+  const bool is_own = own != nullptr && own->reaches(first.stack_pointer, stack_end);
+  return is_own ? take_steps(first, stack_end, OwnPages(), frames)
+                : take_steps(first, stack_end, os::ReadablePages(first.stack_pointer), frames);
+}
+
+// 0: not known.
+Address caller_by_steps(StackFrame frame) {
+  const Address stack_end = os::stack_end(frame.stack_pointer);
+  if (stack_end == 0) return 0;
+  os::ReadablePages pages(frame.stack_pointer);
+  while (os::is_own_code(frame.code)) {
+    if (g_known_steps.go(frame, stack_end, pages) != KnownSteps::Step::kTaken) return 0;
+  }
+  return frame.code;
 }
 
 bool take_as_before(const StackFrame& first, Address stack_end, Frames& frames) {
@@ -245,6 +242,33 @@ bool is_to_be_compared() {
   const uint64_t number = g_known.fetch_add(1, std::memory_order_relaxed);
   return number < kComparedAtFirst || number % kComparedOfLater == 0;
 }
+
+// --- Whether the unwinder may be asked ----------------------------------------------------------------------------
+
+bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
+
+// While code is registered by __register_frame, libgcc calls malloc with its lock held, and must not be called again.
+// Returns malloc's return address in libgcc, or 0 if malloc was called from elsewhere.
+//
+// If the caller of malloc is not known, the stack is searched for an address in the unwinder's code. That errs on the safe
+// side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
+// the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
+Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
+  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
+  Address caller = t_heap->caller;
+  if (caller == 0 || is_in(g_own_code, caller)) caller = caller_by_steps(first);
+  if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
+  Address at = first.stack_pointer;
+  const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
+  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
+  os::ReadablePages pages(first.stack_pointer);
+  for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
+    if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
+  }
+  return 0;
+}
+
+// --- Without an unwinder ----------------------------------------------------------------------------------------
 
 // If acre is part of the program it keeps frame pointers from malloc's slow path on, to which the program's are linked. The
 // library keeps none; there the stack is the caller of malloc, if that is known.

@@ -11,20 +11,13 @@
 // page. A stack that is not whole is marked as truncated.
 #pragma once
 
+#include "base/frames.h"
 #include "os/unwind.h"
 
 namespace acre::capture {
 
-inline constexpr unsigned kMostFrames = 128;
-
-struct Frames {
-  unsigned count = 0;
-  bool truncated = false;            // there are more frames, or their number is unknown
-  Address address[kMostFrames];      // where each frame goes on, innermost first, without acre's own frames
-  uint32_t depth[kMostFrames];       // its stack pointer's distance from `stack_pointer`
-  Address stack_pointer = 0;         // of the caller of take()
-  void** pointers() { return reinterpret_cast<void**>(address); }
-};
+using Frames = CapturedFrames;
+inline constexpr unsigned kMostFrames = Frames::kMost;
 
 // How stacks are walked.
 enum class Way : uint8_t {

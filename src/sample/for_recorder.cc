@@ -5,14 +5,7 @@
 
 namespace acre::record {
 
-static_assert(kMostFrames == capture::kMostFrames);
-
-unsigned capture_stack(Address (&to)[kMostFrames], os::OwnStack* own_stack) {
-  capture::Frames frames;
-  capture::take(frames, own_stack);
-  for (unsigned i = 0; i < frames.count; ++i) to[i] = frames.address[i];
-  return frames.count;
-}
+void capture_stack(CapturedFrames& frames, os::OwnStack* own_stack) { capture::take(frames, own_stack); }
 
 uint64_t gap_between_stacks(uint64_t mean) {
   return static_cast<uint64_t>(random::exponential() * static_cast<double>(mean));

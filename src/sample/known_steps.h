@@ -22,20 +22,23 @@ class KnownSteps {
   enum class Step { kNone, kTaken, kEnd };
 
   // Goes from the frame to its caller's. kNone: it is not known how. kEnd: there is no caller. Reads words of the frame
-  // below the stack's end, and only in readable pages.
-  Step go(StackFrame& frame, Address stack_end, os::ReadablePages& pages) const {
-    const Rule rule = find(frame.code);
-    if (rule.kind == Kind::kEnd) return Step::kEnd;
-    if (rule.kind == Kind::kIrregular || rule.words == 0) return Step::kNone;
-    const Address from = rule.kind == Kind::kByFramePointer ? frame.frame_pointer : frame.stack_pointer;
-    const Address end = from + rule.words * sizeof(Address);
-    const bool is_inside = from >= frame.stack_pointer && from < end && end <= stack_end;
-    if (!is_inside || !is_aligned(end, sizeof(Address))) return Step::kNone;
+  // below the stack's end, and only where pages.reads() says so.
+  template <class Pages>
+  ACRE_ALWAYS_INLINE Step go(StackFrame& frame, Address stack_end, Pages& pages) const {
+    const uint32_t rule = find(frame.code);
+    if (ACRE_UNLIKELY(rule == 0 || kind_of(rule) >= Kind::kEnd)) {
+      return rule != 0 && kind_of(rule) == Kind::kEnd ? Step::kEnd : Step::kNone;
+    }
+    const Address from = kind_of(rule) == Kind::kByFramePointer ? frame.frame_pointer : frame.stack_pointer;
+    const Address bytes = words_of(rule) * sizeof(Address);
+    const Address end = from + bytes;
+    const bool is_inside = from >= frame.stack_pointer && from < stack_end && bytes <= stack_end - from;
+    if (ACRE_UNLIKELY(!is_inside || !is_aligned(end, sizeof(Address)))) return Step::kNone;
     const Address code_at = kRecordsEndFrames ? end - sizeof(Address) : from + sizeof(Address);
-    if (code_at < frame.stack_pointer || !pages.reads(code_at)) return Step::kNone;
-    if (rule.saved != 0) {
-      const Address saved_at = end - rule.saved * sizeof(Address);
-      if (saved_at < frame.stack_pointer || saved_at > end || !pages.reads(saved_at)) return Step::kNone;
+    if (ACRE_UNLIKELY(!pages.reads(code_at))) return Step::kNone;
+    if (saved_of(rule) != 0) {
+      const Address saved_at = end - saved_of(rule) * sizeof(Address);
+      if (ACRE_UNLIKELY(!pages.reads(saved_at))) return Step::kNone;
       frame.frame_pointer = word_at(saved_at);
     }
     frame.code = word_at(code_at) & kCodeBits;
@@ -45,7 +48,7 @@ class KnownSteps {
 
   // The unwinder has gone from `callee` to `caller`.
   void learn(const StackFrame& callee, const StackFrame& caller, Address stack_end, os::ReadablePages& pages) {
-    Rule rule = find(callee.code);
+    Rule rule = rule_of(callee.code);
     if (rule.kind == Kind::kIrregular) return;
     const Frame frame{callee, caller, stack_end, pages};
     const Rule before = rule;
@@ -54,28 +57,36 @@ class KnownSteps {
   }
   // The unwinder has found no caller.
   void learn_end(const StackFrame& last) {
-    const Rule rule = find(last.code);
+    const Rule rule = rule_of(last.code);
     if (rule.kind == Kind::kEnd || rule.kind == Kind::kIrregular) return;
     keep(last.code, {rule.words == 0 ? Kind::kEnd : Kind::kIrregular});
   }
   // The caller is none by a return address: a signal interrupted it.
   void learn_irregular(const StackFrame& callee) {
-    if (find(callee.code).kind != Kind::kIrregular) keep(callee.code, {Kind::kIrregular});
+    if (rule_of(callee.code).kind != Kind::kIrregular) keep(callee.code, {Kind::kIrregular});
   }
 
  private:
-  static constexpr unsigned kCodeBitCount = 48, kSetBits = 14, kTagBits = kCodeBitCount - kSetBits;
-  static constexpr unsigned kKindBits = 2, kCountBits = 14;
-  static_assert(kTagBits + kKindBits + 2 * kCountBits == 64);
+  // An entry is the higher bits of a code's hash and its rule. The hash's lower bits are the set's number: no two codes
+  // of 48 bits have the same of both.
+  static constexpr unsigned kWordBits = 64, kCodeBitCount = 48, kSetBits = 14;
+  static constexpr unsigned kKindBits = 2, kCountBits = 14, kRuleBits = kKindBits + 2 * kCountBits;
+  static_assert(kRuleBits + kCodeBitCount - kSetBits == kWordBits);
   static constexpr unsigned kWays = 4;
 
-  enum class Kind : uint8_t { kByStackPointer, kByFramePointer, kEnd, kIrregular };
+  enum class Kind : uint32_t { kByStackPointer, kByFramePointer, kEnd, kIrregular };
   struct Rule {
     Kind kind = Kind::kByStackPointer;
     uint32_t words = 0;  // from there to the frame's end; 0 of kByStackPointer: nothing is known
     uint32_t saved = 0;  // words from the frame's end down to the caller's frame pointer; 0: it is in the register
     bool operator==(const Rule&) const = default;
   };
+  static Kind kind_of(uint32_t rule) { return static_cast<Kind>(rule & 3); }
+  static uint32_t words_of(uint32_t rule) { return rule >> kKindBits & ((1u << kCountBits) - 1); }
+  static uint32_t saved_of(uint32_t rule) { return rule >> (kKindBits + kCountBits); }
+  static uint32_t bits_of(const Rule& rule) {
+    return static_cast<uint32_t>(rule.kind) | rule.words << kKindBits | rule.saved << (kKindBits + kCountBits);
+  }
 
   // What a walk shows of a frame.
   struct Frame {
@@ -134,39 +145,39 @@ class KnownSteps {
     }
   };
 
-  static uint64_t hash_of(Address code) { return (code * kHashFactor) & ((uint64_t{1} << kCodeBitCount) - 1); }
-  static bool has_tag(uint64_t entry, uint64_t hash) { return ((entry ^ hash) & ((uint64_t{1} << kTagBits) - 1)) == 0; }
+  // The set's number in the highest bits.
+  static uint64_t hash_of(Address code) { return (code * kHashFactor) << (kWordBits - kCodeBitCount); }
 
-  Rule find(Address code) const {
-    if (ACRE_UNLIKELY(code >> kCodeBitCount != 0)) return {};
+  // 0: nothing is known.
+  ACRE_ALWAYS_INLINE uint32_t find(Address code) const {
+    if (ACRE_UNLIKELY(code >> kCodeBitCount != 0)) return 0;
     const uint64_t hash = hash_of(code);
-    const Set& set = sets_[hash >> kTagBits];
-    for (const auto& way : set.entry) {
-      const uint64_t entry = way.load(std::memory_order_relaxed);
-      if (entry == 0 || !has_tag(entry, hash)) continue;
-      const uint64_t rule = entry >> kTagBits;
-      constexpr uint32_t kCountMask = (1u << kCountBits) - 1;
-      return {static_cast<Kind>(rule & 3), static_cast<uint32_t>(rule >> kKindBits) & kCountMask,
-              static_cast<uint32_t>(rule >> (kKindBits + kCountBits))};
+    const uint64_t tag = hash << kSetBits;
+    for (const auto& way : sets_[hash >> (kWordBits - kSetBits)].entry) {
+      const uint64_t rule = way.load(std::memory_order_relaxed) ^ tag;
+      if (rule >> kRuleBits == 0) return static_cast<uint32_t>(rule);
     }
-    return {};
+    return 0;
+  }
+  Rule rule_of(Address code) const {
+    const uint32_t rule = find(code);
+    return {kind_of(rule), words_of(rule), saved_of(rule)};
   }
 
   void keep(Address code, const Rule& rule) {
     if (code >> kCodeBitCount != 0) return;
     const uint64_t hash = hash_of(code);
-    Set& set = sets_[hash >> kTagBits];
+    const uint64_t tag = hash << kSetBits;
+    Set& set = sets_[hash >> (kWordBits - kSetBits)];
     unsigned to = kWays;
     for (unsigned i = 0; i < kWays; ++i) {
       const uint64_t entry = set.entry[i].load(std::memory_order_relaxed);
-      if (entry != 0 && !has_tag(entry, hash)) continue;
+      if (entry != 0 && (entry ^ tag) >> kRuleBits != 0) continue;
       if (entry != 0 || to == kWays) to = i;
       if (entry != 0) break;
     }
     if (to == kWays) to = turn_.fetch_add(1, std::memory_order_relaxed) % kWays;
-    const uint64_t bits = static_cast<uint64_t>(rule.kind) | static_cast<uint64_t>(rule.words) << kKindBits |
-                          static_cast<uint64_t>(rule.saved) << (kKindBits + kCountBits);
-    set.entry[to].store((hash & ((uint64_t{1} << kTagBits) - 1)) | bits << kTagBits, std::memory_order_relaxed);
+    set.entry[to].store(tag | bits_of(rule), std::memory_order_relaxed);
   }
 
   struct alignas(32) Set {
