@@ -42,7 +42,7 @@ class Collector {
   void set_program(pid_t pid) { program_ = pid; }  // the child, whose end is told by program_ended()
   void program_ended(int status);                  // as of wait()
 
-  // Takes what is there, and waits for more, 100 ms at most.
+  // Takes what is there, and waits for more, 10 ms at most.
   void turn();
   bool is_over();  // nothing records any more, or the recording has failed
   void finish();   // takes what lies in blocks that are not filled, and closes the file
@@ -111,6 +111,7 @@ class Collector {
   std::vector<unsigned> lanes_;        // those in use
   uint64_t lanes_begun_ = UINT64_MAX;  // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
+  uint64_t next_tick_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;
   uint64_t over_since_ns_ = 0;

@@ -13,7 +13,7 @@ struct Recorder {
   // The session (record.cc) in which the next event can be written; kNotReady: there is no lane, or the thread is writing
   // an event, so that one of a signal handler goes elsewhere.
   std::atomic<uint32_t> ready{kNotReady};
-  uint32_t until_time = 0;          // events until the next time is written
+  uint32_t tick = 0;                // SharedHeader::tick when the time was written last
   uint32_t name_in_shards = 0;      // the lane's number, plus 1
   uint32_t block_number = 0;
   BlockHeader* block = nullptr;     // null: it has no lane
@@ -62,6 +62,11 @@ ACRE_ALWAYS_INLINE void publish(Recorder& recorder) {
 
 // Begins the lane's next block. Waits for the collector while the ring is full. False: there is no collector any more.
 bool next_block(Recorder& recorder);
+
+extern std::atomic<const SharedHeader*> g_header ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE uint32_t tick() {
+  return g_header.load(std::memory_order_relaxed)->tick.load(std::memory_order_relaxed);
+}
 
 // The counter of takeovers of this process.
 std::atomic<uint64_t>& takeovers();

@@ -63,6 +63,12 @@ int main(int count, char** words) {
     for (long i = 0; i < atol(words[2]); ++i) site_malloc(1000);
     return 0;
   }
+  if (count > 1 && strcmp(words[1], "pause") == 0) {
+    for (int i = 0; i < 3; ++i) site_malloc(3000);
+    sleep(1);
+    for (int i = 0; i < 3; ++i) site_malloc(4000);
+    return 0;
+  }
   all_sites(0);
   std::thread(all_sites, 10).join();
   const pid_t child = fork();

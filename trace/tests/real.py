@@ -112,11 +112,18 @@ def check_sampled_stacks(checks, recorder):
     checks.that(len(events) >= 200 and not any("stack" in event for event in events), "without --stacks there are none")
 
 
+def check_pause(checks, recorder):
+    _, path = recorder.record(recorder.program, "pause")
+    before, after = (recorder.events(path, "--kind", "malloc", "--size", size) for size in (3000, 4000))
+    checks.that(len(before) == len(after) == 3 and after[0]["time"] - before[-1]["time"] > 0.5,
+                "a pause of the program lies between the events that it lay between", [before, after])
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_sampled_stacks):
+        for check in (check_stacks, check_sampled_stacks, check_pause):
             check(checks, recorder)
     return checks.conclude()
 
