@@ -1,6 +1,7 @@
 #include "slab/transitions.h"
 
 #include "slab/labels.h"
+#include "slab/on_runs.h"
 #include "slab/unit_table.h"
 
 namespace acre::slab {
@@ -34,10 +35,12 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   relaxed_store(slab->last_owner, owner);
   relaxed_store(slab->owner, owner);
   run->home->make_slab(run, slab);
+  on_runs::tell(run->base, run->pages, shape.block_bytes);
   return slab;
 }
 
 void free_pages(Slab* slab) {
+  on_runs::tell(slab->base, slab->pages, 0);
   relaxed_store(slab->owner, kNoThread);
   bool touched = slab->carved != 0;
   relaxed_store(slab->limit, uint64_t{0});
