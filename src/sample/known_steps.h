@@ -145,8 +145,9 @@ class KnownSteps {
     }
   };
 
-  // The set's number in the highest bits.
-  static uint64_t hash_of(Address code) { return (code * kHashFactor) << (kWordBits - kCodeBitCount); }
+  // Of 48 bits, the highest ones of the word, with the set's number above the others.
+  static constexpr uint64_t kFactor = kHashFactor >> (kWordBits - kCodeBitCount) | 1;
+  static uint64_t hash_of(Address code) { return (code * kFactor) << (kWordBits - kCodeBitCount); }
 
   // 0: nothing is known.
   ACRE_ALWAYS_INLINE uint32_t find(Address code) const {
