@@ -60,28 +60,6 @@ def check(options):
         usage_error("heap", "--save keeps the profile of one process")
 
 
-def find_tool(yes):
-    """llvm-symbolizer or addr2line; installed by the rule of every command if there is neither."""
-    from heap_profile import symbols
-    tool = symbols.find_tool()
-    if tool is None:
-        import packages
-        packages.ensure(["heap"], yes)
-        tool = symbols.find_tool()
-    return tool or fail("heap: neither llvm-symbolizer nor addr2line is there, which give addresses their names")
-
-
-def where_binaries_are(folder):
-    """With a folder, programs and libraries are looked for there: under their whole path, then under their name."""
-    def path(file):
-        if folder is not None:
-            for candidate in (os.path.join(folder, file.lstrip("/")), os.path.join(folder, os.path.basename(file))):
-                if os.path.isfile(candidate):
-                    return candidate
-        return file
-    return path
-
-
 def read(options):
     from heap_profile import perf_map, protobuf, sources, symbols
     from heap_profile.profile import INCOMPLETE
@@ -100,8 +78,9 @@ def read(options):
                 say(f"heap: '{word}': {comment.removeprefix(INCOMPLETE)}")
         profile = perf_map.named(profile)
         if any(not location.lines for location in profile.locations()):
-            tool = tool or find_tool(options.yes)
-            profile = symbols.named(profile, tool, where_binaries_are(options.binaries), lambda text: say(f"heap: {text}"))
+            tool = tool or symbols.ensure_tool("heap", options.yes)
+            profile = symbols.named(profile, tool, symbols.where_binaries_are(options.binaries),
+                                    lambda text: say(f"heap: {text}"))
         profiles.append(profile)
     return profiles
 
