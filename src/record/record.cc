@@ -79,10 +79,7 @@ Recorder* enter_common(uint32_t session) {
   for (int spins = 0;; ++spins) {
     ThreadToken holder = kNoThread;
     if (g_common_lock.compare_exchange_strong(holder, this_thread(), std::memory_order_acquire)) break;
-    if (holder == this_thread()) {
-      figures::count_lost();
-      return nullptr;
-    }
+    if (holder == this_thread()) return figures::count_lost(), nullptr;
     spins < kSpins ? pause_processor() : os::wait_while(kNobodyWakes, 0, 1);
   }
   if (has_lane(*g_common, session, 0)) return g_common;
