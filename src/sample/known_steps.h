@@ -123,7 +123,7 @@ class KnownSteps {
     }
 
     // The rule does not hold.
-    Rule rule_after(const Rule& rule) const {
+    ACRE_COLD Rule rule_after(const Rule& rule) const {
       constexpr uint32_t kRecordWords = sizeof(FrameRecord) / sizeof(Address);
       if (!is_sound() || rule.kind == Kind::kByFramePointer) return {Kind::kIrregular};
       if (has_record()) {

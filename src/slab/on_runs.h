@@ -12,9 +12,6 @@ namespace acre::on_runs {
 using Hook = void (*)(Address base, size_t pages, size_t block_bytes);
 inline constinit Hook g_hook ACRE_HIDDEN = nullptr;
 
-inline void tell(Address base, size_t pages, size_t block_bytes) {
-  const Hook hook = relaxed_load(g_hook);
-  if (ACRE_UNLIKELY(hook != nullptr)) hook(base, pages, block_bytes);
-}
+inline bool is_on() { return relaxed_load(g_hook) != nullptr; }
 
 }  // namespace acre::on_runs

@@ -280,7 +280,7 @@ def check_record_of_running(checks, acre, work):
     path = work / "running.actrace"
     try:
         ended = acre("record", "--for", "1", "--stacks", "-o", path, program.pid)
-        lines = acre("trace", path, "--json", "--stacks", "--kind", "malloc").stdout.splitlines()
+        lines = acre("trace", path, "--json", "--stacks", "--size", "3000-3300").stdout.splitlines()
         depths = [len(event.get("frames", ())) for event in map(json.loads, lines)]
         checks.that(depths and min(depths) > 5, "stacks of a process that runs are there", depths[:5])
         found = json.loads(acre("trace", path, "--check", "--json").stdout)
