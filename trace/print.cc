@@ -158,11 +158,6 @@ void print_json(const Merged& merged, double seconds, const Stacks::Frames* fram
   puts("}");
 }
 
-const char* name_of(Ending ending) {
-  constexpr const char* kNames[] = {"unknown", "exit", "signal", "exec", "runs", "stopped"};
-  return kNames[static_cast<size_t>(ending)];
-}
-
 }  // namespace
 
 bool is_kind(const std::string& word) {

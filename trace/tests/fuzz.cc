@@ -16,6 +16,7 @@
 #include "import.h"
 #include "mappings.h"
 #include "order.h"
+#include "plot.h"
 #include "sites.h"
 #include "timeline.h"
 
@@ -73,11 +74,20 @@ void import_file(const uint8_t* data, size_t size) {
   }
 }
 
+void plot_file() {
+  PlotOptions options;
+  options.path = path();
+  options.output = path() + ".plot";
+  options.deepest = 0;
+  plot(options);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_block(data, size);
   read_file(data, size);
+  plot_file();
   import_file(data, size);
   return 0;
 }
@@ -198,15 +208,18 @@ int main(int count, char** words) {
   for (int i = 0; i < 400; ++i) {
     write_strange(random);
     problems += check_file(path()).problems;
+    if (i % 8 == 0) plot_file();
     std::ifstream file(path(), std::ios::binary);
     std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     damage(bytes, random);
     read_file(bytes.data(), bytes.size());
+    if (i % 8 == 0) plot_file();
     bytes = i % 2 == 0 ? random_text(random) : random_heaptrack(random);
     if (i % 8 > 1) damage(bytes, random);
     import_file(bytes.data(), bytes.size());
   }
   unlink(path().c_str());
+  unlink((path() + ".plot").c_str());
   if (problems == 0) {
     fputs("nothing was found in damaged files: this test looks at nothing\n", stderr);
     return 1;
