@@ -11,6 +11,18 @@ struct FrameRecord {
   Address return_address;
 };
 
+// A stack as sample/capture.h takes it.
+struct CapturedFrames {
+  static constexpr unsigned kMost = 128;
+
+  unsigned count = 0;
+  bool truncated = false;       // there are more frames, or their number is unknown
+  Address address[kMost];       // where each frame goes on, innermost first, without acre's own frames
+  uint32_t depth[kMost];        // its stack pointer's distance from `stack_pointer`
+  Address stack_pointer = 0;    // of the caller of take()
+  void** pointers() { return reinterpret_cast<void**>(address); }
+};
+
 // A place in a frame's code, and the registers there.
 struct StackFrame {
   Address code = 0;  // a return address, just after a call

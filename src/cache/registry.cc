@@ -179,8 +179,8 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
 void end_thread_heap(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
-  if (ACRE_UNLIKELY(heap->recorder != nullptr)) record::end_thread(*heap);
   empty_heap(*heap);
+  if (ACRE_UNLIKELY(heap->recorder != nullptr)) record::end_thread(*heap);
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
   {
     Lock lock(g_lock);

@@ -56,6 +56,7 @@ void join_thread(unsigned long thread) {
   errno = saved_errno;
 }
 
+void read_thread_name(char (&name)[kNameBytes]) { raw_syscall(SYS_prctl, PR_GET_NAME, reinterpret_cast<long>(name)); }
 void name_this_thread(const char* name) { raw_syscall(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(name)); }
 unsigned long pthread_of_this_thread() { return pthread_self(); }
 

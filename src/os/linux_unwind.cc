@@ -143,4 +143,23 @@ bool is_readable(Address a) {
   return raw_syscall(SYS_rt_sigprocmask, kNoSuchWay, mask, 0, kMaskBytes) != kFault;
 }
 
+// A stack whose pages can all be read up to the end of the thread's own is part of that: other mappings have a page between
+// that cannot be read, or their end is not the thread's.
+bool OwnStack::reaches(Address stack_pointer, Address stack_end) {
+  constexpr size_t kMostAsked = size_t{1} << 20;
+  if (stack_pointer >= from && stack_end == end) return true;
+  if (stack_pointer < gap && gap - stack_pointer < kMostAsked) return false;
+  const Address until = stack_end == end && stack_pointer < from ? from : stack_end;
+  const Address first = align_down(stack_pointer, kPageBytes);
+  if (until - first > kMostAsked) return false;
+  for (Address page = first; page < until; page += kPageBytes) {
+    if (is_readable(page)) continue;
+    gap = page;
+    return false;
+  }
+  from = first;
+  end = stack_end;
+  return true;
+}
+
 }  // namespace acre::os

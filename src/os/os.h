@@ -223,6 +223,8 @@ void join_thread(unsigned long thread);
 void name_this_thread(const char* name);  // at most 15 characters
 unsigned long pthread_of_this_thread();   // pthread_self()
 uint64_t thread_number();                 // the calling thread's number in the kernel
+inline constexpr size_t kNameBytes = 16;  // with the 0 at the end
+void read_thread_name(char (&name)[kNameBytes]);  // of the calling thread
 
 // Sleeps while the word has this value, until wake(), for at most so many milliseconds (2^31 seconds: without end). May
 // return early, without any reason.

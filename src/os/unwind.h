@@ -44,6 +44,17 @@ Address stack_end(Address inside);
 // Whether the page of this address is readable.
 bool is_readable(Address a);
 
+// What a thread knows of its own stack: the words of [from, end) are readable while it lives. Another stack on which the
+// thread runs, a coroutine's, ends at a page that cannot be read, or is not the thread's for ever.
+struct OwnStack {
+  Address from = 0;
+  Address end = 0;
+  Address gap = 0;  // a page above the stack pointer that could not be read
+
+  // Whether that holds for [stack_pointer, stack_end). Asks for pages that were not asked for before.
+  bool reaches(Address stack_pointer, Address stack_end);
+};
+
 // The same for aligned words. Asks once for consecutive words of a page.
 class ReadablePages {
  public:

@@ -231,6 +231,8 @@ Counts counts() {
   return g_counts;
 }
 
+size_t bytes_about() ACRE_NO_THREAD_SAFETY_ANALYSIS { return racy_load(g_counts.bytes); }
+
 LockCounts lock_counts() { return g_lock.counts(); }
 
 void at_fork(ForkStage stage) { g_lock.at_fork(stage); }

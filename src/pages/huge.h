@@ -29,6 +29,7 @@ struct Counts {
   size_t bytes = 0;
 };
 Counts counts();
+size_t bytes_about();  // without the lock; may be a moment old
 LockCounts lock_counts();
 
 void at_fork(ForkStage stage);

@@ -170,6 +170,7 @@ class PageHeap {
   size_t dirty_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kDirty)].pages(); }
   size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kMuzzy)].pages(); }
   size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
+  uint64_t purged_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return racy_load(counts_.purged); }  // so far
   size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
 
   void at_fork(ForkStage stage);

@@ -22,6 +22,7 @@ class Encoder {
     ticks_ = ticks;
     seen_ = seen;
     last_free_ = 0;
+    last_run_ = 0;
     memset(contexts_, 0, sizeof contexts_);
     memset(slots_, 0, sizeof slots_);
   }
@@ -114,16 +115,26 @@ class Encoder {
   }
 
   // Cut off after kMostText bytes.
-  void mark(const char* text) {
-    const size_t length = smaller<size_t>(strlen(text), kMostText);
-    at_ = put(put_op(at_, Op::kMark), length);
-    memcpy(at_, text, length);
-    at_ += length;
-  }
+  void mark(const char* text) { put_text(Op::kMark, text); }
+  void name(const char* text) { put_text(Op::kName, text); }
 
   void cut(uint32_t lane, uint32_t block, uint32_t used) {
     at_ = put(put(put(put_op(at_, Op::kCut), lane), block), used);
   }
+
+  void run_is(Address base, size_t pages, size_t block_bytes) {
+    at_ = put(put(put(put_op(at_, Op::kRunIs), away_from_last_run(base)), pages), block_bytes);
+  }
+  void run_gone(Address base) { at_ = put(put_op(at_, Op::kRunGone), away_from_last_run(base)); }
+
+  // values: Figure::kCount of them.
+  void figures(const uint64_t* values) {
+    constexpr auto kFigures = static_cast<unsigned>(Figure::kCount);
+    at_ = put(put_op(at_, Op::kFigures), kFigures);
+    for (unsigned i = 0; i < kFigures; ++i) at_ = put(at_, values[i]);
+  }
+  void purged(uint64_t pages) { at_ = put(put_op(at_, Op::kPurged), pages); }
+  void lost(uint64_t events) { at_ = put(put_op(at_, Op::kLost), events); }
 
   void end() { at_ = put_op(at_, Op::kEnd); }
 
@@ -147,6 +158,19 @@ class Encoder {
 
   uint64_t away_from_last_free(Address block) const { return fold(static_cast<int64_t>(block - last_free_) >> 3); }
 
+  void put_text(Op op, const char* text) {
+    const size_t length = smaller<size_t>(strlen(text), kMostText);
+    at_ = put(put_op(at_, op), length);
+    memcpy(at_, text, length);
+    at_ += length;
+  }
+
+  uint64_t away_from_last_run(Address base) {
+    const Address before = last_run_;
+    last_run_ = base;
+    return fold(static_cast<int64_t>(base - before) >> kPageShift);
+  }
+
   uint8_t* at_ = nullptr;
   uint8_t* stop_ = nullptr;
   uint8_t* full_ = nullptr;
@@ -154,6 +178,7 @@ class Encoder {
   uint64_t ticks_ = 0;
   uint64_t seen_ = 0;
   Address last_free_ = 0;
+  Address last_run_ = 0;
   Address contexts_[kContexts] = {};
   uint64_t slots_[size_t{1} << kSlotsLog2] = {};  // a block's address, and its context in the highest byte
 };

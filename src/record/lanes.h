@@ -1,6 +1,8 @@
 // The memory shared with the collector: this process's entry there, and threads' lanes (format.h).
 #pragma once
 
+#include "os/os.h"
+#include "os/unwind.h"
 #include "record/encoder.h"
 
 namespace acre::record {
@@ -20,7 +22,11 @@ struct Recorder {
   LaneHeader* lane = nullptr;
   uint8_t* blocks = nullptr;        // the lane's
   uint32_t session = 0;             // of the lane
+  char name[os::kNameBytes] = {};   // the thread's, as it was written (names.h)
+  uint32_t last_look = 0;           // at the name, in SharedHeader::tick
+  uint32_t ticks_to_look = 0;
   bool is_capturing = false;        // a stack (stacks.h)
+  os::OwnStack own_stack;
   uint32_t highest_stack = 0;       // number in written_stacks
   uint64_t until_stack = 0;         // bytes to the next one
   uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames

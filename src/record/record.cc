@@ -8,31 +8,20 @@
 #include "base/pause.h"
 #include "base/ticks.h"
 #include "os/os.h"
+#include "cache/known_caller.h"
 #include "cache/upcalls.h"
 #include "pages/metadata.h"
+#include "record/figures.h"
 #include "record/lanes.h"
+#include "record/names.h"
+#include "record/shards.h"
 #include "record/stacks.h"
+#include "slab/on_runs.h"
 
 namespace acre::record {
 
 namespace {
 
-// A word for each shard: the lane that touched it last, by its number plus 1, and how often it has changed lanes.
-struct Shard {
-  std::atomic<uint64_t> word{0};
-
-  static constexpr unsigned kEpochShift = 32;
-  uint32_t lane() const { return static_cast<uint32_t>(word.load(std::memory_order_relaxed)); }
-  // Returns the new epoch.
-  uint64_t take(uint32_t lane) {
-    uint64_t before = word.load(std::memory_order_relaxed);
-    uint64_t epoch;
-    do {
-      epoch = (before >> kEpochShift) + 1;
-    } while (!word.compare_exchange_weak(before, epoch << kEpochShift | lane, std::memory_order_acq_rel));
-    return epoch;
-  }
-};
 constinit Shard* g_shards = nullptr;
 
 constinit std::atomic<uint32_t> g_session{0};  // 0: there is no recording
@@ -78,7 +67,7 @@ bool has_lane(Recorder& recorder, uint32_t session, uint32_t thread) {
   if (recorder.session != session) {
     recorder.block = nullptr;
     recorder.session = session;
-    if (lanes::begin(recorder, thread)) stacks::begin(recorder);
+    if (lanes::begin(recorder, thread)) stacks::begin(recorder), names::begin(recorder);
   }
   return recorder.block != nullptr;
 }
@@ -90,11 +79,12 @@ Recorder* enter_common(uint32_t session) {
   for (int spins = 0;; ++spins) {
     ThreadToken holder = kNoThread;
     if (g_common_lock.compare_exchange_strong(holder, this_thread(), std::memory_order_acquire)) break;
-    if (holder == this_thread()) return nullptr;
+    if (holder == this_thread()) return figures::count_lost(), nullptr;
     spins < kSpins ? pause_processor() : os::wait_while(kNobodyWakes, 0, 1);
   }
   if (has_lane(*g_common, session, 0)) return g_common;
   g_common_lock.store(kNoThread, std::memory_order_release);
+  figures::count_lost();
   return nullptr;
 }
 
@@ -157,6 +147,8 @@ ACRE_NOINLINE bool write_time(Recorder& recorder) {
   recorder.encoder.time(read_ticks());
   const uint64_t counter = lanes::takeovers().load(std::memory_order_acquire);
   if (counter != recorder.encoder.seen()) recorder.encoder.sync(counter);
+  if (figures::are_due(recorder.tick)) figures::write(recorder.encoder);
+  if (names::is_time(recorder) && &recorder != g_common) names::look(recorder);
   return true;
 }
 
@@ -202,6 +194,7 @@ ACRE_ALWAYS_INLINE void write_freeing(Recorder& recorder, const Heap* heap, cons
 enum class Told : uint8_t { kAllocated, kResized };
 ACRE_NOINLINE void* tell(Told told, Heap* heap, const void* block, size_t asked) {
   stacks::Captured stack;
+  const KnownCaller known(heap, __builtin_return_address(0));  // of malloc, which ends with a jump to here
   const bool is_of_call = told == Told::kAllocated && heap != nullptr && heap->call.kind != CallKind::kPlain;
   if (stacks::are_on()) stacks::capture(heap, is_of_call ? heap->call.asked : asked, stack);
   Recorder* recorder = enter(heap);
@@ -248,6 +241,16 @@ void freeing(Heap* heap, const void* block) {
 
 void resized(Heap* heap, const void* block, size_t asked) { tell(Told::kResized, heap, block, asked); }
 
+// Of on_runs.h.
+static void tell_run(Address base, size_t pages, size_t block_bytes) {
+  Recorder* recorder = enter(heap_if_any());
+  if (recorder == nullptr) return;
+  if (begin_event(*recorder, base)) {
+    block_bytes != 0 ? recorder->encoder.run_is(base, pages, block_bytes) : recorder->encoder.run_gone(base);
+  }
+  leave(*recorder);
+}
+
 ACRE_COLD void mark(const char* text) {
   Recorder* recorder = enter(heap_if_any());
   if (recorder == nullptr) return;
@@ -265,6 +268,7 @@ ACRE_COLD void end_thread(Heap& heap) {
   if (recorder->session == g_session.load() && recorder->block != nullptr &&
       (recorder->encoder.has_room() || next_block(*recorder))) {
     recorder->encoder.time(read_ticks());
+    names::look(*recorder);
     lanes::end(*recorder);
   }
   recorder->session = 0;
@@ -290,6 +294,7 @@ static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock
   if (g_common == nullptr) return ENOMEM;
   if (const int error = lanes::attach(place, parent)) return error;
   if (!stacks::set_every(lanes::stack_every())) return ENOMEM;
+  relaxed_store(on_runs::g_hook, &tell_run);
   ++g_last_session;
   g_session_without_stacks.store(stacks::are_on() ? 0 : g_last_session, std::memory_order_release);
   g_session.store(g_last_session, std::memory_order_release);
@@ -303,6 +308,7 @@ ACRE_COLD int start(const char* place) {
 
 ACRE_COLD void stop() {
   if (end_session() == 0) return;
+  relaxed_store(on_runs::g_hook, on_runs::Hook{nullptr});
   lanes::leave();
   hooks::recording_ended();
 }

@@ -12,6 +12,8 @@ namespace acre::record::stacks {
 
 namespace {
 
+static_assert(kMostFrames == CapturedFrames::kMost);
+
 constexpr unsigned kNumberBits = 20;
 constexpr uint32_t kMostNumbers = (1u << kNumberBits) / 4 * 3;  // of the table's places, so that searches are short
 constexpr size_t kPlaces = size_t{1} << kNumberBits;
@@ -22,10 +24,10 @@ constexpr uint64_t kNumberMask = kPlaces - 1;
 constinit std::atomic<std::atomic<uint64_t>*> g_places{nullptr};
 constinit std::atomic<uint32_t> g_last_number{0};
 
-uint64_t hash_of(const Address* frames, unsigned count) {
-  uint64_t hash = count;
-  for (unsigned i = 0; i < count; ++i) {
-    hash = (hash ^ frames[i]) * kHashFactor;
+uint64_t hash_of(const CapturedFrames& frames) {
+  uint64_t hash = frames.count;
+  for (unsigned i = 0; i < frames.count; ++i) {
+    hash = (hash ^ frames.address[i]) * kHashFactor;
     hash ^= hash >> 29;
   }
   return hash;
@@ -79,6 +81,7 @@ bool set_every(uint32_t every) {
 void begin(Recorder& recorder) {
   const uint32_t every = g_every.load(std::memory_order_relaxed);
   if (every == 0) return;
+  recorder.own_stack = {};
   recorder.until_stack = every == 1 ? 0 : gap_between_stacks(every);
   if (recorder.written_stacks == nullptr) {
     recorder.written_stacks = static_cast<uint8_t*>(metadata::allocate(kWrittenBytes));
@@ -97,12 +100,12 @@ void capture(Heap* heap, size_t asked, Captured& to) {
     recorder->is_capturing = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  to.count = capture_stack(to.frames);
+  capture_stack(to.frames, recorder == nullptr ? nullptr : &recorder->own_stack);
   if (recorder != nullptr) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     recorder->is_capturing = false;
   }
-  if (to.count != 0) to.number = number_of(hash_of(to.frames, to.count));
+  if (to.frames.count != 0) to.number = number_of(hash_of(to.frames));
 }
 
 bool is_defined(const Recorder& recorder, uint32_t number) {
@@ -111,7 +114,7 @@ bool is_defined(const Recorder& recorder, uint32_t number) {
 }
 
 void define(Recorder& recorder, const Captured& stack) {
-  recorder.encoder.stack_is(stack.number, stack.frames, stack.count);
+  recorder.encoder.stack_is(stack.number, stack.frames.address, stack.frames.count);
   if (recorder.written_stacks == nullptr) return;
   recorder.written_stacks[stack.number / 8] |= static_cast<uint8_t>(1u << stack.number % 8);
   recorder.highest_stack = larger(recorder.highest_stack, stack.number);

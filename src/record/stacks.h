@@ -4,7 +4,8 @@
 // A stack is known by a hash of 64 bits of its frames. The frames are not kept.
 #pragma once
 
-#include "base/units.h"
+#include "base/frames.h"
+#include "os/unwind.h"
 #include "record/format.h"
 
 namespace acre {
@@ -15,9 +16,8 @@ namespace acre::record {
 
 struct Recorder;
 
-// src/sample/for_recorder.cc. Fills in where the calling thread's frames go on, innermost first, without acre's own.
-// Returns how many. Allocates nothing of the calling thread's, but the unwinder may.
-unsigned capture_stack(Address (&frames)[kMostFrames]);
+// src/sample/for_recorder.cc. The calling thread's stack, as capture::take() has it. The unwinder may allocate.
+void capture_stack(CapturedFrames& frames, os::OwnStack* own_stack);
 // Bytes to the next sampling point, by random.
 uint64_t gap_between_stacks(uint64_t mean);
 
@@ -35,8 +35,7 @@ void begin(Recorder& recorder);
 
 struct Captured {
   uint32_t number = 0;  // 0: there is no stack, or it is not known
-  unsigned count = 0;
-  Address frames[kMostFrames];
+  CapturedFrames frames;
 };
 
 // Before the event is begun. asked: bytes.

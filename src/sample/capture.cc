@@ -6,6 +6,7 @@
 #include "base/frames.h"
 #include "cache/heap.h"
 #include "os/unwind.h"
+#include "sample/known_steps.h"
 #include "sample/known_walks.h"
 
 namespace acre::capture {
@@ -14,13 +15,16 @@ namespace {
 
 constexpr uint64_t kComparedAtFirst = 16;
 constexpr uint64_t kComparedOfLater = 1024;  // one in so many
+constexpr uint32_t kMostWrongSteps = 64;     // walks by steps that were wrong
 
 constinit os::Unwinder g_unwinder;
 constinit os::CodeObject g_own_code;        // the object that acre is in: the library or the program
 constinit os::CodeObject g_unwinders_code;  // empty if unknown, or if acre and the unwinder are in the same object
 constinit std::atomic<Way> g_way{Way::kNoUnwinder};
-constinit std::atomic<uint64_t> g_known{0};        // walks that were found in the cache
+constinit std::atomic<uint64_t> g_known{0};        // walks that were made without the unwinder
 constinit std::atomic<bool> g_is_prepared{false};  // set when preparation begins
+constinit std::atomic<uint32_t> g_wrong_steps{0};
+constinit KnownSteps g_known_steps;
 constinit KnownWalks g_known_walks;
 
 bool add(Frames& frames, Address code, Address stack_pointer) {
@@ -84,12 +88,21 @@ class Unwinding {
               g_unwinder.saved_register(context, kFramePointer)};
     is_at_end_ = frame_.code == 0;
     if (has_begun_) {
+      if (stack_end_ != 0) learn_step(callee, is_interrupted != 0);
+      was_interrupted_ = is_interrupted != 0;
       if (is_interrupted != 0 || !note_step(callee)) trail_.give_up();
     } else if (frame_.stack_pointer != first_.stack_pointer || frame_.code != first_.code) {
       return !is_at_end_;
     }
     has_begun_ = true;
     return !is_at_end_ && add_programs(frames_, frame_.code, frame_.stack_pointer);
+  }
+
+  void learn_step(const StackFrame& callee, bool is_interrupted) {
+    if (was_interrupted_) return;  // the callee goes on anywhere
+    if (is_at_end_) return g_known_steps.learn_end(callee);
+    if (is_interrupted) return g_known_steps.learn_irregular(callee);
+    g_known_steps.learn(callee, frame_, stack_end_, pages_);
   }
 
   // Adds to the trail what leads from the callee to this frame. Returns false if it was not found in the callee's frame.
@@ -142,6 +155,7 @@ class Unwinding {
   bool is_saved_ = false;  // false: no callee changed the register
   Frames& frames_;
   bool has_begun_ = false;
+  bool was_interrupted_ = false;  // the last frame was, by a signal
   bool is_at_end_ = false;
 };
 
@@ -160,29 +174,40 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
   }
 }
 
-bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
+// --- Known steps and walks ------------------------------------------------------------------------------------
 
-// While code is registered by __register_frame, libgcc calls malloc with its lock held, and must not be called again.
-// Returns malloc's return address in libgcc, or 0 if malloc was called from elsewhere.
-//
-// If the caller of malloc is not known, the stack is searched for an address in the unwinder's code. That errs on the safe
-// side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
-// the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
-Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
-  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
-  const Address caller = t_heap->caller;
-  if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
-  Address at = first.stack_pointer;
-  const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
-  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
-  os::ReadablePages pages(first.stack_pointer);
-  for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
-    if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
+template <class Pages>
+ACRE_ALWAYS_INLINE bool take_steps(StackFrame frame, Address stack_end, Pages pages, Frames& frames) {
+  while (add_programs(frames, frame.code, frame.stack_pointer)) {
+    const KnownSteps::Step step = g_known_steps.go(frame, stack_end, pages);
+    if (ACRE_LIKELY(step == KnownSteps::Step::kTaken)) continue;
+    if (step == KnownSteps::Step::kEnd) return true;
+    clear(frames);
+    return false;
   }
-  return 0;
+  return true;
 }
 
-// --- Known walks ----------------------------------------------------------------------------------------------
+bool take_by_steps(const StackFrame& first, Address stack_end, os::OwnStack* own, Frames& frames) {
+  struct OwnPages {
+    static bool reads(Address) { return true; }
+  };
+  if (stack_end == 0 || g_wrong_steps.load(std::memory_order_relaxed) >= kMostWrongSteps) return false;
+  const bool is_own = own != nullptr && own->reaches(first.stack_pointer, stack_end);
+  return is_own ? take_steps(first, stack_end, OwnPages(), frames)
+                : take_steps(first, stack_end, os::ReadablePages(first.stack_pointer), frames);
+}
+
+// 0: not known.
+Address caller_by_steps(StackFrame frame) {
+  const Address stack_end = os::stack_end(frame.stack_pointer);
+  if (stack_end == 0) return 0;
+  os::ReadablePages pages(frame.stack_pointer);
+  while (os::is_own_code(frame.code)) {
+    if (g_known_steps.go(frame, stack_end, pages) != KnownSteps::Step::kTaken) return 0;
+  }
+  return frame.code;
+}
 
 bool take_as_before(const StackFrame& first, Address stack_end, Frames& frames) {
   KnownWalks::Codes known;
@@ -202,16 +227,48 @@ bool are_same(const Frames& a, const Frames& b) {
   return true;
 }
 
-ACRE_NOINLINE void compare(const StackFrame& first, Address stack_end, Frames& known) {
+ACRE_NOINLINE void compare(const StackFrame& first, Address stack_end, bool is_by_steps, Frames& known) {
   const Frames before = known;
   take_by_unwinder(first, stack_end, known);
-  if (!are_same(before, known)) g_way.store(Way::kUnwinder, std::memory_order_release);
+  if (are_same(before, known)) return;
+  if (is_by_steps) {
+    g_wrong_steps.fetch_add(1, std::memory_order_relaxed);  // the unwinder's walk has corrected the steps
+  } else {
+    g_way.store(Way::kUnwinder, std::memory_order_release);
+  }
 }
 
 bool is_to_be_compared() {
   const uint64_t number = g_known.fetch_add(1, std::memory_order_relaxed);
   return number < kComparedAtFirst || number % kComparedOfLater == 0;
 }
+
+// --- Whether the unwinder may be asked ----------------------------------------------------------------------------
+
+bool is_in(const os::CodeObject& object, Address code) { return code - object.start < object.end - object.start; }
+
+// While code is registered by __register_frame, libgcc calls malloc with its lock held, and must not be called again.
+// Returns malloc's return address in libgcc, or 0 if malloc was called from elsewhere.
+//
+// If the caller of malloc is not known, the stack is searched for an address in the unwinder's code. That errs on the safe
+// side: the address may be a remainder of an earlier exception, and a stack that could be walked is then truncated, but
+// the thread never waits for itself. acre's own frames from `frames` to malloc's caller take at most some 800 bytes.
+Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
+  constexpr size_t kWindow = 2048, kMostOfCaller = 8192;
+  Address caller = t_heap->caller;
+  if (caller == 0 || is_in(g_own_code, caller)) caller = caller_by_steps(first);
+  if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
+  Address at = first.stack_pointer;
+  const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
+  if (end_of_frames - at < kMostOfCaller) at = end_of_frames;
+  os::ReadablePages pages(first.stack_pointer);
+  for (const Address end = at + kWindow; at < end && pages.reads(at); at += sizeof(Address)) {
+    if (const Address code = word_at(at) & kCodeBits; is_in(g_unwinders_code, code)) return code;
+  }
+  return 0;
+}
+
+// --- Without an unwinder ----------------------------------------------------------------------------------------
 
 // If acre is part of the program it keeps frame pointers from malloc's slow path on, to which the program's are linked. The
 // library keeps none; there the stack is the caller of malloc, if that is known.
@@ -229,6 +286,7 @@ void take_without_unwinder(const StackFrame& first, Frames& frames) {
 Way way() { return g_way.load(std::memory_order_acquire); }
 void set_way(Way way) {
   g_known.store(0, std::memory_order_relaxed);
+  g_wrong_steps.store(0, std::memory_order_relaxed);
   g_way.store(way, std::memory_order_release);
 }
 uint64_t known() { return g_known.load(std::memory_order_relaxed); }
@@ -245,7 +303,7 @@ void prepare() {
   set_way(Way::kKnownWalks);
 }
 
-ACRE_NOINLINE void take(Frames& frames) {
+ACRE_NOINLINE void take(Frames& frames, os::OwnStack* own_stack) {
   clear(frames);
   const Way way = capture::way();
   const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
@@ -253,14 +311,15 @@ ACRE_NOINLINE void take(Frames& frames) {
   frames.stack_pointer = first.stack_pointer;
   if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames);
   const Address stack_end = os::stack_end(first.stack_pointer);
-  const bool is_known = way == Way::kKnownWalks && take_as_before(first, stack_end, frames);
+  const bool is_by_steps = way == Way::kKnownWalks && take_by_steps(first, stack_end, own_stack, frames);
+  const bool is_known = is_by_steps || (way == Way::kKnownWalks && take_as_before(first, stack_end, frames));
   if (is_known && !is_to_be_compared()) return;
   if (const Address code = unwinder_that_allocates(frames, first)) {
     if (is_known) return;
     add(frames, code, first.stack_pointer);
     frames.truncated = true;
   } else if (is_known) {
-    compare(first, stack_end, frames);
+    compare(first, stack_end, is_by_steps, frames);
   } else {
     take_by_unwinder(first, stack_end, frames);
   }

@@ -1,33 +1,28 @@
 // Captures the stack of the calling thread.
 //
 // libgcc's unwinder walks the stack by the tables that compilers write for exceptions. It is right but slow: some 1800
-// instructions a frame. So walks are cached (known_walks.h). The unwinder checks the cache: it repeats the first walks
-// that were found there and some of the later ones. At the first difference the cache is given up for good.
+// instructions a frame. So acre learns from its walks to take the same steps itself (known_steps.h), and keeps walks
+// through places where that cannot be learned (known_walks.h). The unwinder checks both: it repeats the first walks that
+// were made without it and some of the later ones. At the first difference, or after several of steps, what differed is
+// given up for good.
 //
 // Where the unwinder stops before the stack's end, as in code made at run time, and where there is no unwinder, frame
 // pointers are followed. A frame pointer is followed only if it points into the stack, above the last one, to a readable
 // page. A stack that is not whole is marked as truncated.
 #pragma once
 
-#include "base/units.h"
+#include "base/frames.h"
+#include "os/unwind.h"
 
 namespace acre::capture {
 
-inline constexpr unsigned kMostFrames = 128;
-
-struct Frames {
-  unsigned count = 0;
-  bool truncated = false;            // there are more frames, or their number is unknown
-  Address address[kMostFrames];      // where each frame goes on, innermost first, without acre's own frames
-  uint32_t depth[kMostFrames];       // its stack pointer's distance from `stack_pointer`
-  Address stack_pointer = 0;         // of the caller of take()
-  void** pointers() { return reinterpret_cast<void**>(address); }
-};
+using Frames = CapturedFrames;
+inline constexpr unsigned kMostFrames = Frames::kMost;
 
 // How stacks are walked.
 enum class Way : uint8_t {
   kNoUnwinder,  // none was found, or prepare() has not run: by frame pointers
-  kKnownWalks,  // by cached walks, while the unwinder confirms them, and else by the unwinder
+  kKnownWalks,  // by known steps and walks, while the unwinder confirms them, and else by the unwinder
   kUnwinder,
 };
 Way way();
@@ -35,10 +30,11 @@ Way way();
 // Finds the unwinder and lets it do its one-time initialization. Allocates; the caller must hold no lock.
 void prepare();
 
-// Allocates nothing and takes no lock of acre's. Before prepare(), takes no lock of the loader's either.
-void take(Frames& frames);
+// Allocates nothing and takes no lock of acre's. Before prepare(), takes no lock of the loader's either. own_stack:
+// what the thread knows from earlier captures; null: nothing.
+void take(Frames& frames, os::OwnStack* own_stack = nullptr);
 
-// For tests. Starts the comparisons with the unwinder again, and the count of walks that were in the cache.
+// For tests. Starts the comparisons with the unwinder again, and the count of walks that were made without it.
 void set_way(Way way);
 uint64_t known();
 

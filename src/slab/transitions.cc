@@ -1,9 +1,15 @@
 #include "slab/transitions.h"
 
 #include "slab/labels.h"
+#include "slab/on_runs.h"
 #include "slab/unit_table.h"
 
 namespace acre::slab {
+
+ACRE_COLD static void tell_of_run(const Slab* slab, size_t block_bytes) {
+  const on_runs::Hook hook = relaxed_load(on_runs::g_hook);
+  if (hook != nullptr) hook(slab->base, slab->pages, block_bytes);
+}
 
 Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   Slab* slab = unit_table::header_for(run);
@@ -34,10 +40,12 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   relaxed_store(slab->last_owner, owner);
   relaxed_store(slab->owner, owner);
   run->home->make_slab(run, slab);
+  if (ACRE_UNLIKELY(on_runs::is_on())) tell_of_run(slab, slab->block_bytes);
   return slab;
 }
 
 void free_pages(Slab* slab) {
+  if (ACRE_UNLIKELY(on_runs::is_on())) tell_of_run(slab, 0);
   relaxed_store(slab->owner, kNoThread);
   bool touched = slab->carved != 0;
   relaxed_store(slab->limit, uint64_t{0});

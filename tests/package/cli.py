@@ -203,6 +203,8 @@ def check_refusals(checks, acre, work):
     ends("options behind a PID", 2, "record", "4711", "--for", "3")
     ends("too small a bound", 2, "record", "--limit", "1K", "--", "true")
     ends("no number of bytes", 2, "record", "--limit=many", "--", "true")
+    ends("no rate of stacks", 2, "record", "--stacks=often", "--", "true")
+    ends("a rate of 0", 2, "record", "--stacks=0", "--", "true")
     ends("no process to record", 1, "record", "2147483647")
     ends("no program to record", 127, "record", "--", "acre-has-no-such-program")
     ends("no recording", 1, "trace", work / "nothing")
@@ -277,7 +279,10 @@ def check_record_of_running(checks, acre, work):
                                 "  held = [bytes(3000) for _ in range(100)]; time.sleep(0.01)"], env=acre.environment)
     path = work / "running.actrace"
     try:
-        ended = acre("record", "--for", "1", "-o", path, program.pid)
+        ended = acre("record", "--for", "1", "--stacks", "-o", path, program.pid)
+        lines = acre("trace", path, "--json", "--stacks", "--size", "3000-3300").stdout.splitlines()
+        depths = [len(event.get("frames", ())) for event in map(json.loads, lines)]
+        checks.that(depths and min(depths) > 5, "stacks of a process that runs are there", depths[:5])
         found = json.loads(acre("trace", path, "--check", "--json").stdout)
         checks.that(ended.returncode == 0 and program.poll() is None and found["sound"] and found["events"] > 1000,
                     "a process that runs is recorded for a time", [ended, found])

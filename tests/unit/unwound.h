@@ -48,7 +48,8 @@ inline void get_heap() {
 ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames) {
   get_heap();
   const KnownCaller known(heap_if_any(), reinterpret_cast<const void*>(&gnu_get_libc_version));
-  capture::take(frames);
+  static thread_local os::OwnStack own_stack;
+  capture::take(frames, &own_stack);
 }
 
 struct Taken {

@@ -2,6 +2,11 @@
 //
 //   sites          a block by each of the functions below, in two threads and in a child
 //   often COUNT    blocks of 1000 bytes by site_malloc
+//   pause          blocks of 3000 bytes, a second later of 4000
+//   churn COUNT    blocks of all sizes, up to 30 MB at a time, then none; the last of COUNT after its pages went back
+//   names          a thread that gives itself a name after its first block
+#include <malloc.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 // Each function calls one function of malloc's, and does something afterwards, so that it is on the stack.
 #define SITE(name) extern "C" __attribute__((noinline)) void name
@@ -67,6 +73,28 @@ int main(int count, char** words) {
     for (int i = 0; i < 3; ++i) site_malloc(3000);
     sleep(1);
     for (int i = 0; i < 3; ++i) site_malloc(4000);
+    return 0;
+  }
+  if (count > 2 && strcmp(words[1], "churn") == 0) {
+    std::vector<void*> blocks(3000);
+    unsigned random = 1;
+    for (long i = 0; i < atol(words[2]); ++i) {
+      random = random * 1664525 + 1013904223;
+      void*& place = blocks[random >> 8 & 2047];
+      free(place);
+      place = malloc(random >> 8 & 31 ? random >> 19 : random >> 14);
+    }
+    for (void*& block : blocks) free(block), block = nullptr;
+    malloc_trim(0);
+    usleep(30000);
+    for (int i = 0; i < 1000; ++i) site_malloc(100);
+    return 0;
+  }
+  if (count > 1 && strcmp(words[1], "names") == 0) {
+    std::thread([] {
+      site_malloc(100);
+      pthread_setname_np(pthread_self(), "late name");
+    }).join();
     return 0;
   }
   all_sites(0);

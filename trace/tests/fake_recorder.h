@@ -103,8 +103,11 @@ class FakeLane {
   uint32_t block() const { return header_->filled.load(); }
   uint32_t used() const { return static_cast<uint32_t>(encoder_.bytes.size()); }
 
-  void allocate(uint64_t size, uint64_t address) {
-    event(address, [&] { encoder_.allocate(size, address); });
+  void allocate(uint64_t size, uint64_t address, uint64_t stack = UINT64_MAX) {
+    event(address, [&] {
+      if (stack != UINT64_MAX) encoder_.stack(stack);
+      encoder_.allocate(size, address);
+    });
   }
   void free(uint64_t address) {
     event(address, [&] { encoder_.free(address); });

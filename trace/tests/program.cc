@@ -1,6 +1,6 @@
 // A program that records as one on acre does (fake_recorder.h), by the option record in ACRE_CONF: program.cc WHAT …
 //
-//   threads COUNT EVENTS   threads that allocate, and free each other's blocks
+//   threads COUNT EVENTS   threads that allocate, those of 600 bytes with a stack, and free each other's blocks
 //   slow SECONDS           a thread that allocates now and then
 //   kill EVENTS            the same as threads 2, and ends by SIGKILL in the midst of it
 //   fork EVENTS            a child frees what its parent has allocated, while another thread of the parent goes on
@@ -55,7 +55,9 @@ class Pool {
 void work(FakeProcess& process, Addresses& addresses, Pool& pool, long events, unsigned seed, bool plant, bool ends,
           std::atomic<bool>* stop = nullptr) {
   FakeLane lane(process);
+  const uint64_t stack = lane.number() + 1;
   lane.other([](Encoder& encoder) { encoder.text(acre::record::Op::kName, "worker"); });
+  lane.other([&](Encoder& encoder) { encoder.stack_is(stack, {stack << 12, 0x500}); });
   for (long i = 0; i < events && (stop == nullptr || !stop->load()); ++i) {
     lane.leave_takeovers_out = plant && i > events / 2;
     seed = seed * 1664525 + 1013904223;
@@ -67,7 +69,7 @@ void work(FakeProcess& process, Addresses& addresses, Pool& pool, long events, u
     } else {
       block.size = 1 + random % 600;
       block.address = addresses.take(block.size);
-      lane.allocate(block.size, block.address);
+      lane.allocate(block.size, block.address, block.size == 600 ? stack : UINT64_MAX);
       pool.put(block);
     }
   }

@@ -119,6 +119,39 @@ def check_pause(checks, recorder):
                 "a pause of the program lies between the events that it lay between", [before, after])
 
 
+def check_runs(checks, recorder):
+    """Each small block lies in a run that has been told, and in none that is gone."""
+    ended, path = recorder.record(recorder.program, "churn", 200000)
+    runs, outside, blocks, gone = {}, [], 0, 0
+    for event in recorder.events(path):
+        address = int(event.get("address", "0"), 16)
+        if event["kind"] == "run":
+            runs[address] = event["pages"] * 4096
+        elif event["kind"] == "run-gone":
+            gone += runs.pop(address, None) is not None
+        elif event["kind"] == "malloc" and event["size"] <= 8192:
+            blocks += 1
+            if not any(0 <= address - start < size for start, size in runs.items()):
+                outside.append(event)
+    checks.that(ended.returncode == 0 and blocks > 10000 and gone > 10 and not outside,
+                "each small block lies in a run that was made and is not gone", [ended, blocks, gone, outside[:3]])
+    figures = recorder.events(path, "--kind", "figures")
+    checks.that(all(0 < figure["active"] <= figure["mapped"] and figure["metadata"] > 0 for figure in figures) and
+                max(figure["active"] for figure in figures) > 20 << 20 and len(figures) > 3,
+                "acre's own figures are there", figures)
+    purged = sum(event["pages"] for event in recorder.events(path, "--kind", "purged"))
+    checks.that(purged > 1000, "so are pages that went back", purged)
+
+
+def check_names(checks, recorder):
+    ended, path = recorder.record(recorder.program, "names")
+    events = recorder.events(path)
+    names = [(event["thread"], event["text"]) for event in events if event["kind"] == "name"]
+    block = next((event for event in events if event.get("size") == 100), {})
+    checks.that(names == [(block.get("thread"), "late name")], "the name that a thread gives itself is there",
+                [ended, names, block])
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:

@@ -225,6 +225,10 @@ def check_bounds(checks, tool):
                 "--limit bounds the files", [ended, size])
     checks.that(found["sound"] and 100000 < found["events"] < 3000000 and size > limit / 2,
                 "and the last events are sound", found)
+    events = [json.loads(line) for line in tool("print", path, "--json", "--stacks", "--size", 600).stdout.splitlines()]
+    frames = {tuple(event.get("frames", ())) for event in events}
+    checks.that(len(events) > 50 and frames == {("0x1000", "0x500"), ("0x2000", "0x500")},
+                "stacks that were named in segments which are gone are known", [len(events), frames])
     for segment in path.parent.glob(path.name + ".*"):
         parts = chunks.chunks(segment)
         lanes = [{(part["process"], part["lane"]) for part in parts if part["type"] == kind}
