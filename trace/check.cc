@@ -2,11 +2,9 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <optional>
 #include <set>
-#include <unordered_map>
 
-#include "order.h"
+#include "blocks.h"
 #include "proc.h"
 #include "say.h"
 
@@ -18,39 +16,22 @@ constexpr size_t kMostShown = 20;
 
 struct Block {
   uint64_t size;
-  bool lives;
-};
-using Blocks = std::unordered_map<uint64_t, Block>;
-
-// A forked child whose first event is still to come: what the parent did after the fork is taken back for it.
-struct Child {
-  uint32_t process;
-  struct Undo {
-    uint64_t address;
-    std::optional<Block> before;
-  };
-  std::vector<Undo> log;
-};
-
-struct State {
-  Blocks blocks;
-  bool has_begun = false;
-  bool has_lost = false;
-  uint64_t events_left = 0;
-  std::vector<Child> children;
+  bool lives;  // false: it was freed
 };
 
 class Check {
  public:
   Check(Reader& reader, CheckResult& result)
-      : reader_(reader), result_(result), order_(reader, [this](const Problem& problem) { of_file(problem); }) {}
+      : reader_(reader),
+        result_(result),
+        order_(reader, [this](const Problem& problem) { of_file(problem); }),
+        blocks_(reader, order_) {}
 
   void run() {
     std::set<std::pair<uint32_t, uint32_t>> lanes;
     for (const Chunk& chunk : reader_.chunks()) {
       const ChunkHeader& header = chunk.header;
       if (header.type != ChunkType::kEvents) continue;
-      states_[header.process].events_left += header.events;
       lanes.emplace(header.process, header.lane);
       result_.raw_bytes += header.raw_bytes;
       result_.stored_bytes += header.stored_bytes;
@@ -58,11 +39,6 @@ class Check {
     result_.lanes = lanes.size();
     result_.chunks = reader_.chunks().size();
     result_.processes = order_.processes().size();
-    for (const auto& [number, facts] : order_.processes()) {
-      if (facts.parent < number && states_.contains(number) && states_.contains(facts.parent)) {
-        states_[facts.parent].children.push_back({number, {}});
-      }
-    }
     Merged merged;
     while (order_.next(merged)) of_event(merged);
   }
@@ -83,13 +59,14 @@ class Check {
   }
 
   // Where parts of the file are missing, so may be what explains it.
-  bool is_excused(const Merged& merged, const State& state) const {
+  bool is_excused(const Merged& merged) const {
     const ProcessFacts& facts = order_.processes().at(merged.process);
-    return facts.lossy || state.has_lost || (!facts.has_ended() && order_.any_lane_was_cut(merged.process));
+    return facts.lossy || lossy_.contains(merged.process) ||
+           (!facts.has_ended() && order_.any_lane_was_cut(merged.process));
   }
 
-  void contradiction(const Merged& merged, const State& state, const char* what) {
-    if (is_excused(merged, state)) {
+  void contradiction(const Merged& merged, const char* what) {
+    if (is_excused(merged)) {
       ++result_.excused;
       return;
     }
@@ -99,41 +76,8 @@ class Check {
                 what);
   }
 
-  void begin(uint32_t process, State& state) {
-    state.has_begun = true;
-    const uint32_t number = order_.processes().at(process).parent;
-    const auto parent = states_.find(number);
-    if (parent == states_.end() || number >= process) return;
-    std::erase_if(parent->second.children, [&](const Child& child) {
-      if (child.process != process) return false;
-      for (const auto& [address, block] : parent->second.blocks) {
-        if (block.lives) state.blocks.emplace(address, block);
-      }
-      for (auto undo = child.log.rbegin(); undo != child.log.rend(); ++undo) {
-        if (undo->before && undo->before->lives)
-          state.blocks[undo->address] = *undo->before;
-        else
-          state.blocks.erase(undo->address);
-      }
-      return true;
-    });
-  }
-
-  void note_for_children(const Merged& merged, State& state) {
-    const Position here{merged.block, merged.event->offset};
-    for (Child& child : state.children) {
-      const auto& cuts = order_.processes().at(child.process).cuts;
-      const auto cut = cuts.find(merged.lane);
-      if (cut != cuts.end() && here < cut->second) continue;
-      const auto found = state.blocks.find(merged.event->address);
-      child.log.push_back(
-          {merged.event->address, found == state.blocks.end() ? std::optional<Block>() : found->second});
-    }
-  }
-
   void of_event(const Merged& merged) {
-    State& state = states_[merged.process];
-    if (!state.has_begun) begin(merged.process, state);
+    blocks_.before(merged, [](uint32_t, uint64_t, const Block& block) { return block.lives; });
     const Event& event = *merged.event;
     if (!is_of_block(event.what)) {
       if (event.what == What::kTakeover)
@@ -144,45 +88,45 @@ class Check {
         ++result_.others;
       if (event.what == What::kLost) {
         result_.lost += event.numbers[0];
-        state.has_lost = true;
+        lossy_.insert(merged.process);
       }
       return;
     }
     const Shard shard = order_.shard(merged.process, record::shard_of(event.address));
-    if (shard.lane != merged.lane) contradiction(merged, state, "is touched by a lane that does not have its shard");
-    note_for_children(merged, state);
-    const auto found = state.blocks.find(event.address);
-    const bool is_known = found != state.blocks.end(), lives = is_known && found->second.lives;
+    if (shard.lane != merged.lane) contradiction(merged, "is touched by a lane that does not have its shard");
+    const Block* const known = blocks_.find(merged.process, event.address);
+    const bool is_known = known != nullptr, lives = is_known && known->lives;
     switch (event.what) {
       case What::kAllocate:
         ++result_.allocations;
-        if (lives) contradiction(merged, state, "is given out while it lives");
-        state.blocks[event.address] = {event.size, true};
+        if (lives) contradiction(merged, "is given out while it lives");
+        blocks_.put(merged.process, event.address, {event.size, true});
         break;
       case What::kFree:
         ++result_.frees;
         if (!is_known)
           ++result_.before;
         else if (!lives)
-          contradiction(merged, state, "is freed, and does not live");
-        state.blocks[event.address] = {0, false};
+          contradiction(merged, "is freed, and does not live");
+        blocks_.put(merged.process, event.address, {0, false});
         break;
       default:
         ++result_.resizes;
         if (!is_known)
           ++result_.before;
         else if (!lives)
-          contradiction(merged, state, "is resized, and does not live");
-        state.blocks[event.address] = {event.size, true};
+          contradiction(merged, "is resized, and does not live");
+        blocks_.put(merged.process, event.address, {event.size, true});
         break;
     }
-    if (state.events_left > 0 && --state.events_left == 0 && state.children.empty()) state.blocks = Blocks();
+    if (blocks_.is_over(merged.process)) blocks_.forget(merged.process);
   }
 
   Reader& reader_;
   CheckResult& result_;
-  std::unordered_map<uint32_t, State> states_;
+  std::set<uint32_t> lossy_;  // processes that say they could not record some events
   Order order_;
+  Blocks<Block> blocks_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "collector.h"
 #include "mappings.h"
+#include "plot.h"
 #include "print.h"
 #include "say.h"
 
@@ -23,7 +24,8 @@ constexpr char kUsage[] =
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
     "                 [--from S] [--to S] [--all]\n"
     "acre-trace info FILE [--json]\n"
-    "acre-trace mappings FILE     JSON: what names the addresses of each process\n";
+    "acre-trace mappings FILE     JSON: what names the addresses of each process\n"
+    "acre-trace plot FILE -o DATA [--process N] [--from S] [--to S] [--budget BYTES]\n";
 
 [[noreturn]] void refuse(const char* what, const char* word) {
   say("%s '%s'", what, word);
@@ -129,6 +131,36 @@ int run_reader(const char* what, int count, char** words) {
   return print(options);
 }
 
+int run_plot(int count, char** words) {
+  PlotOptions options;
+  static const option kOptions[] = {{"process", required_argument, nullptr, 'P'},
+                                    {"from", required_argument, nullptr, 'f'},
+                                    {"to", required_argument, nullptr, 'T'},
+                                    {"budget", required_argument, nullptr, 'b'},
+                                    {nullptr, 0, nullptr, 0}};
+  int letter;
+  while ((letter = getopt_long(count, words, "o:", kOptions, nullptr)) != -1) {
+    switch (letter) {
+      case 'o': options.output = optarg; break;
+      case 'P': options.process = static_cast<uint32_t>(whole_of(optarg, "plot: this is no process's number:")); break;
+      case 'f': options.from = number_of(optarg, "plot: these are no seconds:"); break;
+      case 'T': options.to = number_of(optarg, "plot: these are no seconds:"); break;
+      case 'b': options.budget = whole_of(optarg, "plot: this is no number of bytes:"); break;
+      default: return 2;
+    }
+  }
+  if (optind + 1 != count || options.output.empty()) {
+    fputs(kUsage, stderr);
+    return 2;
+  }
+  if (options.from && options.to && *options.from >= *options.to) {
+    say("plot: --from is not before --to");
+    return 2;
+  }
+  options.path = words[optind];
+  return plot(options);
+}
+
 }  // namespace
 }  // namespace acre::trace
 
@@ -136,6 +168,7 @@ int main(int count, char** words) {
   using namespace acre::trace;
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "collect") == 0) return run_collect(count - 1, words + 1);
+  if (strcmp(what, "plot") == 0) return run_plot(count - 1, words + 1);
   for (const char* known : {"print", "check", "info", "mappings"}) {
     if (strcmp(what, known) == 0) return run_reader(what, count - 1, words + 1);
   }

@@ -113,6 +113,11 @@ bool Order::next(Merged& merged) {
   return false;
 }
 
+const char* name_of(Ending ending) {
+  constexpr const char* kNames[] = {"unknown", "exit", "signal", "exec", "runs", "stopped"};
+  return kNames[static_cast<size_t>(ending)];
+}
+
 Shard Order::shard(uint32_t process, unsigned number) const { return orders_.at(process)->shard(number); }
 
 bool Order::any_lane_was_cut(uint32_t process) const { return orders_.at(process)->any_lane_was_cut(); }

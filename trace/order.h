@@ -16,6 +16,8 @@
 
 namespace acre::trace {
 
+const char* name_of(Ending ending);
+
 struct Position {  // in a lane
   uint32_t block = 0;
   uint32_t offset = 0;

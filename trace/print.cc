@@ -148,11 +148,6 @@ void print_json(const Merged& merged, double seconds) {
   puts("}");
 }
 
-const char* name_of(Ending ending) {
-  constexpr const char* kNames[] = {"unknown", "exit", "signal", "exec", "runs", "stopped"};
-  return kNames[static_cast<size_t>(ending)];
-}
-
 void say_damage(const Reader& reader, uint64_t problems, const std::string& first) {
   if (reader.damaged_bytes() != 0) {
     say("trace: %" PRIu64 " bytes of the file are damaged and were left out", reader.damaged_bytes());

@@ -16,10 +16,7 @@ namespace acre {
 constinit BeforeAbort g_before_abort = nullptr;
 
 static constexpr long kSecondsForHandler = 10;
-static constinit std::atomic<ThreadToken> g_ending{kNoThread};  // the first thread that called fatal()
-
-bool is_ending() { return g_ending.load(std::memory_order_relaxed) != kNoThread; }
-bool this_thread_ends() { return g_ending.load(std::memory_order_relaxed) == this_thread(); }
+constinit std::atomic<ThreadToken> g_ending{kNoThread};
 
 void forget_other_end() {
   if (!this_thread_ends()) g_ending.store(kNoThread, std::memory_order_relaxed);

@@ -1,7 +1,10 @@
 // Ends the program with one line that says why.
 #pragma once
 
+#include <atomic>
+
 #include "base/compiler.h"
+#include "base/thread_token.h"
 
 namespace acre {
 
@@ -19,9 +22,11 @@ void warn(const char* what, int error);
 using BeforeAbort = void (*)();
 extern BeforeAbort g_before_abort ACRE_HIDDEN;
 
+extern std::atomic<ThreadToken> g_ending ACRE_HIDDEN;  // the first thread that called fatal()
+
 // Whether some thread has called fatal(), and whether the calling thread has.
-bool is_ending();
-bool this_thread_ends();
+inline bool is_ending() { return ACRE_UNLIKELY(g_ending.load(std::memory_order_relaxed) != kNoThread); }
+inline bool this_thread_ends() { return is_ending() && g_ending.load(std::memory_order_relaxed) == this_thread(); }
 
 // In the child of a fork: forgets a fatal() of another thread, which the child does not have.
 void forget_other_end();

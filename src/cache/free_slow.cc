@@ -101,7 +101,7 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
 }
 
 // For a thread whose heap is observed. The same as without observers once they were told.
-ACRE_APART void release_observed(Heap& heap, Slab* slab, void* p) {
+ACRE_ALWAYS_INLINE void release_observed(Heap& heap, Slab* slab, void* p) {
   if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) {
     record::freeing(&heap, p);
   } else {

@@ -89,35 +89,39 @@ ACRE_COLD void* allocate_seldom(size_t n) {
   return allocate_without_heap(class_of_size(n), n);
 }
 
-// For a thread whose heap is observed. When there are no hooks any more, the heap becomes a usual one.
-ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
-  if (ACRE_UNLIKELY(heap.is_diverted || !hooks::is_on() || this_thread_ends())) return allocate_seldom(n);
+// --- For a thread whose heap is observed --------------------------------------------------------------------------
+
+ACRE_NOINLINE void* observed(Heap& heap, void* block, SizeClass c, size_t n) {
+  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) return record::allocated(&heap, block, n);
+  hooks::allocated(block, size_of_class(c), n);
+  return block;
+}
+
+ACRE_NOINLINE void* refill_and_observe(Heap& heap, SizeClass c, size_t n) {
+  void* block = allocate_in<fallback_refused>(n, c, heap);
+  return ACRE_LIKELY(block != nullptr) ? observed(heap, block, c, n) : refused(n);
+}
+
+// When there are no hooks any more, the heap becomes a usual one. All calls are last, so that no register is saved.
+ACRE_ALWAYS_INLINE void* allocate_observed(Heap& heap, size_t n) {
+  const unsigned on = relaxed_load(hooks::g_on);
+  if (ACRE_UNLIKELY(heap.is_diverted || on == 0 || is_ending())) return allocate_seldom(n);
   const SizeClass c = class_of_size(n);
   Slot& slot = heap.slots[c];
-  void* block;
-  if (is_end(slot.head)) {
-    block = allocate_in<fallback_refused>(n, c, heap);
-    if (ACRE_UNLIKELY(block == nullptr)) return refused(n);
-  } else {
-    if (is_shared_class(c)) --slot.kept;
-    block = pop(slot);
-  }
-  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) {
-    record::allocated(&heap, block, n);
-  } else {
-    hooks::allocated(block, size_of_class(c), n);
-  }
-  return block;
+  if (ACRE_UNLIKELY(is_end(slot.head))) return refill_and_observe(heap, c, n);
+  if (is_shared_class(c)) --slot.kept;
+  void* block = pop(slot);
+  return ACRE_LIKELY(on == hooks::kRecorded) ? record::allocated(&heap, block, n) : observed(heap, block, c, n);
 }
 
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::initialize_thread();
   const SizeClass c = class_of_size(n);
-  if (heap != nullptr) return heap->is_plain ? allocate_in<own_refused>(n, c, *heap) : allocate_observed(*heap, n);
+  if (heap != nullptr) return heap->is_plain ? allocate_in<own_refused>(n, c, *heap) : allocate_slow(n);
   return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
 }
 
-ACRE_NOINLINE void* allocate_otherwise(size_t n) {
+ACRE_APART void* allocate_otherwise(size_t n) {
   HotHeap* hot = t_heap;
   if (hot->kind == HeapKind::kObserved) return allocate_observed(*static_cast<Heap*>(hot), n);
   return hot == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);

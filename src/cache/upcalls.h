@@ -149,7 +149,7 @@ inline void tick_after_free(Heap& heap) {
 
 // src/record: the recorder, which is called where hooks are. heap: the calling thread's, null if it has none.
 namespace record {
-void allocated(Heap* heap, const void* block, size_t asked);
+void* allocated(Heap* heap, const void* block, size_t asked);  // returns block: callers end with the call
 void freeing(Heap* heap, const void* block);
 // When a thread ends that has heap.recorder.
 void end_thread(Heap& heap);

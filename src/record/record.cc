@@ -159,9 +159,10 @@ ACRE_NOINLINE void write_kind(Recorder& recorder, Kind kind, unsigned alignment_
 
 // --- Events -----------------------------------------------------------------------------------------------------
 
-void allocated(Heap* heap, const void* block, size_t asked) {
+void* allocated(Heap* heap, const void* block, size_t asked) {
   Recorder* recorder = enter(heap);
-  if (ACRE_UNLIKELY(recorder == nullptr)) return;
+  void* const same = const_cast<void*>(block);
+  if (ACRE_UNLIKELY(recorder == nullptr)) return same;
   if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
     if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
       asked = heap->call.asked;
@@ -171,6 +172,7 @@ void allocated(Heap* heap, const void* block, size_t asked) {
     recorder->encoder.allocated(address_of(block), asked);
   }
   leave(*recorder);
+  return same;
 }
 
 void freeing(Heap* heap, const void* block) {

@@ -29,7 +29,8 @@ void mark(const char* text);
 // --- For hooks.cc ---------------------------------------------------------------------------------------------
 
 // heap: the calling thread's, null if it has none. asked: the bytes that the program asked for.
-void allocated(Heap* heap, const void* block, size_t asked);
+// allocated() returns the block.
+void* allocated(Heap* heap, const void* block, size_t asked);
 void freeing(Heap* heap, const void* block);
 // A realloc that left the block as it is.
 void resized(Heap* heap, const void* block, size_t asked);

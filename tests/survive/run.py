@@ -113,7 +113,7 @@ def check_profiles(checks, keeper):
                 "a child of fork that ends by _exit has a profile of its own, with what it inherited", f"{totals}\n{ended}")
     ended, folder = keeper.run("handler", "--profile=32K")
     checks.that(ended.returncode == 9 and "mine" in ended.stdout, "a handler of the program's own is left alone", ended)
-    ended, folder = keeper.run("nothing", "--profile=1G")
+    ended, folder = keeper.run("nothing", "--profile=1T")
     checks.that("nothing was sampled" in ended.stderr and not os.listdir(folder), "too few samples are said", ended)
     ended = run([ACRE, "run", "--profile", "--lib", library(), "--", "/no/such/program"])
     checks.that(ended.returncode == 127 and ended.stderr.count("\n") == 1, "a program that is not there", ended)

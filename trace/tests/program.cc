@@ -146,9 +146,11 @@ int main(int count, char** words) {
     FakeLane lane(process);
     for (int i = 0; i < number * 100; ++i) {
       lane.allocate(64, addresses.take(64));
+      if (i == 20) dprintf(STDOUT_FILENO, "some events\n");
       usleep(10000);
     }
     lane.end();
+    dprintf(STDOUT_FILENO, "all\n");
   } else if (what == "fork") {
     code = fork_one(process, shared, number);
   } else if (what == "exec") {

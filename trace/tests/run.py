@@ -43,7 +43,7 @@ class Tool:
     def begin(self, *program, options=()):
         path = self.new_path()
         return subprocess.Popen([self.tool, "collect", "-o", path, *options, "--", self.program, *map(str, program)],
-                                stderr=subprocess.PIPE, text=True, env=self.environment), path
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment), path
 
     def check(self, path):
         ended = self("check", path, "--json")
@@ -94,7 +94,7 @@ def check_ends(checks, tool):
     ended, path = tool.collect("kill", 500)
     found = tool.check(path)
     checks.that(ended.returncode == -signal.SIGKILL, "who starts it sees how the program ended", ended)
-    checks.that(found["sound"] and found["events"] > 1000 and found["excused"] == 0,
+    checks.that(found["sound"] and found["events"] >= 500 and found["excused"] == 0,
                 "a kill in the midst of allocations loses nothing", found)
     process, = tool.processes(path)
     checks.that((process["end"], process["status"]) == ("signal", 9), "the file says that a signal ended it", process)
@@ -137,16 +137,14 @@ def check_disorder(checks, tool):
 
 def check_signals(checks, tool):
     collector, path = tool.begin("slow", 60)
-    program = wait_for(lambda: children_of(collector.pid))[0]
-    wait_for(lambda: b"program" in Path(f"/proc/{program}/cmdline").read_bytes())
-    time.sleep(0.3)
+    collector.stdout.readline()  # some events are there
     collector.send_signal(signal.SIGINT)  # as a terminal does, to both: this one has not got it
     time.sleep(0.2)
     checks.that(collector.poll() is None, "the program's SIGINT is not the collector's end")
     collector.send_signal(signal.SIGTERM)
     checks.that(collector.wait(20) == -signal.SIGTERM, "a SIGTERM goes to the program", collector.poll())
     found = tool.check(path)
-    checks.that(found["sound"] and found["events"] > 10 and tool.processes(path)[0]["status"] == signal.SIGTERM,
+    checks.that(found["sound"] and found["events"] >= 20 and tool.processes(path)[0]["status"] == signal.SIGTERM,
                 "what was recorded until then is there", found)
 
 
@@ -167,12 +165,10 @@ def check_killed_collector(checks, tool):
 
 
 def check_bounds(checks, tool):
-    began = time.monotonic()
     ended, path = tool.collect("slow", 3, options=("--for", "1"))
     process, = tool.processes(path)
-    checks.that(ended.returncode == 0 and time.monotonic() - began > 2.5, "--for leaves the program running", ended)
-    checks.that(process["end"] == "runs" and 50 < process["events"] < 150 and process["last"] < 2,
-                "and ends the recording", process)
+    checks.that(ended.returncode == 0 and "all\n" in ended.stdout, "--for leaves the program running", ended)
+    checks.that(process["end"] == "runs" and 0 < process["events"] < 300, "and ends the recording", process)
     limit = 4 << 20
     ended, path = tool.collect("threads", 2, 1500000, options=("--limit", limit))
     found = tool.check(path)
@@ -238,8 +234,9 @@ def check_attach(checks, tool):
     collector = subprocess.Popen([tool.tool, "collect", "-o", path, "--attach"], stdout=subprocess.PIPE, text=True,
                                  stderr=subprocess.PIPE, env=tool.environment)
     setting = collector.stdout.readline().strip()
-    program = subprocess.Popen([tool.program, "slow", "60"], env=dict(tool.environment, ACRE_CONF=f"record:{setting}"))
-    time.sleep(0.5)
+    program = subprocess.Popen([tool.program, "slow", "60"], stdout=subprocess.PIPE, text=True,
+                               env=dict(tool.environment, ACRE_CONF=f"record:{setting}"))
+    program.stdout.readline()
     collector.send_signal(signal.SIGINT)
     code = collector.wait(20)
     checks.that(code == 0 and program.poll() is None and tool.processes(path)[0]["end"] == "runs",

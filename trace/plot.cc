@@ -1,0 +1,250 @@
+#include "plot.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "check.h"
+#include "plot_curves.h"
+#include "plot_fill.h"
+#include "plot_kept.h"
+#include "plot_output.h"
+#include "plot_scan.h"
+#include "plot_tiles.h"
+#include "proc.h"
+#include "say.h"
+
+namespace acre::trace {
+
+namespace {
+
+constexpr uint32_t kBuckets = 4096;
+constexpr size_t kBytesOfABlock = 14;  // about, in the file
+
+// A line on a terminal that is written over.
+class Progress {
+ public:
+  void say(const char* what, double part) {
+    const int percent = static_cast<int>(100 * std::clamp(part, 0.0, 1.0));
+    if (!shows_ || (percent == percent_ && what == what_)) return;
+    percent_ = percent;
+    what_ = what;
+    fprintf(stderr, "\r\033[Kacre plot: %s %d %%", what, percent);
+  }
+  ~Progress() {
+    if (what_ != nullptr) fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool shows_ = isatty(2) != 0;
+  int percent_ = -1;
+  const char* what_ = nullptr;
+};
+
+std::string member(const char* name, const std::string& json) { return ",\"" + std::string(name) + "\":" + json; }
+std::string member(const char* name, uint64_t value) { return member(name, std::to_string(value)); }
+std::string member(const char* name, double value) { return member(name, json_number(value)); }
+
+std::string payload_of(Reader& reader, const Chunk& chunk) {
+  std::vector<uint8_t> payload;
+  if (!reader.read(chunk, payload)) return {};
+  return {payload.begin(), payload.end()};
+}
+
+// The deepest level that has a use: cells of 16 bytes, and a column for each event.
+unsigned deepest_level(const Scan& scan) {
+  unsigned level = 3;
+  while (level < Pyramid::kMostLevel && scan.axis.height() >> (level + 9) >= 16 && scan.events >> (level + 8) != 0)
+    ++level;
+  return level;
+}
+
+// Each process with what the file has of it; `start` is as it was recorded.
+std::string processes_of(Reader& reader, const Order& order, const Clock& clock) {
+  std::map<uint32_t, std::string> starts;
+  std::map<uint32_t, uint64_t> events;
+  for (const Chunk& chunk : reader.chunks()) {
+    if (chunk.header.type == ChunkType::kProcessStart) starts[chunk.header.process] = payload_of(reader, chunk);
+    if (chunk.header.type == ChunkType::kEvents) events[chunk.header.process] += chunk.header.events;
+  }
+  std::string text;
+  for (const auto& [number, facts] : order.processes()) {
+    const std::string& start = starts[number];
+    text += (text.empty() ? "{" : ",{") + std::string("\"number\":") + std::to_string(number) +
+            member("parent", facts.parent == kNone ? "null" : std::to_string(facts.parent)) +
+            member("events", events[number]) +
+            member("from", facts.start_ticks == 0 ? "null" : json_number(clock.seconds(facts.start_ticks))) +
+            member("to", !facts.has_end || facts.end_ticks == 0 ? "null" : json_number(clock.seconds(facts.end_ticks))) +
+            member("end", facts.has_end ? json_string(name_of(facts.ending)) : "null") +
+            member("status", facts.has_end && facts.status != kNone ? std::to_string(facts.status) : "null") +
+            member("start", start.empty() ? "null" : start) + '}';
+  }
+  return '[' + text + ']';
+}
+
+std::string texts_of(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ",") + json_string(text);
+  return '[' + list + ']';
+}
+
+std::string meta_of(Reader& reader, const Order& order, const Clock& clock, const Scan& scan, unsigned levels,
+                    uint32_t range_buckets,                    const std::vector<std::string>& notes) {
+  std::string threads, groups;
+  for (const PlotThread& thread : scan.threads) {
+    threads += (threads.empty() ? "{" : ",{") + std::string("\"tid\":") + std::to_string(thread.tid) +
+               member("lane", uint64_t{thread.lane}) + member("name", json_string(thread.name)) +
+               member("bytes", thread.bytes) + '}';
+  }
+  for (const uint64_t end : kGroupEnds) groups += std::to_string(end) + ',';
+  return "\"version\":1" + member("process", uint64_t{scan.process}) +
+         member("processes", processes_of(reader, order, clock)) + member("from", scan.from) + member("to", scan.to) +
+         member("buckets", uint64_t{kBuckets}) + member("events", scan.events) +
+         member("allocations", scan.allocations) + member("stack_every", uint64_t{reader.header().stack_every}) +
+         member("realtime", static_cast<double>(reader.header().realtime_ns) / 1e9) +
+         member("threads", '[' + threads + ']') + member("classes", '[' + groups + "null]") +
+         member("range_buckets", uint64_t{range_buckets}) + member("levels", uint64_t{levels}) + member("notes", texts_of(notes));
+}
+
+std::string marks_of(const std::vector<PlotMark>& marks) {
+  std::string text;
+  for (const PlotMark& mark : marks) {
+    text += (text.empty() ? "{" : ",{") + std::string("\"t\":") + json_number(mark.when) +
+            member("kind", json_string(mark.kind)) + member("text", json_string(mark.text)) +
+            member("thread", mark.thread == kNone ? "null" : std::to_string(mark.thread)) + '}';
+  }
+  return "\"marks\":[" + text + ']';
+}
+
+std::string address_of(const Axis& axis) {
+  std::string text;
+  for (const Axis::Range& range : axis.ranges()) {
+    text += (text.empty() ? "[" : ",[") + std::to_string(range.start) + ',' + std::to_string(range.units) + ']';
+  }
+  return "\"unit\":" + std::to_string(Axis::kUnit) + member("height", axis.height()) + member("ranges", '[' + text + ']');
+}
+
+// The process's mappings, newest first.
+std::string mappings_of_process(Reader& reader, uint32_t process) {
+  std::string text;
+  for (auto chunk = reader.chunks().rbegin(); chunk != reader.chunks().rend(); ++chunk) {
+    if (chunk->header.type == ChunkType::kMappings && chunk->header.process == process) {
+      text += payload_of(reader, *chunk);
+    }
+  }
+  return text;
+}
+
+void add_memory(Reader& reader, const Clock& clock, uint32_t process, Curves& curves) {
+  std::vector<uint8_t> payload;
+  for (const Chunk& chunk : reader.chunks()) {
+    if (chunk.header.type != ChunkType::kMemory || chunk.header.process != process || !reader.read(chunk, payload)) {
+      continue;
+    }
+    for (size_t at = 0; at + sizeof(MemorySample) <= payload.size(); at += sizeof(MemorySample)) {
+      MemorySample sample;
+      memcpy(&sample, payload.data() + at, sizeof sample);
+      curves.memory(clock.seconds(sample.ticks), sample);
+    }
+  }
+}
+
+}  // namespace
+
+int plot(const PlotOptions& options) {
+  Reader reader;
+  if (!reader.open(options.path)) {
+    say("plot: %s", reader.error().c_str());
+    return 1;
+  }
+  uint64_t problems = 0;
+  Order order(reader, [&](const Problem& problem) { problems += problem.kind != Problem::kNoOrder; });
+  const Clock clock(reader);
+  const uint32_t process = options.process.value_or(largest_process(reader));
+  if (!order.processes().contains(process)) {
+    if (options.process)
+      say("plot: '%s' has no process %u; acre trace --info lists them", options.path.c_str(), process);
+    else
+      say("plot: '%s' has no events", options.path.c_str());
+    return 1;
+  }
+  Progress progress;
+  uint64_t all = 0;
+  for (const Chunk& chunk : reader.chunks()) {
+    if (chunk.header.type == ChunkType::kEvents && chunk.header.process == process) all += chunk.header.raw_bytes;
+  }
+  const Scan found = scan(reader, order, clock, options, process, [&](uint64_t bytes) {
+    progress.say("looks through the events:", static_cast<double>(bytes) / static_cast<double>(all));
+  });
+  PlotOutput output;
+  if (!output.open(options.output)) {
+    say("plot: cannot write '%s': %s", options.output.c_str(), strerror(errno));
+    return 1;
+  }
+  const unsigned deepest = deepest_level(found);
+  const unsigned columns_log2 = deepest + 8;
+  Curves curves(found.from, found.to, kBuckets, found.threads.size());
+  KeptBlocks kept(std::max<size_t>(options.budget * 2 / 5 / kBytesOfABlock, 1000));
+  Pyramid pyramid(deepest, found.to - found.from, options.budget);
+  const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
+  Sweep sweep(columns_log2, uint32_t{1} << columns_log2, height, static_cast<uint32_t>(found.threads.size()),
+              [&](const Cell* cells) { pyramid.column(cells); });
+  Sites sites(reader, order);
+  Ranges ranges;
+  Runs runs(found.from);
+  Holders holders(found);
+  Fill fill(found, columns_log2, {curves, sweep, kept, sites, ranges, runs, holders});
+  fill.run(reader, order, clock, [&](double when) {
+    progress.say("draws:", (when - found.from) / (found.to - found.from));
+  });
+  add_memory(reader, clock, process, curves);
+
+  std::vector<std::string> notes;
+  const auto note = [&](uint64_t count, const std::string& text) {
+    if (count != 0) notes.push_back(std::to_string(count) + ' ' + text);
+  };
+  note(sites.choose(options.budget / 8), "call sites were left out, those that allocate least");
+  kept.number_sites([&](uint32_t site) { return sites.new_number(site); });
+  const std::string blocks = kept.members(found.from, found.to, options.budget * 2 / 5);
+  const uint64_t left = options.budget - std::min<uint64_t>(options.budget, blocks.size());
+  note(pyramid.choose(left), "tiles of the image were left out, so that the page is not larger; --budget sets the bound");
+  if (!kept.is_complete()) {
+    notes.push_back("only the " + std::to_string(kept.count()) +
+                    " blocks with the largest size × lifetime are named one by one; --from and --to show less time");
+  }
+  note(reader.damaged_bytes(), "bytes of the file are damaged");
+  note(problems, "parts of the file are damaged or missing");
+  note(fill.lost, "events were lost by the recorder");
+  note(fill.earlier, "events are of blocks from before the recording");
+  note(fill.again, "blocks were given out while they lived, by the file: their frees are missing");
+  note(fill.marks_left_out, "marks were left out");
+  unsigned levels = 0;
+  for (const Tile& tile : pyramid.tiles()) levels = std::max(levels, tile.level + 1);
+
+  output.line("meta", meta_of(reader, order, clock, found, levels, ranges.buckets(), notes));
+  output.line("mappings", "\"text\":" + json_string(mappings_of_process(reader, process)));
+  curves.write(output);
+  output.line("marks", marks_of(fill.marks));
+  output.line("address", address_of(found.axis));
+  output.line("sites", sites.members());
+  ranges.write(output, sites);
+  runs.write(output);
+  holders.write(output, sites);
+  output.line("blocks:0:0:0", blocks);
+  for (const Tile& tile : pyramid.tiles()) {
+    output.line("tile:" + std::to_string(tile.level) + ':' + std::to_string(tile.x) + ':' + std::to_string(tile.y),
+                array_of("u8", 4 * Pyramid::kSide * Pyramid::kSide, tile.bytes));
+  }
+  if (!output.finish()) {
+    say("plot: cannot write '%s': %s", options.output.c_str(), strerror(errno));
+    unlink(options.output.c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace acre::trace

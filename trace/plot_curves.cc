@@ -1,0 +1,123 @@
+#include "plot_curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace acre::trace {
+
+namespace {
+
+constexpr const char* kFigureNames[] = {"figure_live", "active", "dirty", "muzzy", "figure_mapped", "metadata"};
+
+std::vector<float> narrow(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+}  // namespace
+
+Curves::Curves(double from, double to, uint32_t buckets, size_t threads)
+    : from_(from),
+      width_((to - from) / buckets),
+      buckets_(buckets),
+      most_(buckets),
+      least_(buckets),
+      allocated_(buckets),
+      allocations_(buckets),
+      frees_(buckets),
+      threads_(std::min<size_t>(threads, kNamedThreads) + 1, Curve(buckets)) {
+  for (Curve& curve : groups_) curve.resize(buckets);
+}
+
+uint32_t Curves::bucket(double when) const {
+  return static_cast<uint32_t>(std::clamp((when - from_) / width_, 0.0, static_cast<double>(buckets_ - 1)));
+}
+
+void Curves::come_to(double when) {
+  const uint32_t to = bucket(when);
+  while (at_ < to) {
+    for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
+    ++at_;
+    most_[at_] = least_[at_] = static_cast<double>(live_);
+  }
+}
+
+void Curves::live(uint64_t before, uint64_t after) {
+  live_ += after - before;
+  if (before != 0) by_group_[group_of(before)] -= before;
+  if (after != 0) by_group_[group_of(after)] += after;
+  most_[at_] = std::max(most_[at_], static_cast<double>(live_));
+  least_[at_] = std::min(least_[at_], static_cast<double>(live_));
+}
+
+void Curves::begin(uint64_t size) {
+  live(0, size);
+  most_[0] = least_[0] = static_cast<double>(live_);
+}
+
+void Curves::allocate(double when, uint64_t size, uint32_t thread) {
+  come_to(when);
+  live(0, size);
+  allocated_[at_] += static_cast<double>(size);
+  ++allocations_[at_];
+  threads_[std::min<size_t>(thread, threads_.size() - 1)][at_] += static_cast<double>(size);
+}
+
+void Curves::free(double when, uint64_t size) {
+  come_to(when);
+  live(size, 0);
+  ++frees_[at_];
+}
+
+void Curves::free_unknown(double when) {
+  come_to(when);
+  ++frees_[at_];
+}
+
+void Curves::resize(double when, uint64_t before, uint64_t after) {
+  come_to(when);
+  live(before, after);
+}
+
+void Curves::set(Curve& curve, double when, double value) {
+  if (when < from_ || when > from_ + width_ * buckets_) return;
+  if (curve.empty()) curve.assign(buckets_, std::numeric_limits<double>::quiet_NaN());
+  double& at = curve[bucket(when)];
+  at = std::isnan(at) ? value : std::max(at, value);
+}
+
+void Curves::figures(double when, const std::vector<uint64_t>& list) {
+  for (size_t i = 0; i < std::min(list.size(), kFigures); ++i) set(figures_[i], when, static_cast<double>(list[i]));
+}
+
+void Curves::memory(double when, const MemorySample& sample) {
+  set(resident_, when, static_cast<double>(sample.resident));
+  set(mapped_, when, static_cast<double>(sample.mapped));
+}
+
+void Curves::finish() {
+  come_to(from_ + width_ * buckets_);
+  for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
+}
+
+void Curves::write(PlotOutput& output) const {
+  const auto write = [&](const std::string& name, const Curve& curve) {
+    if (!curve.empty()) output.line("curve:" + name, array_of(curve));
+  };
+  write("live_bytes", most_);
+  write("live_min", least_);
+  write("alloc_bytes", allocated_);
+  write("alloc_count", allocations_);
+  write("free_count", frees_);
+  write("resident", resident_);
+  write("mapped", mapped_);
+  for (size_t i = 0; i < kFigures; ++i) write(kFigureNames[i], figures_[i]);
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const bool is_rest = i + 1 == threads_.size();
+    if (is_rest && std::all_of(threads_[i].begin(), threads_[i].end(), [](double v) { return v == 0; })) continue;
+    output.line("curve:thread:" + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(threads_[i])));
+  }
+  for (unsigned group = 0; group < kGroups; ++group) {
+    output.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));
+  }
+}
+
+}  // namespace acre::trace
