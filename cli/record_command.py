@@ -26,10 +26,13 @@ def add_arguments(parser):
         A process beside the program writes the file, so that a crash or a kill of the program loses nothing.
         """,
         (("{acre} record -- redis-server", "until it ends, into redis-server.actrace"),
+         ("{acre} record --stacks=64K -- app", "with the call stack of one in 64 KiB that are allocated"),
          ("{acre} record --limit 1G -o app.actrace -- app", "keep the last GiB, for a service that runs for weeks"),
          ("{acre} record --for 10 $(pidof redis-server)", "ten seconds of a process that runs")),
         {126: "PROGRAM cannot be executed", 127: "PROGRAM was not found"})
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE and not to PROGRAM.actrace")
+    parser.add_argument("--stacks", nargs="?", const=1, type=stack_rate, metavar="RATE",
+                        help="write the call stack of each allocation down, too, or of one in RATE bytes (64K)")
     parser.add_argument("--for", dest="seconds", type=at_least(0.001, float), metavar="SECONDS",
                         help="end the recording then; the program goes on")
     parser.add_argument("--limit", type=limit_bytes, metavar="SIZE",
@@ -46,6 +49,13 @@ def number_of_bytes(text):
     if not found:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of bytes such as 64K, 1M, 4G")
     return int(found[1]) << UNITS[found[2].upper()]
+
+
+def stack_rate(text):
+    value = number_of_bytes(text)
+    if not 1 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 4G")
+    return value
 
 
 def limit_bytes(text):
@@ -88,6 +98,8 @@ def collector(options, name):
     words = [trace_tool.ensure("record", options.yes), "collect", "-o", path]
     if options.seconds is not None:
         words += ["--for", str(options.seconds)]
+    if options.stacks is not None:
+        words += ["--stacks", str(options.stacks)]
     if options.limit is not None:
         words += ["--limit", str(options.limit)]
     return words

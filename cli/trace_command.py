@@ -34,6 +34,7 @@ def add_arguments(parser):
     parser.add_argument("--from", dest="start", type=seconds, metavar="SECONDS", help="from then on")
     parser.add_argument("--to", dest="end", type=seconds, metavar="SECONDS", help="until then")
     parser.add_argument("--all", action="store_true", help="also what only orders the others, and ends of threads")
+    parser.add_argument("--stacks", action="store_true", help="with the return addresses of each event's call stack")
     add_yes(parser)
     parser.add_argument("file", metavar="FILE", help="a recording of `acre record`")
 
@@ -54,12 +55,12 @@ seconds = checked(r"\d+(\.\d*)?|\.\d+", "number of seconds")
 
 
 def main(options):
-    chosen = [name for name in (*FILTERS, "all") if getattr(options, name) not in (None, False)]
+    chosen = [name for name in (*FILTERS, "all", "stacks") if getattr(options, name) not in (None, False)]
     if (options.check or options.info) and chosen:
         usage_error("trace", "--check and --info look at all events")
     words = [trace_tool.ensure("trace", options.yes), "check" if options.check else "info" if options.info else "print"]
     for name in FILTERS:
         if getattr(options, name) is not None:
             words += [f"--{ {'start': 'from', 'end': 'to'}.get(name, name)}", getattr(options, name)]
-    words += ["--all"] * options.all + ["--json"] * options.json
+    words += ["--all"] * options.all + ["--stacks"] * options.stacks + ["--json"] * options.json
     trace_tool.become([*words, "--", options.file])

@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLongestWait = 100 * kMillisecond;
+constexpr uint64_t kTick = 10 * kMillisecond;
 constexpr uint64_t kLinger = 150 * kMillisecond;  // for a process that was forked, and has not said so yet
 constexpr double kStartSeconds = 2;               // in which a program that was started loads acre
 
@@ -74,6 +75,10 @@ void Collector::turn() {
   const uint64_t now = nanoseconds_of(CLOCK_MONOTONIC);
   const bool is_time = now >= next_housekeeping_ns_;
   busy |= look_at_lanes(is_time);
+  if (now >= next_tick_ns_) {
+    header.tick.fetch_add(1, std::memory_order_relaxed);
+    next_tick_ns_ = now + kTick;
+  }
   if (is_time) {
     housekeeping();
     next_housekeeping_ns_ = now + kLongestWait;
@@ -82,7 +87,7 @@ void Collector::turn() {
   fail_if_output_did();
   if (busy || has_failed_) return;
   header.collector_waits.store(1);
-  if (header.filled.load() == seen) futex_wait(header.filled, seen, kLongestWait);
+  if (header.filled.load() == seen) futex_wait(header.filled, seen, kTick);
   header.collector_waits.store(0);
 }
 
@@ -137,6 +142,7 @@ bool Collector::take_blocks(unsigned lane) {
       break;
     }
     const BlockHeader& block = shared_.block(lane, taken);
+    output_.hurry(filled - taken == record::kBlocksPerLane);  // the thread waits
     write_block(*process, lane, taken, block.used.load(std::memory_order_acquire));
     header.taken.store(taken + 1);
     if (header.thread_waits.load() != 0) {
@@ -184,7 +190,8 @@ void Collector::write_block(Process& process, unsigned lane, uint32_t number, ui
   while (decoder_.next(event_)) {
     if (is_of_block(event_.what)) ++chunk.events;
     if (event_.what == What::kLost) lost_ += event_.numbers[0];
-    if (event_.what == What::kStackIs && options_.limit != 0) {
+    const bool is_kept = event_.what == What::kStackIs && options_.limit != 0;
+    if (is_kept && process.stack_numbers.insert(event_.numbers[0]).second) {
       process.stacks.insert(process.stacks.end(), bytes.begin() + event_.offset, bytes.begin() + decoder_.offset());
     }
   }

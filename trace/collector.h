@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "decode.h"
@@ -41,7 +42,7 @@ class Collector {
   void set_program(pid_t pid) { program_ = pid; }  // the child, whose end is told by program_ended()
   void program_ended(int status);                  // as of wait()
 
-  // Takes what is there, and waits for more, 100 ms at most.
+  // Takes what is there, and waits for more, 10 ms at most.
   void turn();
   bool is_over();  // nothing records any more, or the recording has failed
   void finish();   // takes what lies in blocks that are not filled, and closes the file
@@ -71,6 +72,7 @@ class Collector {
     uint64_t gone_since_ns = 0;                                    // it has ended, and nobody can say yet how
     std::map<uint32_t, std::pair<uint32_t, std::string>> threads;  // of lanes that are in use: number, name
     std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
+    std::unordered_set<uint64_t> stack_numbers;                    // of those
     std::vector<MemorySample> samples;
   };
 
@@ -109,6 +111,7 @@ class Collector {
   std::vector<unsigned> lanes_;        // those in use
   uint64_t lanes_begun_ = UINT64_MAX;  // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
+  uint64_t next_tick_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;
   uint64_t over_since_ns_ = 0;

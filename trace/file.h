@@ -121,14 +121,16 @@ class Writer {
 
   int error() const { return error_; }       // an errno
   uint64_t bytes() const { return bytes_; }  // of the file by now
-  void set_level(int level) { level_ = level; }
+  // Whether what follows is compressed in half the time, to 1.3 times the size.
+  void hurry(bool on) { level_ = on ? kHurriedLevel : kLevel; }
 
  private:
   bool append(const void* head, size_t head_bytes, const void* rest, size_t rest_bytes);
 
   int file_ = -1;
   int error_ = 0;
-  int level_ = 1;
+  static constexpr int kLevel = 1, kHurriedLevel = -3;  // zstd's
+  int level_ = kLevel;
   uint64_t bytes_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> buffer_;

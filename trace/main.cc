@@ -22,7 +22,7 @@ constexpr char kUsage[] =
     "acre-trace collect -o FILE ... --attach     prints PID/FD for the option record of a running program\n"
     "acre-trace check FILE [--json]\n"
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
-    "                 [--from S] [--to S] [--all]\n"
+    "                 [--from S] [--to S] [--all] [--stacks]\n"
     "acre-trace info FILE [--json]\n"
     "acre-trace mappings FILE     JSON: what names the addresses of each process\n"
     "acre-trace plot FILE -o DATA [--process N] [--from S] [--to S] [--budget BYTES]\n";
@@ -101,7 +101,8 @@ int run_reader(const char* what, int count, char** words) {
       {"thread", required_argument, nullptr, 't'}, {"kind", required_argument, nullptr, 'k'},
       {"size", required_argument, nullptr, 's'},   {"address", required_argument, nullptr, 'a'},
       {"from", required_argument, nullptr, 'f'},   {"to", required_argument, nullptr, 'T'},
-      {"all", no_argument, nullptr, 'A'},          {nullptr, 0, nullptr, 0}};
+      {"all", no_argument, nullptr, 'A'},          {"stacks", no_argument, nullptr, 'S'},
+      {nullptr, 0, nullptr, 0}};
   int letter;
   while ((letter = getopt_long(count, words, "", kOptions, nullptr)) != -1) {
     switch (letter) {
@@ -117,6 +118,7 @@ int run_reader(const char* what, int count, char** words) {
       case 'f': options.from = number_of(optarg, "trace: these are no seconds:"); break;
       case 'T': options.to = number_of(optarg, "trace: these are no seconds:"); break;
       case 'A': options.all = true; break;
+      case 'S': options.stacks = true; break;
       default: return 2;
     }
   }

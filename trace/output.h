@@ -20,6 +20,7 @@ class Output {
   bool write(const ChunkHeader& header, std::span<const uint8_t> payload);
   bool write(const ChunkHeader& header, std::string_view payload);
   bool finish();
+  void hurry(bool on) { writer_.hurry(on); }  // as Writer's
 
   bool has_failed() const { return !failure_.empty(); }
   const std::string& failure() const { return failure_; }  // a line

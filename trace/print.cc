@@ -7,6 +7,7 @@
 #include "order.h"
 #include "proc.h"
 #include "say.h"
+#include "stacks.h"
 
 namespace acre::trace {
 
@@ -57,7 +58,8 @@ bool is_chosen(const PrintOptions& options, const Merged& merged, double seconds
   return true;
 }
 
-void print_text(const Merged& merged, double seconds) {
+// frames: null: they are not asked for.
+void print_text(const Merged& merged, double seconds, const Stacks::Frames* frames) {
   const Event& event = *merged.event;
   printf("%14.9f  %" PRIu32 "  %7" PRIu32 "  %-12s", seconds, merged.process, merged.thread, word_of(event));
   const uint64_t* const numbers = event.numbers.data();
@@ -96,9 +98,17 @@ void print_text(const Merged& merged, double seconds) {
   }
   if (event.stack != kNoStack) printf("  stack %" PRIu64, event.stack);
   putchar('\n');
+  if (frames == nullptr) return;
+  for (const uint64_t frame : *frames) printf("%16s0x%" PRIx64 "\n", "", frame);
 }
 
-void print_json(const Merged& merged, double seconds) {
+void print_frames(const Stacks::Frames& frames) {
+  printf(",\"frames\":[");
+  for (size_t i = 0; i < frames.size(); ++i) printf("%s\"0x%" PRIx64 "\"", i == 0 ? "" : ",", frames[i]);
+  putchar(']');
+}
+
+void print_json(const Merged& merged, double seconds, const Stacks::Frames* frames) {
   const Event& event = *merged.event;
   const uint64_t* const numbers = event.numbers.data();
   printf("{\"time\":%.9f,\"process\":%" PRIu32 ",\"lane\":%" PRIu32 ",\"thread\":%" PRIu32 ",\"kind\":\"%s\"", seconds,
@@ -123,9 +133,7 @@ void print_json(const Merged& merged, double seconds) {
     case What::kPurged: plain("pages", numbers[0]); break;
     case What::kStackIs:
       plain("stack", numbers[0]);
-      printf(",\"frames\":[");
-      for (size_t i = 0; i < event.list.size(); ++i) printf("%s\"0x%" PRIx64 "\"", i == 0 ? "" : ",", event.list[i]);
-      putchar(']');
+      print_frames(event.list);
       break;
     case What::kMark:
     case What::kName: printf(",\"text\":%s", json_string(event.text).c_str()); break;
@@ -145,6 +153,7 @@ void print_json(const Merged& merged, double seconds) {
     default: break;
   }
   if (event.stack != kNoStack) plain("stack", event.stack);
+  if (frames != nullptr) print_frames(*frames);
   puts("}");
 }
 
@@ -180,14 +189,18 @@ int print(const PrintOptions& options) {
     }
   });
   const Clock clock(reader);
+  Stacks stacks(reader, order);
   Merged merged;
   while (order.next(merged)) {
+    if (options.stacks) stacks.on(merged);
     const double seconds = clock.seconds(merged.event->ticks);
     if (!is_chosen(options, merged, seconds)) continue;
+    const bool has_frames = options.stacks && merged.event->stack != kNoStack;
+    const Stacks::Frames* const frames = has_frames ? &stacks.frames(merged.process, merged.event->stack) : nullptr;
     if (options.json)
-      print_json(merged, seconds);
+      print_json(merged, seconds, frames);
     else
-      print_text(merged, seconds);
+      print_text(merged, seconds, frames);
   }
   if (fflush(stdout) != 0 || ferror(stdout)) {
     say("cannot write to stdout: %s", strerror(errno));
@@ -239,6 +252,9 @@ int info(const std::string& path, bool json) {
     printf("%s: %" PRIu64 " bytes%s%s\n", path.c_str(), reader.file_bytes(),
            reader.has_index() ? "" : ", cut off (no index)",
            reader.is_bounded() ? ", the end of a longer recording" : "");
+    const uint32_t every = reader.header().stack_every;
+    if (every == 1) puts("stacks of all allocations");
+    if (every > 1) printf("stacks of allocations: one in %" PRIu32 " bytes on average\n", every);
   }
   bool is_first = true;
   for (const auto& [number, sum] : sums) {

@@ -16,6 +16,7 @@ struct PrintOptions {
   std::string path;
   bool json = false;
   bool all = false;                 // also what only readers need: takeovers, syncs, stacks, cuts
+  bool stacks = false;              // with the frames of each event's stack
   std::optional<uint32_t> process;  // its number in the file
   std::optional<uint32_t> thread;   // the kernel's number
   std::string kind;                 // a word; empty: all

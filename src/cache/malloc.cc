@@ -91,19 +91,19 @@ ACRE_COLD void* allocate_seldom(size_t n) {
 
 // --- For a thread whose heap is observed --------------------------------------------------------------------------
 
-ACRE_NOINLINE void* observed(Heap& heap, void* block, SizeClass c, size_t n) {
+ACRE_APART void* observed(Heap& heap, void* block, SizeClass c, size_t n) {
   if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) return record::allocated(&heap, block, n);
   hooks::allocated(block, size_of_class(c), n);
   return block;
 }
 
-ACRE_NOINLINE void* refill_and_observe(Heap& heap, SizeClass c, size_t n) {
+ACRE_APART void* refill_and_observe(Heap& heap, SizeClass c, size_t n) {
   void* block = allocate_in<fallback_refused>(n, c, heap);
   return ACRE_LIKELY(block != nullptr) ? observed(heap, block, c, n) : refused(n);
 }
 
 // When there are no hooks any more, the heap becomes a usual one. All calls are last, so that no register is saved.
-ACRE_ALWAYS_INLINE void* allocate_observed(Heap& heap, size_t n) {
+ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
   const unsigned on = relaxed_load(hooks::g_on);
   if (ACRE_UNLIKELY(heap.is_diverted || on == 0 || is_ending())) return allocate_seldom(n);
   const SizeClass c = class_of_size(n);
@@ -121,7 +121,7 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
   return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
 }
 
-ACRE_APART void* allocate_otherwise(size_t n) {
+ACRE_NOINLINE void* allocate_otherwise(size_t n) {
   HotHeap* hot = t_heap;
   if (hot->kind == HeapKind::kObserved) return allocate_observed(*static_cast<Heap*>(hot), n);
   return hot == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);

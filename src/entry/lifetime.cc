@@ -12,6 +12,7 @@
 #include "leaks/checker.h"
 #include "live/socket.h"
 #include "observe/trace.h"
+#include "record/record.h"
 #include "report/large_report.h"
 #include "report/profiler.h"
 #include "sample/capture.h"
@@ -26,7 +27,7 @@ namespace {
 __attribute__((constructor(101))) void on_load() {
   start_process();
   large::g_reporter = report::large_block;
-  if (report::is_asked_for()) capture::prepare();
+  if (report::is_asked_for() || (options().record != 0 && record::has_stacks())) capture::prepare();
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().stats_print || options().final_signals || options().postmortem != 0) last_dump::start();
   if (options().prof) report::start_profiler();

@@ -15,6 +15,7 @@
 #include "observe/hooks.h"
 #include "record/record.h"
 #include "report/profile_file.h"
+#include "sample/capture.h"
 #include "sample/profile.h"
 #include "tables/parse.h"
 
@@ -188,6 +189,7 @@ void answer_record(const Request& request, Reply& reply) {
     message.add("the recording cannot begin: error ").decimal(static_cast<uint64_t>(error));
     return reply.refuse(message.c_str());
   }
+  if (record::has_stacks()) capture::prepare();
   Output out(Reply::write, &reply);
   out.text().add("{}\n");
 }

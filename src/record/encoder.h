@@ -11,11 +11,14 @@
 namespace acre::record {
 
 class Encoder {
+  static constexpr size_t kBytesPerTime = 64;  // a time is written after so many bytes of events
+
  public:
   // A block begins: `at` is where its first event goes.
   void begin(uint8_t* at, uint64_t ticks, uint64_t seen) {
     start_ = at_ = at;
     full_ = at + (kEventBytes - kMostEvent);
+    stop_ = at;
     ticks_ = ticks;
     seen_ = seen;
     last_free_ = 0;
@@ -27,6 +30,8 @@ class Encoder {
   uint32_t used() const { return static_cast<uint32_t>(at_ - start_); }
   // Whether any single event, or a group of small ones, fits.
   bool has_room() const { return at_ <= full_; }
+  // Whether the time is to be written before the next event, or there is no room.
+  bool is_at_stop() const { return at_ >= stop_; }
   uint64_t seen() const { return seen_; }
 
   ACRE_ALWAYS_INLINE void allocated(Address block, size_t n) {
@@ -83,6 +88,7 @@ class Encoder {
   void time(uint64_t ticks) {
     at_ = put(put_op(at_, Op::kTime), ticks - ticks_);
     ticks_ = ticks;
+    stop_ = smaller(at_ + kBytesPerTime, full_ + 1);
   }
 
   void takeover(unsigned shard, uint64_t epoch, uint64_t number) {
@@ -93,6 +99,18 @@ class Encoder {
   void sync(uint64_t counter) {
     at_ = put(put_op(at_, Op::kSync), counter - seen_);
     seen_ = counter;
+  }
+
+  // Stands before an allocation or a resize.
+  void stack(uint32_t number) { at_ = put(put_op(at_, Op::kStack), number); }
+
+  void stack_is(uint32_t number, const Address* frames, unsigned count) {
+    at_ = put(put(put_op(at_, Op::kStackIs), number), count);
+    Address last = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      at_ = put(at_, fold(static_cast<int64_t>(frames[i] - last)));
+      last = frames[i];
+    }
   }
 
   // Cut off after kMostText bytes.
@@ -130,6 +148,7 @@ class Encoder {
   uint64_t away_from_last_free(Address block) const { return fold(static_cast<int64_t>(block - last_free_) >> 3); }
 
   uint8_t* at_ = nullptr;
+  uint8_t* stop_ = nullptr;
   uint8_t* full_ = nullptr;
   uint8_t* start_ = nullptr;
   uint64_t ticks_ = 0;

@@ -128,6 +128,7 @@ struct SharedHeader {
   std::atomic<uint32_t> next_process; // numbers of processes, 0 …
   uint32_t stack_every;               // 0: no stacks; 1: of each allocation; n: of each n bytes, by the profiler's clock
   std::atomic<uint32_t> refused;      // processes, and threads of them, for which there was no entry
+  alignas(64) std::atomic<uint32_t> tick;  // the collector counts about 10 ms: a lane writes the time when this has changed
 };
 
 // A process that records, or one program of it: after an exec it begins another.

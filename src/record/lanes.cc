@@ -11,6 +11,8 @@
 
 namespace acre::record::lanes {
 
+constinit std::atomic<const SharedHeader*> g_header{nullptr};
+
 namespace {
 
 constexpr uint64_t kLookForCollectorMs = 1000;
@@ -91,6 +93,7 @@ int map(const char* place) {
     return EPROTO;
   }
   g_memory.store(static_cast<char*>(memory));
+  g_header.store(&header);
   return 0;
 }
 
@@ -127,6 +130,8 @@ int attach(const char* place, uint32_t parent) {
 
 uint32_t process_number() { return g_process == nullptr ? kNoProcess : g_process->number; }
 
+uint32_t stack_every() { return shared().stack_every; }
+
 bool is_collected() { return shared().state.load(std::memory_order_relaxed) == CollectorState::kCollects; }
 
 bool begin(Recorder& recorder, uint32_t thread) {
@@ -144,7 +149,6 @@ bool begin(Recorder& recorder, uint32_t thread) {
   recorder.name_in_shards = lane->number + 1;
   recorder.blocks = reinterpret_cast<uint8_t*>(g_memory.load()) + kBlocksAt + static_cast<size_t>(lane - first) * kLaneBytes;
   recorder.block_number = 0;
-  recorder.until_time = 1;
   for (unsigned i = 0; i < kBlocksPerLane; ++i) {  // the lane's last thread has left numbers there
     reinterpret_cast<BlockHeader*>(recorder.blocks + i * kBlockBytes)->number.store(UINT32_MAX);
   }

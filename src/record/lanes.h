@@ -12,7 +12,7 @@ struct Recorder {
   // The session (record.cc) in which the next event can be written; kNotReady: there is no lane, or the thread is writing
   // an event, so that one of a signal handler goes elsewhere.
   std::atomic<uint32_t> ready{kNotReady};
-  uint32_t until_time = 0;          // events until the next time is written
+  uint32_t tick = 0;                // SharedHeader::tick when the time was written last
   uint32_t name_in_shards = 0;      // the lane's number, plus 1
   uint32_t block_number = 0;
   BlockHeader* block = nullptr;     // null: it has no lane
@@ -20,6 +20,10 @@ struct Recorder {
   LaneHeader* lane = nullptr;
   uint8_t* blocks = nullptr;        // the lane's
   uint32_t session = 0;             // of the lane
+  bool is_capturing = false;        // a stack (stacks.h)
+  uint32_t highest_stack = 0;       // number in written_stacks
+  uint64_t until_stack = 0;         // bytes to the next one
+  uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames
   Recorder* next = nullptr;         // lists of record.cc
 
   uint32_t number() const { return name_in_shards - 1; }
@@ -38,6 +42,9 @@ void leave();
 // The number of this process's entry.
 uint32_t process_number();
 
+// SharedHeader::stack_every
+uint32_t stack_every();
+
 // Whether the collector takes blocks.
 bool is_collected();
 
@@ -53,6 +60,11 @@ ACRE_ALWAYS_INLINE void publish(Recorder& recorder) {
 
 // Begins the lane's next block. Waits for the collector while the ring is full. False: there is no collector any more.
 bool next_block(Recorder& recorder);
+
+extern std::atomic<const SharedHeader*> g_header ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE uint32_t tick() {
+  return g_header.load(std::memory_order_relaxed)->tick.load(std::memory_order_relaxed);
+}
 
 // The counter of takeovers of this process.
 std::atomic<uint64_t>& takeovers();

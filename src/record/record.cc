@@ -11,12 +11,11 @@
 #include "cache/upcalls.h"
 #include "pages/metadata.h"
 #include "record/lanes.h"
+#include "record/stacks.h"
 
 namespace acre::record {
 
 namespace {
-
-constexpr uint32_t kEventsPerTime = 16;
 
 // A word for each shard: the lane that touched it last, by its number plus 1, and how often it has changed lanes.
 struct Shard {
@@ -37,6 +36,7 @@ struct Shard {
 constinit Shard* g_shards = nullptr;
 
 constinit std::atomic<uint32_t> g_session{0};  // 0: there is no recording
+constinit std::atomic<uint32_t> g_session_without_stacks{0};  // the same, or 0
 constinit uint32_t g_last_session = 0;
 constinit Mutex g_lock{Rank::kRecord};         // the lists, and starts
 constinit Recorder* g_recorders ACRE_GUARDED_BY(g_lock) = nullptr;
@@ -45,6 +45,12 @@ constinit Recorder* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
 // The common lane. The lock is a thread's token, so that a signal handler finds that its own thread has it.
 constinit Recorder* g_common = nullptr;  // made by the first start
 constinit std::atomic<ThreadToken> g_common_lock{kNoThread};
+
+// Returns the session that was.
+uint32_t end_session() {
+  g_session_without_stacks.store(0);
+  return g_session.exchange(0);
+}
 
 // --- Who writes -----------------------------------------------------------------------------------------------
 
@@ -72,7 +78,7 @@ bool has_lane(Recorder& recorder, uint32_t session, uint32_t thread) {
   if (recorder.session != session) {
     recorder.block = nullptr;
     recorder.session = session;
-    lanes::begin(recorder, thread);
+    if (lanes::begin(recorder, thread)) stacks::begin(recorder);
   }
   return recorder.block != nullptr;
 }
@@ -102,33 +108,35 @@ ACRE_NOINLINE Recorder* enter_slowly(Heap* heap, uint32_t session) {
   return recorder;
 }
 
-// Null: the event is not recorded. Otherwise leave() follows.
-ACRE_ALWAYS_INLINE Recorder* enter(Heap* heap) {
-  const uint32_t session = g_session.load(std::memory_order_acquire);
+// For the usual case: the session is `session`, the thread has its lane and does not write. Null: not so. Otherwise
+// leave_own() follows.
+ACRE_ALWAYS_INLINE Recorder* enter_own(Heap* heap, uint32_t session) {
   Recorder* recorder = heap == nullptr ? nullptr : heap->recorder;
-  if (ACRE_UNLIKELY(recorder == nullptr || recorder->ready.load(std::memory_order_relaxed) != session)) {
-    return enter_slowly(heap, session);
-  }
+  if (recorder == nullptr || recorder->ready.load(std::memory_order_relaxed) != session) return nullptr;
   recorder->ready.store(Recorder::kNotReady, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return recorder;
 }
 
-ACRE_ALWAYS_INLINE void leave(Recorder& recorder) {
+ACRE_ALWAYS_INLINE void leave_own(Recorder& recorder) {
   lanes::publish(recorder);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   recorder.ready.store(recorder.session, std::memory_order_relaxed);
-  if (ACRE_UNLIKELY(&recorder == g_common)) g_common_lock.store(kNoThread, std::memory_order_release);
+}
+
+// Null: the event is not recorded. Otherwise leave() follows.
+Recorder* enter(Heap* heap) {
+  const uint32_t session = g_session.load(std::memory_order_acquire);
+  Recorder* recorder = enter_own(heap, session);
+  return recorder != nullptr ? recorder : enter_slowly(heap, session);
+}
+
+void leave(Recorder& recorder) {
+  leave_own(recorder);
+  if (&recorder == g_common) g_common_lock.store(kNoThread, std::memory_order_release);
 }
 
 // --- What comes before an event -------------------------------------------------------------------------------
-
-ACRE_NOINLINE void write_time(Recorder& recorder) {
-  recorder.until_time = kEventsPerTime;
-  recorder.encoder.time(read_ticks());
-  const uint64_t counter = lanes::takeovers().load(std::memory_order_acquire);
-  if (counter != recorder.encoder.seen()) recorder.encoder.sync(counter);
-}
 
 ACRE_NOINLINE void take_over(Recorder& recorder, unsigned shard) {
   const uint64_t epoch = g_shards[shard].take(recorder.name_in_shards);
@@ -143,11 +151,29 @@ ACRE_NOINLINE bool next_block(Recorder& recorder) {
 }
 
 // False: there is no recording any more.
+ACRE_NOINLINE bool write_time(Recorder& recorder) {
+  if (!recorder.encoder.has_room() && !next_block(recorder)) return false;
+  recorder.tick = lanes::tick();
+  recorder.encoder.time(read_ticks());
+  const uint64_t counter = lanes::takeovers().load(std::memory_order_acquire);
+  if (counter != recorder.encoder.seen()) recorder.encoder.sync(counter);
+  return true;
+}
+
+// The same.
 ACRE_ALWAYS_INLINE bool begin_event(Recorder& recorder, Address block) {
-  if (ACRE_UNLIKELY(!recorder.encoder.has_room()) && !next_block(recorder)) return false;
-  if (ACRE_UNLIKELY(--recorder.until_time == 0)) write_time(recorder);
+  const bool is_time = recorder.encoder.is_at_stop() || recorder.tick != lanes::tick();
+  if (ACRE_UNLIKELY(is_time) && !write_time(recorder)) return false;
   const unsigned shard = shard_of(block);
   if (ACRE_UNLIKELY(g_shards[shard].lane() != recorder.name_in_shards)) take_over(recorder, shard);
+  return true;
+}
+
+// Writes the stack's frames, if the lane has not yet.
+bool define_stack(Recorder& recorder, const stacks::Captured& stack) {
+  if (stacks::is_defined(recorder, stack.number)) return true;
+  if (!recorder.encoder.has_room() && !next_block(recorder)) return false;
+  stacks::define(recorder, stack);
   return true;
 }
 
@@ -155,44 +181,72 @@ ACRE_NOINLINE void write_kind(Recorder& recorder, Kind kind, unsigned alignment_
   recorder.encoder.kind(kind, alignment_log2);
 }
 
-}  // namespace
+// What an allocation has, apart from a stack.
+ACRE_ALWAYS_INLINE void write_allocated(Recorder& recorder, Heap* heap, const void* block, size_t asked) {
+  if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
+    asked = heap->call.asked;
+    heap->call.is_told = true;
+    write_kind(recorder, static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
+  }
+  recorder.encoder.allocated(address_of(block), asked);
+}
 
-// --- Events -----------------------------------------------------------------------------------------------------
+ACRE_ALWAYS_INLINE void write_freeing(Recorder& recorder, const Heap* heap, const void* block) {
+  if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind == CallKind::kReallocated)) {
+    write_kind(recorder, Kind::kReallocFrom, 0);
+  }
+  recorder.encoder.freeing(address_of(block));
+}
 
-void* allocated(Heap* heap, const void* block, size_t asked) {
+// Of events that are not the usual case, and of all while the recording has stacks.
+enum class Told : uint8_t { kAllocated, kResized };
+ACRE_NOINLINE void* tell(Told told, Heap* heap, const void* block, size_t asked) {
+  stacks::Captured stack;
+  const bool is_of_call = told == Told::kAllocated && heap != nullptr && heap->call.kind != CallKind::kPlain;
+  if (stacks::are_on()) stacks::capture(heap, is_of_call ? heap->call.asked : asked, stack);
   Recorder* recorder = enter(heap);
   void* const same = const_cast<void*>(block);
-  if (ACRE_UNLIKELY(recorder == nullptr)) return same;
-  if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
-    if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
-      asked = heap->call.asked;
-      heap->call.is_told = true;
-      write_kind(*recorder, static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
+  if (recorder == nullptr) return same;
+  const bool is_known = stack.number != 0 && stacks::are_on();
+  if ((!is_known || define_stack(*recorder, stack)) && begin_event(*recorder, address_of(block))) {
+    if (is_known) recorder->encoder.stack(stack.number);
+    if (told == Told::kResized) {
+      recorder->encoder.resized(address_of(block), asked);
+    } else {
+      write_allocated(*recorder, heap, block, asked);
     }
-    recorder->encoder.allocated(address_of(block), asked);
   }
   leave(*recorder);
   return same;
 }
 
-void freeing(Heap* heap, const void* block) {
+ACRE_NOINLINE void tell_freeing(Heap* heap, const void* block) {
   Recorder* recorder = enter(heap);
-  if (ACRE_UNLIKELY(recorder == nullptr)) return;
-  if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) {
-    if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind == CallKind::kReallocated)) {
-      write_kind(*recorder, Kind::kReallocFrom, 0);
-    }
-    recorder->encoder.freeing(address_of(block));
-  }
+  if (recorder == nullptr) return;
+  if (begin_event(*recorder, address_of(block))) write_freeing(*recorder, heap, block);
   leave(*recorder);
 }
 
-void resized(Heap* heap, const void* block, size_t asked) {
-  Recorder* recorder = enter(heap);
-  if (recorder == nullptr) return;
-  if (begin_event(*recorder, address_of(block))) recorder->encoder.resized(address_of(block), asked);
-  leave(*recorder);
+}  // namespace
+
+// --- Events -----------------------------------------------------------------------------------------------------
+
+void* allocated(Heap* heap, const void* block, size_t asked) {
+  Recorder* recorder = enter_own(heap, g_session_without_stacks.load(std::memory_order_acquire));
+  if (ACRE_UNLIKELY(recorder == nullptr)) return tell(Told::kAllocated, heap, block, asked);
+  if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) write_allocated(*recorder, heap, block, asked);
+  leave_own(*recorder);
+  return const_cast<void*>(block);
 }
+
+void freeing(Heap* heap, const void* block) {
+  Recorder* recorder = enter_own(heap, g_session.load(std::memory_order_acquire));
+  if (ACRE_UNLIKELY(recorder == nullptr)) return tell_freeing(heap, block);
+  if (ACRE_LIKELY(begin_event(*recorder, address_of(block)))) write_freeing(*recorder, heap, block);
+  leave_own(*recorder);
+}
+
+void resized(Heap* heap, const void* block, size_t asked) { tell(Told::kResized, heap, block, asked); }
 
 ACRE_COLD void mark(const char* text) {
   Recorder* recorder = enter(heap_if_any());
@@ -235,7 +289,10 @@ static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock
   if (g_common == nullptr) g_common = make_recorder_locked();
   if (g_common == nullptr) return ENOMEM;
   if (const int error = lanes::attach(place, parent)) return error;
-  g_session.store(++g_last_session, std::memory_order_release);
+  if (!stacks::set_every(lanes::stack_every())) return ENOMEM;
+  ++g_last_session;
+  g_session_without_stacks.store(stacks::are_on() ? 0 : g_last_session, std::memory_order_release);
+  g_session.store(g_last_session, std::memory_order_release);
   return 0;
 }
 
@@ -245,10 +302,12 @@ ACRE_COLD int start(const char* place) {
 }
 
 ACRE_COLD void stop() {
-  if (g_session.exchange(0) == 0) return;
+  if (end_session() == 0) return;
   lanes::leave();
   hooks::recording_ended();
 }
+
+bool has_stacks() { return is_on() && stacks::are_on(); }
 
 bool is_on() { return g_session.load(std::memory_order_relaxed) != 0; }
 
@@ -262,7 +321,7 @@ static void write_cut(Recorder& to, const Recorder& of, uint32_t session) {
 
 // The child's copies of the recorders tell how far the parent's lanes were. The child's first lane is the common one.
 ACRE_COLD static void go_on_in_child() ACRE_REQUIRES(g_lock) {
-  const uint32_t parents = g_session.exchange(0);
+  const uint32_t parents = end_session();
   if (start_locked("", lanes::process_number()) != 0) return;
   Recorder* cuts = make_recorder_locked();
   if (cuts == nullptr || !has_lane(*cuts, g_session.load(), 0)) return stop();

@@ -22,6 +22,8 @@ int start(const char* place);
 void stop();
 
 bool is_on();
+// Whether allocations' stacks are recorded. capture::prepare() (sample/capture.h) is to follow then.
+bool has_stacks();
 
 // Writes a text into the recording, if there is one: docs/record.md.
 void mark(const char* text);

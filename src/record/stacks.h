@@ -1,0 +1,50 @@
+// The stacks of allocations in a recording. Each stack has a number in the process, and a lane writes the stack's frames
+// (kStackIs) before it uses the number for the first time. So no lane needs what another one has written.
+//
+// A stack is known by a hash of 64 bits of its frames. The frames are not kept.
+#pragma once
+
+#include "base/units.h"
+#include "record/format.h"
+
+namespace acre {
+struct Heap;
+}
+
+namespace acre::record {
+
+struct Recorder;
+
+// src/sample/for_recorder.cc. Fills in where the calling thread's frames go on, innermost first, without acre's own.
+// Returns how many. Allocates nothing of the calling thread's, but the unwinder may.
+unsigned capture_stack(Address (&frames)[kMostFrames]);
+// Bytes to the next sampling point, by random.
+uint64_t gap_between_stacks(uint64_t mean);
+
+namespace stacks {
+
+// SharedHeader::stack_every of the recording: 0 none, 1 all, n: a point in n bytes on average.
+inline constinit std::atomic<uint32_t> g_every{0};
+inline bool are_on() { return g_every.load(std::memory_order_relaxed) != 0; }
+
+// Makes the table, once. False: memory is refused.
+bool set_every(uint32_t every);
+
+// A recorder's lane begins, and has written no stack.
+void begin(Recorder& recorder);
+
+struct Captured {
+  uint32_t number = 0;  // 0: there is no stack, or it is not known
+  unsigned count = 0;
+  Address frames[kMostFrames];
+};
+
+// Before the event is begun. asked: bytes.
+void capture(Heap* heap, size_t asked, Captured& to);
+
+// Whether the lane has written the frames, and to write them, as kStackIs.
+bool is_defined(const Recorder& recorder, uint32_t number);
+void define(Recorder& recorder, const Captured& stack);
+
+}  // namespace stacks
+}  // namespace acre::record

@@ -1,0 +1,132 @@
+"""Recordings of programs on acre: real.py ACRE_TRACE LIBACRE ALLOCATES
+
+Exit code 0: all well, 1: not.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/package"))
+
+import chunks
+from checks import Checks, clean_environment
+
+TIME_LIMIT_S = 120
+SITES = {"site_malloc": 5001, "site_calloc": 5002, "site_aligned": 5376, "site_new": 5004, "site_realloc": 5005,
+         "site_resize": 1000006}
+
+
+class Recorder:
+    def __init__(self, tool, library, program, work):
+        self.tool, self.library, self.program, self.work = tool, library, program, work
+        self.number = 0
+        self.environment = clean_environment()
+
+    def __call__(self, *words):
+        return subprocess.run([self.tool, *map(str, words)], capture_output=True, text=True, timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, env=self.environment)
+
+    def record(self, *program, options=()):
+        """-> what acre-trace said, the file"""
+        self.number += 1
+        path = self.work / f"{self.number}.actrace"
+        return self("collect", "-o", path, *options, "--preload", self.library, "--", *program), path
+
+    def check(self, path):
+        return json.loads(self("check", path, "--json").stdout)
+
+    def events(self, path, *options):
+        return [json.loads(line) for line in self("print", path, "--json", *options).stdout.splitlines()]
+
+
+def functions(program):
+    """name -> its code, as offsets in the file's image"""
+    lines = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {words[3]: range(int(words[0], 16), int(words[0], 16) + int(words[1], 16))
+            for words in map(str.split, lines) if len(words) == 4}
+
+
+def image_start(path, program):
+    """Where the program lay, by the recording."""
+    maps = b"".join(part["payload"] for part in chunks.chunks(path) if part["type"] == chunks.MAPPINGS).decode()
+    return min(int(line.split("-")[0], 16) for line in maps.splitlines()
+               if line.endswith(os.path.realpath(program)) and not line.startswith("build-id"))
+
+
+def check_stacks(checks, recorder):
+    ended, path = recorder.record(recorder.program, "sites", options=("--stacks", 1))
+    found = recorder.check(path)
+    checks.that(ended.returncode == 0 and found["sound"] and found["lost"] == 0, "a recording with stacks is sound",
+                [ended, found])
+    events = recorder.events(path, "--stacks")
+    code, start = functions(recorder.program), image_start(path, recorder.program)
+
+    def names(event):
+        return [next((name for name, where in code.items() if frame - start in where), None)
+                for frame in (int(frame, 16) for frame in event.get("frames", ()))]
+
+    lanes = {}
+    for more in (0, 10, 20):
+        for site, size in SITES.items():
+            wanted = size + more * (256 if site == "site_aligned" else 1)
+            event = next((event for event in events if event.get("size") == wanted), {})
+            stack = names(event)
+            checks.that(stack[:2] == [site, "all_sites"], f"{site}, {more}: its stack is known", [event, stack])
+            lanes[more, site] = event
+    checks.that("main" in names(lanes[0, "site_malloc"]) and lanes[0, "site_resize"]["kind"] == "resize",
+                "it goes on to main, and that of a resize is there", lanes[0, "site_resize"])
+    checks.that(lanes[10, "site_new"]["thread"] != lanes[0, "site_new"]["thread"] and
+                lanes[20, "site_new"]["process"] == 1, "also in another thread, and in a child", lanes[10, "site_new"])
+    plain = recorder.events(path, "--all")
+    defined = [event for event in plain if event["kind"] == "stack"]
+    number, process = lanes[0, "site_malloc"]["stack"], [event["process"] for event in defined]
+    checks.that(len({(event["process"], event["lane"], event["stack"]) for event in defined}) == len(defined) and
+                set(process) == {0, 1}, "each lane names a stack once, and the child's lanes do", len(defined))
+    alike = [event["frames"] for event in defined if event["stack"] == number]
+    checks.that(all(frames == alike[0] for frames in alike), "a number is one stack", alike)
+    info = recorder("info", path).stdout
+    checks.that("stacks of all allocations\n" in info and json.loads(recorder("info", path, "--json").stdout)["stack_every"] == 1,
+                "--info says so", info)
+    text = recorder("print", path, "--stacks", "--size", 5001).stdout.splitlines()
+    checks.that(f"stack {number}" in text[0] and text[1].strip() == lanes[0, "site_malloc"]["frames"][0],
+                "print --stacks prints them", text)
+
+
+def check_sampled_stacks(checks, recorder):
+    count, size, every = 20000, 1000, 10000
+    ended, path = recorder.record(recorder.program, "often", count, options=("--stacks", every))
+    events = recorder.events(path, "--size", size)
+    share = 1 - math.exp(-size / every)
+    found, expected, sigma = sum("stack" in event for event in events), count * share, math.sqrt(count * share)
+    checks.that(len(events) == count and abs(found - expected) < 6 * sigma,
+                "a sampled recording has the stacks of as many blocks as it should", [ended, len(events), found, expected])
+    info = recorder("info", path).stdout
+    checks.that("one in 10000 bytes" in info, "and --info says of how many", info)
+    _, path = recorder.record(recorder.program, "often", 100)
+    events = recorder.events(path)
+    checks.that(len(events) >= 200 and not any("stack" in event for event in events), "without --stacks there are none")
+
+
+def check_pause(checks, recorder):
+    _, path = recorder.record(recorder.program, "pause")
+    before, after = (recorder.events(path, "--kind", "malloc", "--size", size) for size in (3000, 4000))
+    checks.that(len(before) == len(after) == 3 and after[0]["time"] - before[-1]["time"] > 0.5,
+                "a pause of the program lies between the events that it lay between", [before, after])
+
+
+def main():
+    checks = Checks()
+    with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
+        recorder = Recorder(*sys.argv[1:4], Path(folder))
+        for check in (check_stacks, check_sampled_stacks, check_pause):
+            check(checks, recorder)
+    return checks.conclude()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
