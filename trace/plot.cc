@@ -23,7 +23,9 @@ namespace acre::trace {
 namespace {
 
 constexpr uint32_t kBuckets = 4096;
-constexpr size_t kBytesOfABlock = 14;  // about, in the file
+// Parts of the budget; tiles get the rest. What an entry takes, about.
+constexpr uint64_t kPartOfSites = 8, kPartOfRanges = 8, kPartOfBlocks = 3;
+constexpr size_t kBytesOfABlock = 10, kBytesOfAnEntry = 10;  // about, in the file
 
 // A line on a terminal that is written over.
 class Progress {
@@ -55,15 +57,16 @@ std::string payload_of(Reader& reader, const Chunk& chunk) {
   return {payload.begin(), payload.end()};
 }
 
-// The deepest level that has a use: cells of 16 bytes, and a column for each event.
-unsigned deepest_level(const Scan& scan) {
-  unsigned level = 3;
-  while (level < Pyramid::kMostLevel && scan.axis.height() >> (level + 9) >= 16 && scan.events >> (level + 8) != 0)
+// The deepest level that has a use: cells of 16 bytes, and a column for each event. Where all blocks are named one by
+// one, the image need not be so deep.
+unsigned deepest_level(const Scan& scan, unsigned most, bool names_all) {
+  unsigned level = std::min(most, 3u);
+  while (level + names_all < most && scan.axis.height() >> (level + 9) >= 16 && scan.events >> (level + 8) != 0)
     ++level;
   return level;
 }
 
-// Each process with what the file has of it; `start` is as it was recorded.
+// Each process with what the file has of it; `start` is the text of what was recorded, which may be anything.
 std::string processes_of(Reader& reader, const Order& order, const Clock& clock) {
   std::map<uint32_t, std::string> starts;
   std::map<uint32_t, uint64_t> events;
@@ -78,10 +81,10 @@ std::string processes_of(Reader& reader, const Order& order, const Clock& clock)
             member("parent", facts.parent == kNone ? "null" : std::to_string(facts.parent)) +
             member("events", events[number]) +
             member("from", facts.start_ticks == 0 ? "null" : json_number(clock.seconds(facts.start_ticks))) +
-            member("to", !facts.has_end || facts.end_ticks == 0 ? "null" : json_number(clock.seconds(facts.end_ticks))) +
+            member("to", facts.end_ticks == 0 ? "null" : json_number(clock.seconds(facts.end_ticks))) +
             member("end", facts.has_end ? json_string(name_of(facts.ending)) : "null") +
             member("status", facts.has_end && facts.status != kNone ? std::to_string(facts.status) : "null") +
-            member("start", start.empty() ? "null" : start) + '}';
+            member("start", start.empty() ? "null" : json_string(start)) + '}';
   }
   return '[' + text + ']';
 }
@@ -93,7 +96,7 @@ std::string texts_of(const std::vector<std::string>& texts) {
 }
 
 std::string meta_of(Reader& reader, const Order& order, const Clock& clock, const Scan& scan, unsigned levels,
-                    uint32_t range_buckets,                    const std::vector<std::string>& notes) {
+                    uint32_t range_buckets, const std::vector<std::string>& notes) {
   std::string threads, groups;
   for (const PlotThread& thread : scan.threads) {
     threads += (threads.empty() ? "{" : ",{") + std::string("\"tid\":") + std::to_string(thread.tid) +
@@ -101,13 +104,13 @@ std::string meta_of(Reader& reader, const Order& order, const Clock& clock, cons
                member("bytes", thread.bytes) + '}';
   }
   for (const uint64_t end : kGroupEnds) groups += std::to_string(end) + ',';
-  return "\"version\":1" + member("process", uint64_t{scan.process}) +
-         member("processes", processes_of(reader, order, clock)) + member("from", scan.from) + member("to", scan.to) +
-         member("buckets", uint64_t{kBuckets}) + member("events", scan.events) +
+  return "\"version\":1" + member("process", uint64_t{scan.process}) + member("from", scan.from) +
+         member("to", scan.to) + member("buckets", uint64_t{kBuckets}) + member("events", scan.events) +
          member("allocations", scan.allocations) + member("stack_every", uint64_t{reader.header().stack_every}) +
          member("realtime", static_cast<double>(reader.header().realtime_ns) / 1e9) +
-         member("threads", '[' + threads + ']') + member("classes", '[' + groups + "null]") +
-         member("range_buckets", uint64_t{range_buckets}) + member("levels", uint64_t{levels}) + member("notes", texts_of(notes));
+         member("classes", '[' + groups + "null]") + member("range_buckets", uint64_t{range_buckets}) +
+         member("levels", uint64_t{levels}) + member("notes", texts_of(notes)) +
+         member("threads", '[' + threads + ']') + member("processes", processes_of(reader, order, clock));
 }
 
 std::string marks_of(const std::vector<PlotMark>& marks) {
@@ -125,18 +128,8 @@ std::string address_of(const Axis& axis) {
   for (const Axis::Range& range : axis.ranges()) {
     text += (text.empty() ? "[" : ",[") + std::to_string(range.start) + ',' + std::to_string(range.units) + ']';
   }
-  return "\"unit\":" + std::to_string(Axis::kUnit) + member("height", axis.height()) + member("ranges", '[' + text + ']');
-}
-
-// The process's mappings, newest first.
-std::string mappings_of_process(Reader& reader, uint32_t process) {
-  std::string text;
-  for (auto chunk = reader.chunks().rbegin(); chunk != reader.chunks().rend(); ++chunk) {
-    if (chunk->header.type == ChunkType::kMappings && chunk->header.process == process) {
-      text += payload_of(reader, *chunk);
-    }
-  }
-  return text;
+  return "\"unit\":" + std::to_string(Axis::kUnit) + member("height", axis.height()) +
+         member("ranges", '[' + text + ']');
 }
 
 void add_memory(Reader& reader, const Clock& clock, uint32_t process, Curves& curves) {
@@ -180,21 +173,22 @@ int plot(const PlotOptions& options) {
   const Scan found = scan(reader, order, clock, options, process, [&](uint64_t bytes) {
     progress.say("looks through the events:", static_cast<double>(bytes) / static_cast<double>(all));
   });
-  PlotOutput output;
-  if (!output.open(options.output)) {
+  FILE* const output = fopen(options.output.c_str(), "we");
+  if (output == nullptr) {
     say("plot: cannot write '%s': %s", options.output.c_str(), strerror(errno));
     return 1;
   }
-  const unsigned deepest = deepest_level(found);
+  const size_t most_blocks = std::max<size_t>(options.budget / kPartOfBlocks / kBytesOfABlock, 1000);
+  const unsigned deepest = deepest_level(found, options.deepest, found.allocations <= most_blocks);
   const unsigned columns_log2 = deepest + 8;
   Curves curves(found.from, found.to, kBuckets, found.threads.size());
-  KeptBlocks kept(std::max<size_t>(options.budget * 2 / 5 / kBytesOfABlock, 1000));
+  KeptBlocks kept(most_blocks);
   Pyramid pyramid(deepest, found.to - found.from, options.budget);
   const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
   Sweep sweep(columns_log2, uint32_t{1} << columns_log2, height, static_cast<uint32_t>(found.threads.size()),
               [&](const Cell* cells) { pyramid.column(cells); });
   Sites sites(reader, order);
-  Ranges ranges;
+  Ranges ranges(std::max<uint64_t>(options.budget / kPartOfRanges / kBytesOfAnEntry, 1000));
   Runs runs(found.from);
   Holders holders(found);
   Fill fill(found, columns_log2, {curves, sweep, kept, sites, ranges, runs, holders});
@@ -207,40 +201,49 @@ int plot(const PlotOptions& options) {
   const auto note = [&](uint64_t count, const std::string& text) {
     if (count != 0) notes.push_back(std::to_string(count) + ' ' + text);
   };
-  note(sites.choose(options.budget / 8), "call sites were left out, those that allocate least");
-  kept.number_sites([&](uint32_t site) { return sites.new_number(site); });
-  const std::string blocks = kept.members(found.from, found.to, options.budget * 2 / 5);
-  const uint64_t left = options.budget - std::min<uint64_t>(options.budget, blocks.size());
-  note(pyramid.choose(left), "tiles of the image were left out, so that the page is not larger; --budget sets the bound");
-  if (!kept.is_complete()) {
-    notes.push_back("only the " + std::to_string(kept.count()) +
-                    " blocks with the largest size × lifetime are named one by one; --from and --to show less time");
-  }
   note(reader.damaged_bytes(), "bytes of the file are damaged");
   note(problems, "parts of the file are damaged or missing");
   note(fill.lost, "events were lost by the recorder");
   note(fill.earlier, "events are of blocks from before the recording");
   note(fill.again, "blocks were given out while they lived, by the file: their frees are missing");
   note(fill.marks_left_out, "marks were left out");
+  note(sites.choose(options.budget / kPartOfSites), "call sites were left out, those that allocate least");
+  kept.number_sites([&](uint32_t site) { return sites.new_number(site); });
+  PlotLines lines;
+  curves.write(lines);
+  lines.line("marks", marks_of(fill.marks));
+  lines.line("address", address_of(found.axis));
+  lines.line("sites", sites.members());
+  ranges.write(lines, sites);
+  runs.write(lines);
+  holders.write(lines, sites);
+  lines.line("blocks:0:0:0", kept.members(found.from, found.to, most_blocks * kBytesOfABlock));
+  if (!kept.is_complete()) {
+    notes.push_back("only the " + std::to_string(kept.count()) +
+                    " blocks with the largest size × lifetime are named one by one; --from and --to show less time");
+  }
+  const uint64_t left = options.budget - std::min<uint64_t>(options.budget, lines.text().size());
+  note(pyramid.choose(left), "tiles of the image, which show the least detail, were left out to bound the page's size");
   unsigned levels = 0;
   for (const Tile& tile : pyramid.tiles()) levels = std::max(levels, tile.level + 1);
+  PlotLines meta;
+  meta.line("meta", meta_of(reader, order, clock, found, levels, ranges.buckets(), notes));
 
-  output.line("meta", meta_of(reader, order, clock, found, levels, ranges.buckets(), notes));
-  output.line("mappings", "\"text\":" + json_string(mappings_of_process(reader, process)));
-  curves.write(output);
-  output.line("marks", marks_of(fill.marks));
-  output.line("address", address_of(found.axis));
-  output.line("sites", sites.members());
-  ranges.write(output, sites);
-  runs.write(output);
-  holders.write(output, sites);
-  output.line("blocks:0:0:0", blocks);
+  const auto write = [&](const std::string& text) {
+    return fwrite(text.data(), 1, text.size(), output) == text.size();
+  };
+  bool whole = write(meta.text()) && write(lines.text());
   for (const Tile& tile : pyramid.tiles()) {
-    output.line("tile:" + std::to_string(tile.level) + ':' + std::to_string(tile.x) + ':' + std::to_string(tile.y),
-                array_of("u8", 4 * Pyramid::kSide * Pyramid::kSide, tile.bytes));
+    PlotLines line;
+    line.line("tile:" + std::to_string(tile.level) + ':' + std::to_string(tile.x) + ':' + std::to_string(tile.y),
+              array_of("u8", 4 * Pyramid::kSide * Pyramid::kSide, tile.bytes));
+    whole = whole && write(line.text());
   }
-  if (!output.finish()) {
-    say("plot: cannot write '%s': %s", options.output.c_str(), strerror(errno));
+  whole = fflush(output) == 0 && whole;
+  const int error = errno;
+  fclose(output);
+  if (!whole) {
+    say("plot: cannot write '%s': %s", options.output.c_str(), strerror(error));
     unlink(options.output.c_str());
     return 1;
   }

@@ -1,6 +1,6 @@
-// acre plot's data: a recording as curves, marks, an image of the heap in tiles, blocks, and tables by call site. A file
-// of JSON lines, `{"name": …}`, which the page of acre plot holds as they are. Binary arrays in them are little-endian,
-// deflated without a header, in base64. Memory is bounded by the budget and by what lives at a time.
+// acre plot's data: a recording as curves, marks, an image of the heap in tiles, blocks, and tables by call site. A file of
+// JSON lines, `{"name": …}`, which the page of acre plot holds as they are. Memory is bounded by the budget and by what
+// lives at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct PlotOptions {
   std::string path, output;
   std::optional<uint32_t> process;  // by default the one with the most events
   std::optional<double> from, to;   // seconds after the beginning of the recording
-  uint64_t budget = 24 << 20;       // bytes of tiles, blocks and tables, as they stand in the file
+  unsigned deepest = 6;             // level of the image
+  uint64_t budget = 24 << 20;       // bytes of the data, about
 };
 
 // -> the exit code

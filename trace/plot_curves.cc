@@ -98,9 +98,9 @@ void Curves::finish() {
   for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
 }
 
-void Curves::write(PlotOutput& output) const {
+void Curves::write(PlotLines& lines) const {
   const auto write = [&](const std::string& name, const Curve& curve) {
-    if (!curve.empty()) output.line("curve:" + name, array_of(curve));
+    if (!curve.empty()) lines.line("curve:" + name, array_of(curve));
   };
   write("live_bytes", most_);
   write("live_min", least_);
@@ -113,10 +113,10 @@ void Curves::write(PlotOutput& output) const {
   for (size_t i = 0; i < threads_.size(); ++i) {
     const bool is_rest = i + 1 == threads_.size();
     if (is_rest && std::all_of(threads_[i].begin(), threads_[i].end(), [](double v) { return v == 0; })) continue;
-    output.line("curve:thread:" + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(threads_[i])));
+    lines.line("curve:thread:" + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(threads_[i])));
   }
   for (unsigned group = 0; group < kGroups; ++group) {
-    output.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));
+    lines.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));
   }
 }
 

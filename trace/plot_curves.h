@@ -1,5 +1,5 @@
-// What a plot has for each bucket of time: bytes that live, what is allocated and freed, by thread and by size, and what
-// the recording has of memory and of acre's figures.
+// What a plot has for each bucket of time: bytes that live, what is allocated and freed, by thread and by size, memory and
+// acre's figures.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class Curves {
   void figures(double when, const std::vector<uint64_t>& list);
   void memory(double when, const MemorySample& sample);
   void finish();
-  void write(PlotOutput& output) const;
+  void write(PlotLines& lines) const;
 
  private:
   static constexpr size_t kFigures = static_cast<size_t>(record::Figure::kCount);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace acre::trace {
 
@@ -43,7 +44,8 @@ void Fill::vanish(uint64_t address, const Live& live, double when, bool lives_on
   if (!lives_on) parts_.sweep.end(quanta(when), block);
   const double end = lives_on ? std::numeric_limits<double>::quiet_NaN() : when;
   const double from = std::max(live.from, scan_.from);
-  parts_.kept.add({static_cast<double>(block.bytes) * (when - from), from, end, block.y, live.size, live.thread, live.site});
+  const double area = static_cast<double>(block.bytes) * (when - from);
+  parts_.kept.add({area, from, end, block.y, live.size, live.thread, live.site});
 }
 
 void Fill::account(const Live& live, double when, bool lives_on, uint32_t thread) {
@@ -66,6 +68,11 @@ void Fill::note_holders(Blocks<Live>& blocks, double when) {
         for (const auto& [address, live] : all) visit(address, live.size, live.site);
       },
       parts_.runs.map());
+}
+
+void Fill::note_run(const Event& event, Runs::Map& runs, double when) {
+  if (event.what == What::kRunIs) runs[event.address] = {event.numbers[0], event.numbers[1], when};
+  if (event.what == What::kRunGone) runs.erase(event.address);
 }
 
 void Fill::begin(uint32_t process, uint32_t parent) {
@@ -181,10 +188,8 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
       on(merged, blocks, merged.process == scan_.process ? last : when);
     else if (merged.process == scan_.process)
       other(merged, last);
-    else if (merged.event->what == What::kRunIs)
-      runs_of_parents_[merged.process][merged.event->address] = {merged.event->numbers[0], merged.event->numbers[1], when};
-    else if (merged.event->what == What::kRunGone)
-      runs_of_parents_[merged.process].erase(merged.event->address);
+    else
+      note_run(*merged.event, runs_of_parents_[merged.process], when);
   }
   if (!has_started_) start(blocks);
   note_holders(blocks, scan_.to);
@@ -195,7 +200,9 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
   parts_.runs.finish();
   parts_.curves.finish();
   parts_.sweep.finish();
-  std::stable_sort(marks.begin(), marks.end(), [](const PlotMark& a, const PlotMark& b) { return a.when < b.when; });
+  std::sort(marks.begin(), marks.end(), [](const PlotMark& a, const PlotMark& b) {
+    return std::tie(a.when, a.text) < std::tie(b.when, b.text);
+  });
 }
 
 }  // namespace acre::trace

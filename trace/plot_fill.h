@@ -57,6 +57,7 @@ class Fill {
     uint32_t site, thread;
   };
 
+  static void note_run(const Event& event, Runs::Map& runs, double when);
   void begin(uint32_t process, uint32_t parent);
   void start(Blocks<Live>& blocks);
   void on(const Merged& merged, Blocks<Live>& blocks, double when);

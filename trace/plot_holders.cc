@@ -94,13 +94,15 @@ void Holders::moment(double when, uint64_t count, const std::function<void(const
   for (const auto& [site, place] : pairs) ++by_site[site].units;
   std::vector<Held> found;
   for (const auto& [site, held] : by_site) found.push_back(held);
-  std::stable_sort(found.begin(), found.end(), [](const Held& a, const Held& b) { return a.units > b.units; });
+  std::sort(found.begin(), found.end(), [](const Held& a, const Held& b) {
+    return a.units != b.units ? a.units > b.units : a.site < b.site;
+  });
   found.resize(std::min(found.size(), kMostSites));
   held_.insert(held_.end(), found.begin(), found.end());
   moments_.push_back(at);
 }
 
-void Holders::write(PlotOutput& output, const Sites& sites) const {
+void Holders::write(PlotLines& lines, const Sites& sites) const {
   std::vector<uint16_t> moments;
   std::vector<uint32_t> numbers, units;
   std::vector<double> bytes;
@@ -112,7 +114,7 @@ void Holders::write(PlotOutput& output, const Sites& sites) const {
   }
   std::string times;
   for (const double when : moments_) times += (times.empty() ? "" : ",") + json_number(when);
-  output.line("holders", "\"moments\":[" + times + "],\"unit\":" + std::to_string(scan_.has_runs ? 0 : Axis::kUnit) +
+  lines.line("holders", "\"moments\":[" + times + "],\"unit\":" + std::to_string(scan_.has_runs ? 0 : Axis::kUnit) +
                              ",\"below\":" + json_number(kNearlyEmpty) + ',' +
                              Columns()
                                  .add("moment", moments)

@@ -4,7 +4,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
+#include <new>
 
 #include "proc.h"
 
@@ -63,7 +63,8 @@ std::string json_number(double value) {
 }
 
 std::string array_of(const char* type, size_t count, std::string_view deflated, const std::string& more) {
-  std::string text = "\"type\":\"" + std::string(type) + "\",\"count\":" + std::to_string(count) + more + ",\"data\":\"";
+  std::string text = "\"type\":\"" + std::string(type) + "\",\"count\":" + std::to_string(count) + more;
+  text += ",\"data\":\"";
   append_base64(text, deflated);
   return text + '"';
 }
@@ -73,27 +74,10 @@ std::string delta_array_of(std::vector<uint32_t> values, const std::string& more
   return array_of(values, ",\"delta\":true" + more);
 }
 
-PlotOutput::~PlotOutput() {
-  if (file_ != nullptr) fclose(file_);
-}
-
-bool PlotOutput::open(const std::string& path) {
-  file_ = fopen(path.c_str(), "we");
-  return file_ != nullptr;
-}
-
-void PlotOutput::line(const std::string& name, std::string_view members) {
-  const std::string head = "{\"name\":" + json_string(name) + (members.empty() ? "" : ",");
-  fwrite(head.data(), 1, head.size(), file_);
-  fwrite(members.data(), 1, members.size(), file_);
-  fputs("}\n", file_);
-}
-
-bool PlotOutput::finish() {
-  const bool whole = fflush(file_) == 0 && ferror(file_) == 0;
-  const bool closed = fclose(file_) == 0;
-  file_ = nullptr;
-  return whole && closed;
+void PlotLines::line(const std::string& name, std::string_view members) {
+  text_ += "{\"name\":" + json_string(name) + (members.empty() ? "" : ",");
+  text_ += members;
+  text_ += "}\n";
 }
 
 }  // namespace acre::trace

@@ -1,8 +1,7 @@
-// Writes the lines of a plot's data.
+// The form of a plot's data.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,22 +53,15 @@ class Columns {
   std::string text_;
 };
 
-class PlotOutput {
+// Lines of the data, in memory.
+class PlotLines {
  public:
-  PlotOutput() = default;
-  ~PlotOutput();
-  PlotOutput(const PlotOutput&) = delete;
-  PlotOutput& operator=(const PlotOutput&) = delete;
-
-  // False: errno tells why.
-  bool open(const std::string& path);
   // {"name": NAME, members}
   void line(const std::string& name, std::string_view members);
-  // False: what was written is not whole; errno tells why.
-  bool finish();
+  const std::string& text() const { return text_; }
 
  private:
-  FILE* file_ = nullptr;
+  std::string text_;
 };
 
 }  // namespace acre::trace

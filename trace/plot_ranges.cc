@@ -14,7 +14,8 @@ constexpr uint32_t kNeverKey = 0xffff;
 }  // namespace
 
 void Ranges::add(const Block& block) {
-  const uint32_t size = std::min(static_cast<uint32_t>(std::bit_width(std::max<uint64_t>(block.size, 1)) - 1), kSizes - 1);
+  const auto log2 = static_cast<uint32_t>(std::bit_width(std::max<uint64_t>(block.size, 1)) - 1);
+  const uint32_t size = std::min(log2, kSizes - 1);
   const double half_decades = std::floor((std::log10(std::max(block.seconds, 1e-12)) + 7) * 2);
   const uint32_t life =
       block.to == kNever ? kLives - 1 : static_cast<uint32_t>(std::clamp(half_decades, 0.0, kLives - 2.0));
@@ -28,7 +29,7 @@ void Ranges::add(const Block& block) {
     while (block.events > kWithin[within]) ++within;
     temporary_[key(block.site, from, within)].add(block.weight, bytes);
   }
-  if (ranges_.size() > most_ && halved_ < kBucketsLog2) halve();
+  if (ranges_.size() + temporary_.size() > most_ && halved_ < kBucketsLog2) halve();
 }
 
 void Ranges::halve() {
@@ -47,7 +48,7 @@ void Ranges::halve() {
   temporary_.swap(temporary);
 }
 
-void Ranges::write(PlotOutput& output, const Sites& sites) const {
+void Ranges::write(PlotLines& lines, const Sites& sites) const {
   struct Sorted {
     std::vector<uint32_t> sites, counts;
     std::vector<uint16_t> first, second;
@@ -70,7 +71,7 @@ void Ranges::write(PlotOutput& output, const Sites& sites) const {
     return columns;
   };
   const Sorted ranges = sorted(ranges_);
-  output.line("ranges", Columns()
+  lines.line("ranges", Columns()
                             .add_array("site", delta_array_of(ranges.sites))
                             .add("from", ranges.first)
                             .add("to", ranges.second)
@@ -78,17 +79,18 @@ void Ranges::write(PlotOutput& output, const Sites& sites) const {
                             .add("bytes", ranges.bytes)
                             .members());
   const Sorted temporary = sorted(temporary_);
+  const std::vector<uint8_t> classes(temporary.second.begin(), temporary.second.end());
   std::string within;
   for (const uint64_t events : kWithin) within += (within.empty() ? "" : ",") + std::to_string(events);
-  output.line("temporary", "\"within\":[" + within + "]," +
+  lines.line("temporary", "\"within\":[" + within + "]," +
                                Columns()
                                    .add_array("site", delta_array_of(temporary.sites))
                                    .add("bucket", temporary.first)
-                                   .add("within", std::vector<uint8_t>(temporary.second.begin(), temporary.second.end()))
+                                   .add("within", classes)
                                    .add("count", temporary.counts)
                                    .add("bytes", temporary.bytes)
                                    .members());
-  output.line("sizelife", "\"periods\":" + std::to_string(kPeriods) + ",\"sizes\":" + std::to_string(kSizes) +
+  lines.line("sizelife", "\"periods\":" + std::to_string(kPeriods) + ",\"sizes\":" + std::to_string(kSizes) +
                               ",\"lives\":" + std::to_string(kLives) + ',' + array_of(sizes_));
 }
 

@@ -29,9 +29,10 @@ class Ranges {
     uint64_t events;    // of its thread, from the allocation to the free; 0: freed by another one, or not
   };
 
-  explicit Ranges(size_t most_entries = 1 << 20) : most_(most_entries) {}
+  // most_entries: with more of them, buckets are put together.
+  explicit Ranges(size_t most_entries) : most_(most_entries) {}
   void add(const Block& block);
-  void write(PlotOutput& output, const Sites& sites) const;
+  void write(PlotLines& lines, const Sites& sites) const;
   uint32_t buckets() const { return kMostBuckets >> halved_; }
 
  private:

@@ -40,7 +40,7 @@ void Runs::finish() {
   });
 }
 
-void Runs::write(PlotOutput& output) const {
+void Runs::write(PlotLines& lines) const {
   if (ended_.empty()) return;
   std::vector<double> addresses, from, to;
   std::vector<uint32_t> pages, blocks;
@@ -52,7 +52,7 @@ void Runs::write(PlotOutput& output) const {
     from.push_back(ended.run.from);
     to.push_back(ended.to);
   }
-  output.line("runs", Columns()
+  lines.line("runs", Columns()
                           .add("address", addresses)
                           .add("pages", pages)
                           .add("block", blocks)

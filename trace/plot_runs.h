@@ -29,7 +29,7 @@ class Runs {
   const Map& map() const { return map_; }
   // Closes those that are in use.
   void finish();
-  void write(PlotOutput& output) const;
+  void write(PlotLines& lines) const;
 
  private:
   static constexpr size_t kMost = 100000;
@@ -57,10 +57,10 @@ class Holders {
   explicit Holders(const Scan& scan);
 
   bool is_due(double when) const { return when >= next_; }
-  // each: calls its argument for each of `count` blocks that live; twice. runs: those in use; if the recording has none,
-  // it is by units of the axis.
+  // each: calls its argument for each of `count` blocks that live. runs: those in use; if the recording has none, units of
+  // the axis stand for them.
   void moment(double when, uint64_t count, const std::function<void(const Visit&)>& each, const Runs::Map& runs);
-  void write(PlotOutput& output, const Sites& sites) const;
+  void write(PlotLines& lines, const Sites& sites) const;
 
  private:
   struct Held {

@@ -1,6 +1,7 @@
 #include "plot_scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -10,8 +11,8 @@ namespace acre::trace {
 
 namespace {
 
-// What a span takes at least: a recording may have a single event.
-constexpr double kLeastSpan = 1e-6;
+// What a span takes at least: a recording may have a single event. In seconds, and as a part of the time that it is at.
+constexpr double kLeastSpan = 1e-6, kLeastPart = 1e-9;
 
 // The blocks that live when the time begins: those of a parent at the fork, and older ones than --from.
 void add_earlier(Reader& reader, const Clock& clock, double from, uint32_t process, Axis& axis) {
@@ -105,11 +106,13 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
   if (facts.start_ticks != 0) first = std::min(first, clock.seconds(facts.start_ticks));
   if (facts.has_ended() && facts.end_ticks != 0) last = std::max(last, clock.seconds(facts.end_ticks));
   result.from = options.from.value_or(first);
-  result.to = std::max(options.to ? std::min(*options.to, last) : last, result.from + kLeastSpan);
+  const double least_span = std::max(kLeastSpan, std::abs(result.from) * kLeastPart);
+  result.to = std::max(options.to ? std::min(*options.to, last) : last, result.from + least_span);
   for (auto& [lane, thread] : lanes) result.threads.push_back(std::move(thread));
-  std::stable_sort(result.threads.begin(), result.threads.end(),
-                   [](const PlotThread& a, const PlotThread& b) { return a.bytes > b.bytes; });
-  for (size_t i = 0; i < result.threads.size(); ++i) result.thread_of[result.threads[i].lane] = static_cast<uint32_t>(i);
+  std::sort(result.threads.begin(), result.threads.end(), [](const PlotThread& a, const PlotThread& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.lane < b.lane;
+  });
+  for (uint32_t i = 0; i < result.threads.size(); ++i) result.thread_of[result.threads[i].lane] = i;
   return result;
 }
 

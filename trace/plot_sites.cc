@@ -37,7 +37,9 @@ double Sites::weight(uint32_t site, uint64_t size) const {
 size_t Sites::choose(uint64_t budget) {
   std::vector<uint32_t> order;
   for (uint32_t site = 1; site < frames_.size(); ++site) order.push_back(site);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return bytes_[a] > bytes_[b]; });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return bytes_[a] != bytes_[b] ? bytes_[a] > bytes_[b] : a < b;
+  });
   new_.assign(frames_.size(), 0);
   std::string list = "[]";
   uint32_t number = 0;

@@ -1,5 +1,5 @@
 // The cells of an image, column by column as time goes: what share of each is in use, and by which group of sizes and
-// which thread for the most part. Sums of bytes × time are whole numbers; nothing is sampled. Memory is that of a column.
+// which thread for the most part. Sums of bytes × time are whole numbers; nothing is sampled. Memory is a column's.
 #pragma once
 
 #include <cstdint>

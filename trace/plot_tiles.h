@@ -1,5 +1,6 @@
-// The image at all its levels: tiles of 256 × 256 cells. Level k has 2^k × 2^k of them. Columns of the deepest level come
-// in; each level above is the mean of 2 × 2 cells. Tiles are deflated as soon as they are whole.
+// The image at all its levels: tiles of 256 × 256 cells. Level k has 2^k × 2^k of them. Columns of the deepest
+// level come in; each level above has the means of 2 × 2 cells. Tiles are deflated as soon as they are
+// whole.
 #pragma once
 
 #include <string>
@@ -19,7 +20,6 @@ struct Tile {
 class Pyramid {
  public:
   static constexpr uint32_t kSide = 256;
-  static constexpr unsigned kMostLevel = 5;
 
   // seconds: the span. Much more than `budget` bytes of tiles, as base64, are not kept.
   Pyramid(unsigned deepest, double seconds, uint64_t budget);

@@ -13,6 +13,7 @@
 #include "encode.h"
 #include "file.h"
 #include "order.h"
+#include "plot.h"
 
 namespace record = acre::record;
 using namespace acre::trace;
@@ -43,11 +44,20 @@ void read_file(const uint8_t* data, size_t size) {
   check_file(path());
 }
 
+void plot_file() {
+  PlotOptions options;
+  options.path = path();
+  options.output = path() + ".plot";
+  options.deepest = 0;
+  plot(options);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_block(data, size);
   read_file(data, size);
+  plot_file();
   return 0;
 }
 
@@ -125,12 +135,15 @@ int main(int count, char** words) {
   for (int i = 0; i < 400; ++i) {
     write_strange(random);
     problems += check_file(path()).problems;
+    if (i % 8 == 0) plot_file();
     std::ifstream file(path(), std::ios::binary);
     std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     damage(bytes, random);
     read_file(bytes.data(), bytes.size());
+    if (i % 8 == 0) plot_file();
   }
   unlink(path().c_str());
+  unlink((path() + ".plot").c_str());
   if (problems == 0) {
     puts("nothing was found in damaged files: this test looks at nothing");
     return 1;
