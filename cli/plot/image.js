@@ -134,15 +134,19 @@ class HeapImage {
     return found;
   }
   drawBlocks(pen, blocks) {
-    const { from, to, y, size, thread } = this.list.columns, { meta } = this.recording;
+    const { from, to, y, size, thread } = this.list.columns, { meta } = this.recording, back = css("--panel");
     const table = colourTable(this.kind, this.recording).map(channels => `rgb(${channels})`);
     for (const at of blocks) {
       const end = this.endOf(to[at]), top = this.yOf(y[at] + size[at]), height = this.yOf(y[at]) - top;
       const left = Math.max(this.xOf(from[at] - meta.from), kGutter - 9), width = Math.min(this.xOf(end), kGutter + this.width + 9) - left;
       const value = this.kind === "share" ? 255 : this.kind === "thread" ? thread[at]
         : this.kind === "class" ? classOf(meta.classes, size[at]) : ageByte(end - (from[at] - meta.from));
-      pen.fillStyle = table[Math.min(Math.round(value), 255)];
       const [slit, gap] = [width, height].map(room => room > 3 ? 1 : 0);  // between neighbours
+      if (slit || gap) {
+        pen.fillStyle = back;
+        pen.fillRect(left, top, width, height);
+      }
+      pen.fillStyle = table[Math.min(Math.round(value), 255)];
       pen.fillRect(left, top + gap / 2, Math.max(width - slit, 0.5), Math.max(height - gap, 0.5));
     }
   }

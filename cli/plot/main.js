@@ -103,7 +103,7 @@ byId("images").classList.toggle("two", images.length > 1);
 byId("about").textContent = recordings.length > 1 ? "two recordings" : about(first);
 const notes = recordings.flatMap(({ meta }) => meta.notes ?? []);
 byId("notes").hidden = notes.length === 0;
-byId("notes").textContent = notes.join(" ");
+byId("notes").textContent = notes.join(" · ");
 byId("colour").onchange = event => setColour(event.target.value);
 byId("time-in").onclick = () => zoomTime(0.5);
 byId("time-out").onclick = () => zoomTime(2);
