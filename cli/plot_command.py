@@ -62,7 +62,8 @@ def names_of(tool, file, options):
         from heap_profile.symbols import where_binaries_are
         from recording import names
         found = names.named(names.processes(names.ask(tool, "mappings", file)), {(process, at) for at in addresses},
-                            find_tool(options.yes), where_binaries_are(options.binaries), lambda text: say(f"plot: {text}"))
+                            find_tool(options.yes), where_binaries_are(options.binaries),
+                            lambda text: say(f"plot: {text}"))
         return {address: location for (_, address), location in found.items()}
     return name_sites
 
@@ -94,7 +95,8 @@ def main(options):
             import environment
             python = environment.ensure(options.yes)
             with written(path) as out:
-                code = subprocess.run([python, "-I", os.path.join(HERE, "plot", "picture.py"), *data], stdout=out).returncode
+                words = [python, "-I", os.path.join(HERE, "plot", "picture.py"), *data]
+                code = subprocess.run(words, stdout=out).returncode
                 if code:
                     fail("plot: the picture could not be drawn; what was said about it is above")
         else:

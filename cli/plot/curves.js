@@ -1,42 +1,94 @@
 // --- Curves on the same time axis (uPlot) ---
 
-const kCurveHeight = 110, kPowers = Array.from({ length: 60 }, (_, at) => 2 ** at);
+const kCurveHeight = 110,
+  kPowers = Array.from({ length: 60 }, (_, at) => 2 ** at);
 
 // Values with null where there are none; times are the buckets' middles.
-const points = values => Array.from(values, value => Number.isFinite(value) ? value : null);
+const points = values => Array.from(values, value => (Number.isFinite(value) ? value : null));
 
+// Between two samples a line is drawn, also where only a part of it is in view.
+function interpolated(values) {
+  let last = -1;
+  values.forEach((value, at) => {
+    if (value === null) return;
+    for (let between = last + 1; last >= 0 && between < at; between++) {
+      values[between] = values[last] + ((value - values[last]) * (between - last)) / (at - last);
+    }
+    last = at;
+  });
+  return values;
+}
 async function curve(recording, name) {
   const values = await recording.array(`curve:${name}`);
   return values && points(values);
 }
+async function sampled(recording, name) {
+  const values = await curve(recording, name);
+  return values && interpolated(values);
+}
 function perSecond(recording, values) {
   const bucket = recording.span / recording.meta.buckets;
-  return values && values.map(value => value === null ? null : value / bucket);
+  return values && values.map(value => (value === null ? null : value / bucket));
 }
 async function fragmentation(recording) {
   const [live, resident] = await Promise.all([curve(recording, "live_bytes"), curve(recording, "resident")]);
   if (!live || !resident) return null;
-  return live.map((value, at) => value === null || !resident[at] ? null : Math.max(100 * (1 - value / resident[at]), 0));
+  return interpolated(
+    live.map((value, at) => (value === null || !resident[at] ? null : Math.max(100 * (1 - value / resident[at]), 0))),
+  );
 }
 
 const rateText = value => `${bytesText(value)}/s`;
 
 // name, unit, what it shows of a recording: [name, colour, values] …
 const kCurves = [
-  ["memory", bytesText, async recording => [
-    ["resident", "#e0603a", await curve(recording, "resident")], ["active", "#a463f2", await curve(recording, "active")],
-    ["dirty", "#9c6b4e", await curve(recording, "dirty")], ["live", "#2c7fb8", await curve(recording, "live_bytes")]]],
-  ["fragmentation", value => `${value.toFixed(0)} %`, async recording => [["not asked for, of what is resident", "#c8507a", await fragmentation(recording)]]],
-  ["allocated a second", rateText, async recording => {
-    const threads = [...recording.lines.keys()].filter(name => name.startsWith("curve:thread:")).map(name => name.slice(13));
-    if (threads.length < 2) return [["all threads", "#4269d0", perSecond(recording, await curve(recording, "alloc_bytes"))]];
-    return Promise.all(threads.map(async thread => [thread === "rest" ? "others" : recording.threadText(+thread),
-      thread === "rest" ? kOther : threadColour(+thread), perSecond(recording, await curve(recording, `thread:${thread}`))]));
-  }],
-  ["live by size", bytesText, async recording => {
-    const { classes } = recording.meta;
-    return Promise.all(classes.map(async (_, at) => [classText(classes, at), sizeColour(at, classes.length), await curve(recording, `class:${at}`)]));
-  }],
+  [
+    "memory",
+    bytesText,
+    async recording => [
+      ["resident", "#e0603a", await sampled(recording, "resident")],
+      ["active", "#a463f2", await sampled(recording, "active")],
+      ["dirty", "#9c6b4e", await sampled(recording, "dirty")],
+      ["live", "#2c7fb8", await curve(recording, "live_bytes")],
+    ],
+  ],
+  [
+    "fragmentation",
+    value => `${value.toFixed(0)} %`,
+    async recording => [["not asked for, of what is resident", "#c8507a", await fragmentation(recording)]],
+  ],
+  [
+    "allocated a second",
+    rateText,
+    async recording => {
+      const threads = [...recording.lines.keys()]
+        .filter(name => name.startsWith("curve:thread:"))
+        .map(name => name.slice(13));
+      if (threads.length < 2)
+        return [["all threads", "#4269d0", perSecond(recording, await curve(recording, "alloc_bytes"))]];
+      return Promise.all(
+        threads.map(async thread => [
+          thread === "rest" ? "others" : recording.threadText(+thread),
+          thread === "rest" ? kOther : threadColour(+thread),
+          perSecond(recording, await curve(recording, `thread:${thread}`)),
+        ]),
+      );
+    },
+  ],
+  [
+    "live by size",
+    bytesText,
+    async recording => {
+      const { classes } = recording.meta;
+      return Promise.all(
+        classes.map(async (_, at) => [
+          classText(classes, at),
+          sizeColour(at, classes.length),
+          await curve(recording, `class:${at}`),
+        ]),
+      );
+    },
+  ],
 ];
 
 class Curves {
@@ -56,9 +108,19 @@ class Curves {
   }
   // The data are read once; charts are made anew when the colours change.
   async read() {
-    this.series = await Promise.all(kCurves.map(async ([, , of]) => (await Promise.all(this.recordings.map(async recording =>
-      (await of(recording)).filter(([, , values]) => values?.some(value => value !== null))
-        .map(([name, colour, values]) => ({ recording, name, colour, values }))))).flat()));
+    this.series = await Promise.all(
+      kCurves.map(async ([, , of]) =>
+        (
+          await Promise.all(
+            this.recordings.map(async recording =>
+              (await of(recording))
+                .filter(([, , values]) => values?.some(value => value !== null))
+                .map(([name, colour, values]) => ({ recording, name, colour, values })),
+            ),
+          )
+        ).flat(),
+      ),
+    );
     this.build();
   }
   build() {
@@ -75,51 +137,107 @@ class Curves {
     const line = document.createElement("h2");
     line.append(Object.assign(document.createElement("b"), { textContent: title }));
     for (const { recording, name, colour } of series) {
-      const item = document.createElement("span"), mark = document.createElement("i");
+      const item = document.createElement("span"),
+        mark = document.createElement("i");
       mark.style.background = colour;
-      if (recording.number === 1) mark.style.background = `repeating-linear-gradient(90deg, ${colour} 0 3px, transparent 3px 5px)`;
-      item.append(mark, this.recordings.length > 1 ? `${name} (${recording.number + 1})` : name, " ",
-        Object.assign(document.createElement("span"), { className: "value" }));
+      if (recording.number === 1)
+        mark.style.background = `repeating-linear-gradient(90deg, ${colour} 0 3px, transparent 3px 5px)`;
+      item.append(
+        mark,
+        this.recordings.length > 1 ? `${name} (${recording.number + 1})` : name,
+        " ",
+        Object.assign(document.createElement("span"), { className: "value" }),
+      );
       line.append(item);
     }
     return line;
   }
   chart(series, text, box) {
     const tables = this.recordings.map(recording => {
-      const { buckets } = recording.meta, bucket = recording.span / buckets;
+      const { buckets } = recording.meta,
+        bucket = recording.span / buckets;
       const own = series.filter(one => one.recording === recording);
       return [Float64Array.from({ length: buckets }, (_, at) => (at + 0.5) * bucket), ...own.map(one => one.values)];
     });
     const drawn = this.recordings.flatMap(recording => series.filter(one => one.recording === recording));
     const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
-    const axis = { stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--edge"), size: 4 }, font: "11px system-ui" };
+    const axis = {
+      stroke: css("--soft"),
+      grid: { stroke: css("--grid"), width: 1 },
+      ticks: { stroke: css("--edge"), size: 4 },
+      font: "11px system-ui",
+    };
     const isLast = box === this.boxes.at(-1);
-    const chart = new uPlot({
-      width: Math.max(box.clientWidth, 120), height: kCurveHeight + (isLast ? 18 : 0), padding: [6, kRight, 0, 0],
-      scales: { x: { time: false, range: () => [view.from, view.to] },
-                y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-      axes: [{ ...axis, size: isLast ? 26 : 8, values: (_, marks) => marks.map(mark => isLast ? `${+mark.toPrecision(9)} s` : "") },
-             { ...axis, size: kGutter, space: 24, incrs: text === bytesText || text === rateText ? kPowers : undefined, values: (_, marks) => marks.map(mark => text(mark)) }],
-      series: [{}, ...drawn.map(({ recording, colour }) => ({
-        stroke: colour, width: 1.25, spanGaps: true, points: { show: false }, dash: recording.number === 1 ? [4, 3] : undefined }))],
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false }, sync: { key: "time", setSeries: false },
-                bind: { dblclick: () => () => { view.range ? setTime(...view.range) : wholeView(); } } },
-      legend: { show: false },
-      hooks: {
-        drawClear: [chart => this.drawRange(chart)],
-        draw: [chart => {
-          const { top, height } = chart.bbox;
-          this.clipped(chart, () => this.recordings.forEach(recording =>
-            drawMarks(chart.ctx, recording, time => chart.valToPos(time, "x", true), top, height, false)));
-        }],
-        setSelect: [chart => {
-          const { left, width } = chart.select;
-          if (width > 1) setRange([chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]);
-          chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        }],
-        setCursor: [chart => this.tell(chart, box, text)],
+    const chart = new uPlot(
+      {
+        width: Math.max(box.clientWidth, 120),
+        height: kCurveHeight + (isLast ? 18 : 0),
+        padding: [6, kRight, 0, 0],
+        scales: {
+          x: { time: false, range: () => [view.from, view.to] },
+          y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] },
+        },
+        axes: [
+          {
+            ...axis,
+            size: isLast ? 26 : 8,
+            values: (_, marks) => marks.map(mark => (isLast ? `${+mark.toPrecision(9)} s` : "")),
+          },
+          {
+            ...axis,
+            size: kGutter,
+            space: 24,
+            incrs: text === bytesText || text === rateText ? kPowers : undefined,
+            values: (_, marks) => marks.map(mark => text(mark)),
+          },
+        ],
+        series: [
+          {},
+          ...drawn.map(({ recording, colour }) => ({
+            stroke: colour,
+            width: 1.25,
+            spanGaps: true,
+            points: { show: false },
+            dash: recording.number === 1 ? [4, 3] : undefined,
+          })),
+        ],
+        cursor: {
+          y: false,
+          points: { show: false },
+          drag: { x: true, y: false, setScale: false },
+          sync: { key: "time", setSeries: false },
+          bind: {
+            dblclick: () => () => {
+              view.range ? setTime(...view.range) : wholeView();
+            },
+          },
+        },
+        legend: { show: false },
+        hooks: {
+          drawClear: [chart => this.drawRange(chart)],
+          draw: [
+            chart => {
+              const { top, height } = chart.bbox;
+              this.clipped(chart, () =>
+                this.recordings.forEach(recording =>
+                  drawMarks(chart.ctx, recording, time => chart.valToPos(time, "x", true), top, height, false),
+                ),
+              );
+            },
+          ],
+          setSelect: [
+            chart => {
+              const { left, width } = chart.select;
+              if (width > 1) setRange([chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]);
+              chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+            },
+          ],
+          setCursor: [chart => this.tell(chart, box, text)],
+        },
       },
-    }, data, box);
+      data,
+      box,
+    );
     return chart;
   }
   clipped(chart, work) {
@@ -142,18 +260,19 @@ class Curves {
   // Values at the cursor, in the legends.
   tell(chart, box, text) {
     [...box.querySelectorAll(".value")].forEach((place, number) => {
-      const values = chart.data[number + 1];
-      let at = chart.cursor.idx ?? -1;
-      while (at > 0 && (values[at] ?? null) === null) at--;  // the last sample
-      place.textContent = Number.isFinite(values[at] ?? NaN) ? text(values[at]) : "";
+      const value = chart.data[number + 1][chart.cursor.idx ?? -1] ?? null;
+      place.textContent = value === null ? "" : text(value);
     });
   }
   setTime() {
     for (const chart of this.charts) chart.setScale("x", { min: view.from, max: view.to });
   }
-  redraw() { for (const chart of this.charts) chart.redraw(false); }
+  redraw() {
+    for (const chart of this.charts) chart.redraw(false);
+  }
   resize() {
-    for (const chart of this.charts) chart.setSize({ width: Math.max(this.folder.clientWidth, 120), height: chart.height });
+    for (const chart of this.charts)
+      chart.setSize({ width: Math.max(this.folder.clientWidth, 120), height: chart.height });
   }
   // A moment that the picture is pointed at.
   point(time) {

@@ -1,6 +1,7 @@
 // --- The flame graph: as that of heap profiles ---
 
-const kBarHeight = 20, kLeastWidth = 0.6;
+const kBarHeight = 20,
+  kLeastWidth = 0.6;
 const pen = document.createElement("canvas").getContext("2d");
 
 function hash(text) {
@@ -21,30 +22,42 @@ class Functions {
     this.nodeOfSite = recordings.map(({ sites }) => {
       const nodes = new Int32Array(sites.parents.length);
       for (let node = 1; node < nodes.length; node++) {
-        const parent = nodes[sites.parents[node]], place = sites.places[sites.frames[node]];
+        const parent = nodes[sites.parents[node]],
+          place = sites.places[sites.frames[node]];
         const key = `${parent} ${place[0]}\n${place[3]}`;
         if (!known.has(key)) {
           known.set(key, this.parents.length);
           this.children[parent].push(this.parents.length);
-          this.parents.push(parent); this.children.push([]); this.places.push(place); this.forms.push(sites.names[place[0]]);
+          this.parents.push(parent);
+          this.children.push([]);
+          this.places.push(place);
+          this.forms.push(sites.names[place[0]]);
         }
         nodes[node] = known.get(key);
       }
       // A site without a stack: one box for all of them.
-      return sites.leaves.map(leaf => leaf > 0 ? nodes[leaf] : this.unknown(known));
+      return sites.leaves.map(leaf => (leaf > 0 ? nodes[leaf] : this.unknown(known)));
     });
-    for (const list of this.children) list.sort((a, b) => this.name(a) < this.name(b) ? -1 : this.name(a) > this.name(b) ? 1 : a - b);
+    for (const list of this.children)
+      list.sort((a, b) => (this.name(a) < this.name(b) ? -1 : this.name(a) > this.name(b) ? 1 : a - b));
   }
   unknown(known) {
     if (!known.has("")) {
       known.set("", this.parents.length);
       this.children[0].push(this.parents.length);
-      this.parents.push(0); this.children.push([]); this.places.push(["call site not recorded", "", 0, ""]); this.forms.push(["call site not recorded"]);
+      this.parents.push(0);
+      this.children.push([]);
+      this.places.push(["call site not recorded", "", 0, ""]);
+      this.forms.push(["call site not recorded"]);
     }
     return known.get("");
   }
-  name(node) { return this.places[node][0]; }
-  short(node) { return this.forms[node].at(-1); }
+  name(node) {
+    return this.places[node][0];
+  }
+  short(node) {
+    return this.forms[node].at(-1);
+  }
   path(node) {
     const above = [];
     for (let at = node; at >= 0; at = this.parents[at]) above.unshift(at);
@@ -73,7 +86,10 @@ class Flame {
     element.onclick = event => event.target.dataset.node && this.zoom(+event.target.dataset.node);
     element.onmousemove = event => event.target.dataset.node && this.tell(+event.target.dataset.node);
     element.onkeydown = event => {
-      if (event.key.startsWith("Arrow")) { event.preventDefault(); this.move(event.key); }
+      if (event.key.startsWith("Arrow")) {
+        event.preventDefault();
+        this.move(event.key);
+      }
       if (event.key === "Enter") this.zoom(this.pointed);
     };
     byId("unzoom").onclick = () => this.zoom(0);
@@ -82,11 +98,16 @@ class Flame {
   show(own, text) {
     this.text = text;
     this.values = own.map(values => this.functions.total(values));
-    this.width = this.functions.total(own.length > 1 ? own[0].map((value, node) => Math.max(value, own[1][node])) : own[0]);
+    this.width = this.functions.total(
+      own.length > 1 ? own[0].map((value, node) => Math.max(value, own[1][node])) : own[0],
+    );
     if (this.width[this.at] === 0) this.at = 0;
     this.draw();
   }
-  zoom(node) { this.at = node; this.draw(); }
+  zoom(node) {
+    this.at = node;
+    this.draw();
+  }
   colour(node) {
     if (node === 0) return "hsl(40 8% var(--light))";
     if (this.values.length > 1) {
@@ -96,11 +117,13 @@ class Flame {
       return `hsl(${after > before ? 8 : 215} ${Math.round(22 + 63 * strength)}% var(--light))`;
     }
     const [name, , , module] = this.functions.places[node];
-    return `hsl(${18 + hash(module) % 9 * 29 + hash(name) % 24} var(--saturation) var(--light))`;
+    return `hsl(${18 + (hash(module) % 9) * 29 + (hash(name) % 24)} var(--saturation) var(--light))`;
   }
   draw() {
     if (!this.values) return;
-    const { functions, width } = this, whole = this.element.clientWidth || 1000, above = functions.path(this.at);
+    const { functions, width } = this,
+      whole = this.element.clientWidth || 1000,
+      above = functions.path(this.at);
     let deepest = 0;
     const bars = [];
     const add = (node, depth, left, size) => {
@@ -109,22 +132,27 @@ class Flame {
       deepest = Math.max(deepest, depth);
     };
     above.forEach((node, depth) => add(node, depth, 0, whole));
-    const work = [[this.at, above.length, 0]], scale = width[this.at] > 0 ? whole / width[this.at] : 0;
+    const work = [[this.at, above.length, 0]],
+      scale = width[this.at] > 0 ? whole / width[this.at] : 0;
     while (work.length) {
       const [parent, depth, start] = work.pop();
       let left = start;
       for (const node of functions.children[parent]) {
         const size = width[node] * scale;
-        if (size >= kLeastWidth) { add(node, depth, left, size); work.push([node, depth + 1, left]); }
+        if (size >= kLeastWidth) {
+          add(node, depth, left, size);
+          work.push([node, depth + 1, left]);
+        }
         left += size;
       }
     }
     this.element.style.height = (deepest + 1) * kBarHeight + "px";
     for (const bar of bars) {
-      const element = bar.element = document.createElement("div");
+      const element = (bar.element = document.createElement("div"));
       const row = this.flip ? bar.depth : deepest - bar.depth;
       element.className = "bar" + (bar.depth < above.length - 1 ? " above" : "");
-      element.style.cssText = `left:${bar.left}px;width:${bar.size}px;top:${row * kBarHeight}px;background:${this.colour(bar.node)}`;
+      element.style.cssText = `left:${bar.left}px;width:${bar.size}px;top:${row * kBarHeight}px`;
+      element.style.background = this.colour(bar.node);
       element.dataset.node = bar.node;
       element.id = "bar" + bar.node;
       element.role = "treeitem";
@@ -146,14 +174,21 @@ class Flame {
     return forms.find(form => pen.measureText(form).width <= room) ?? forms.at(-1);
   }
   valueText(node) {
-    const values = this.values.map(values => values[node]), all = this.values.at(-1)[0];
-    if (values.length > 1) return `${this.text(values[0])} → ${this.text(values[1])} (${this.text(values[1] - values[0], true)})`;
+    const values = this.values.map(values => values[node]),
+      all = this.values.at(-1)[0];
+    if (values.length > 1)
+      return `${this.text(values[0])} → ${this.text(values[1])} (${this.text(values[1] - values[0], true)})`;
     return `${this.text(values[0])}, ${percent(values[0], all)} of all`;
   }
   tell(node) {
     const [name, file, line, module] = this.functions.places[node];
-    byId("at").textContent = [name, this.valueText(node), [module, file && (line ? `${file}:${line}` : file)].filter(Boolean).join("  ")]
-      .filter(Boolean).join(" · ");
+    byId("at").textContent = [
+      name,
+      this.valueText(node),
+      [module, file && (line ? `${file}:${line}` : file)].filter(Boolean).join("  "),
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
   point(node) {
     this.element.querySelector(".at")?.classList.remove("at");
@@ -167,12 +202,19 @@ class Flame {
   move(key) {
     const at = this.bars.find(bar => bar.node === this.pointed);
     if (!at) return;
-    const beside = this.bars.filter(bar => bar.depth === at.depth).sort((a, b) => a.left - b.left).map(bar => bar.node);
-    const called = this.bars.filter(bar => bar.depth === at.depth + 1 && bar.left >= at.left - 0.1 && bar.left < at.left + at.size)
+    const beside = this.bars
+      .filter(bar => bar.depth === at.depth)
+      .sort((a, b) => a.left - b.left)
+      .map(bar => bar.node);
+    const called = this.bars
+      .filter(bar => bar.depth === at.depth + 1 && bar.left >= at.left - 0.1 && bar.left < at.left + at.size)
       .sort((a, b) => b.size - a.size)[0]?.node;
-    const way = { ArrowLeft: beside[beside.indexOf(at.node) - 1], ArrowRight: beside[beside.indexOf(at.node) + 1],
-                  [this.flip ? "ArrowDown" : "ArrowUp"]: called,
-                  [this.flip ? "ArrowUp" : "ArrowDown"]: this.functions.parents[at.node] };
+    const way = {
+      ArrowLeft: beside[beside.indexOf(at.node) - 1],
+      ArrowRight: beside[beside.indexOf(at.node) + 1],
+      [this.flip ? "ArrowDown" : "ArrowUp"]: called,
+      [this.flip ? "ArrowUp" : "ArrowDown"]: this.functions.parents[at.node],
+    };
     if ((way[key] ?? -1) < 0) return;
     this.point(way[key]);
     byId("bar" + way[key]).scrollIntoView({ block: "nearest" });

@@ -1,22 +1,27 @@
 // --- The heap's image: address against time ---
 
-const kGutter = 92, kRight = 26;  // pixels beside it, as beside the curves
-const kMostBlocks = 40000, kLargePixel = 256;  // that are drawn singly; bytes
+const kGutter = 92,
+  kRight = 26; // pixels beside it, as beside the curves
+const kMostBlocks = 40000,
+  kLargePixel = 256; // that are drawn singly; bytes
 
 class HeapImage {
   constructor(recording, folder, title) {
     this.recording = recording;
     this.axis = recording.axis;
-    this.low = 0;                 // offsets that are shown
+    this.low = 0; // offsets that are shown
     this.high = this.axis.total;
-    this.cross = null;            // seconds, offset
+    this.cross = null; // seconds, offset
     this.kind = "share";
-    this.shown = null;            // the list's rows that are drawn
+    this.shown = null; // the list's rows that are drawn
     this.draw = onceAFrame(() => this.drawNow());
     this.drawOver = onceAFrame(() => this.drawOverNow());
     this.tiles = new Tiles(recording, this.draw);
-    this.list = null;             // of single blocks, when it is decoded
-    recording.table("blocks:0:0:0").then(list => { this.list = list; this.draw(); });
+    this.list = null; // of single blocks, when it is decoded
+    recording.table("blocks:0:0:0").then(list => {
+      this.list = list;
+      this.draw();
+    });
     const box = document.createElement("div");
     box.className = "image";
     if (title) box.append(Object.assign(document.createElement("h2"), { textContent: title }));
@@ -25,10 +30,13 @@ class HeapImage {
     this.element.tabIndex = 0;
     this.element.role = "application";
     this.element.ariaLabel = "the heap: addresses against time";
-    this.element.append(this.canvas = document.createElement("canvas"), this.over = document.createElement("canvas"));
+    this.element.append(
+      (this.canvas = document.createElement("canvas")),
+      (this.over = document.createElement("canvas")),
+    );
     box.append(this.element);
     folder.append(box);
-    this.listen();
+    listenTo(this);
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
@@ -40,15 +48,28 @@ class HeapImage {
     this.height = Math.max(this.element.clientHeight - 8, 10);
     for (const canvas of [this.canvas, this.over]) {
       const [wide, high] = [this.element.clientWidth * scale, this.element.clientHeight * scale].map(Math.round);
-      if (canvas.width !== wide || canvas.height !== high) { canvas.width = wide; canvas.height = high; }
+      if (canvas.width !== wide || canvas.height !== high) {
+        canvas.width = wide;
+        canvas.height = high;
+      }
       canvas.getContext("2d").setTransform(scale, 0, 0, scale, 0, 0);
     }
   }
-  xOf(time) { return kGutter + (time - view.from) / (view.to - view.from) * this.width; }
-  yOf(offset) { return 4 + this.height - (offset - this.low) / (this.high - this.low) * this.height; }
-  timeAt(x) { return view.from + (x - kGutter) / this.width * (view.to - view.from); }
-  offsetAt(y) { return this.low + (4 + this.height - y) / this.height * (this.high - this.low); }
-  get perPixel() { return (this.high - this.low) / this.height; }
+  xOf(time) {
+    return kGutter + ((time - view.from) / (view.to - view.from)) * this.width;
+  }
+  yOf(offset) {
+    return 4 + this.height - ((offset - this.low) / (this.high - this.low)) * this.height;
+  }
+  timeAt(x) {
+    return view.from + ((x - kGutter) / this.width) * (view.to - view.from);
+  }
+  offsetAt(y) {
+    return this.low + ((4 + this.height - y) / this.height) * (this.high - this.low);
+  }
+  get perPixel() {
+    return (this.high - this.low) / this.height;
+  }
 
   setAddresses(low, high) {
     const span = Math.min(Math.max(high - low, Math.min(64, this.axis.total)), this.axis.total);
@@ -66,8 +87,10 @@ class HeapImage {
 
   // Cells are about a pixel, unless that takes too many tiles.
   level() {
-    const { span } = this.recording, ratio = devicePixelRatio || 1;
-    const across = this.width * ratio * span / (view.to - view.from), up = this.height * ratio * this.axis.height / (this.high - this.low);
+    const { span } = this.recording,
+      ratio = devicePixelRatio || 1;
+    const across = (this.width * ratio * span) / (view.to - view.from),
+      up = (this.height * ratio * this.axis.height) / (this.high - this.low);
     let level = Math.round(Math.log2(Math.max(across, up) / kCells));
     level = Math.min(Math.max(level, 0), this.tiles.levels - 1);
     while (level > 0) {
@@ -78,14 +101,24 @@ class HeapImage {
     return level;
   }
   shownTiles(level) {
-    const parts = 2 ** level, { span } = this.recording;
-    const tile = (part, end) => Math.min(Math.max((end ? Math.ceil(part * parts) - 1 : Math.floor(part * parts)), 0), parts - 1);
-    return [tile(view.from / span), tile(view.to / span, true), tile(this.low / this.axis.height), tile(this.high / this.axis.height, true)];
+    const parts = 2 ** level,
+      { span } = this.recording;
+    const tile = (part, end) =>
+      Math.min(Math.max(end ? Math.ceil(part * parts) - 1 : Math.floor(part * parts), 0), parts - 1);
+    return [
+      tile(view.from / span),
+      tile(view.to / span, true),
+      tile(this.low / this.axis.height),
+      tile(this.high / this.axis.height, true),
+    ];
   }
   // left, top, width, height of a tile
   boxOf(level, x, y) {
-    const parts = 2 ** level, time = this.recording.span / parts, bytes = this.axis.height / parts;
-    const left = this.xOf(x * time), top = this.yOf((y + 1) * bytes);
+    const parts = 2 ** level,
+      time = this.recording.span / parts,
+      bytes = this.axis.height / parts;
+    const left = this.xOf(x * time),
+      top = this.yOf((y + 1) * bytes);
     return [left, top, this.xOf((x + 1) * time) - left, this.yOf(y * bytes) - top];
   }
   drawNow() {
@@ -100,9 +133,12 @@ class HeapImage {
     pen.fill();
     pen.clip();
     this.shownLevel = this.level();
-    const [x0, x1, y0, y1] = this.shownTiles(this.shownLevel), blocks = this.shown = this.shownBlocks();
+    const [x0, x1, y0, y1] = this.shownTiles(this.shownLevel),
+      blocks = (this.shown = this.shownBlocks());
     if (blocks === null || !this.list.complete) {
+      pen.globalAlpha = blocks === null ? 1 : 0.3; // behind single blocks: those that are not in the list
       for (let y = y0; y <= y1; y++) for (let x = x0; x <= x1; x++) this.drawTile(pen, this.shownLevel, x, y);
+      pen.globalAlpha = 1;
     }
     if (blocks !== null) this.drawBlocks(pen, blocks);
     this.drawRuns(pen);
@@ -114,17 +150,30 @@ class HeapImage {
   drawTile(pen, level, x, y) {
     const tile = this.tiles.best(level, x, y);
     if (tile === null) return;
-    const [left, top, width, height] = this.boxOf(level, x, y), part = 2 ** tile.up, cells = kCells / part;
-    const from = [x % part * cells, (part - 1 - y % part) * cells];
+    const [left, top, width, height] = this.boxOf(level, x, y),
+      part = 2 ** tile.up,
+      cells = kCells / part;
+    const from = [(x % part) * cells, (part - 1 - (y % part)) * cells];
     pen.imageSmoothingEnabled = width / cells < 0.75 || height / cells < 0.75;
-    pen.drawImage(this.tiles.picture(tile.name, tile.bytes, this.kind), ...from, cells, cells, left, top, width, height);
+    pen.drawImage(
+      this.tiles.picture(tile.name, tile.bytes, this.kind),
+      ...from,
+      cells,
+      cells,
+      left,
+      top,
+      width,
+      height,
+    );
   }
 
   // Those that are drawn singly, if they are not too many nor too small; null: tiles are drawn alone.
   shownBlocks() {
     const { list } = this;
     if (!list || this.perPixel > kLargePixel) return null;
-    const { from, to, y, size } = list.columns, start = view.from + this.recording.meta.from, end = view.to + this.recording.meta.from;
+    const { from, to, y, size } = list.columns,
+      start = view.from + this.recording.meta.from,
+      end = view.to + this.recording.meta.from;
     const found = [];
     for (let at = 0; at < list.rows && from[at] <= end; at++) {
       if (to[at] < start || y[at] > this.high || y[at] + size[at] < this.low) continue;
@@ -134,14 +183,25 @@ class HeapImage {
     return found;
   }
   drawBlocks(pen, blocks) {
-    const { from, to, y, size, thread } = this.list.columns, { meta } = this.recording, back = css("--panel");
+    const { from, to, y, size, thread } = this.list.columns,
+      { meta } = this.recording,
+      back = css("--panel");
     const table = colourTable(this.kind, this.recording).map(channels => `rgb(${channels})`);
     for (const at of blocks) {
-      const end = this.endOf(to[at]), top = this.yOf(y[at] + size[at]), height = this.yOf(y[at]) - top;
-      const left = Math.max(this.xOf(from[at] - meta.from), kGutter - 9), width = Math.min(this.xOf(end), kGutter + this.width + 9) - left;
-      const value = this.kind === "share" ? 255 : this.kind === "thread" ? thread[at]
-        : this.kind === "class" ? classOf(meta.classes, size[at]) : ageByte(end - (from[at] - meta.from));
-      const [slit, gap] = [width, height].map(room => room > 3 ? 1 : 0);  // between neighbours
+      const end = this.endOf(to[at]),
+        top = this.yOf(y[at] + size[at]),
+        height = this.yOf(y[at]) - top;
+      const left = Math.max(this.xOf(from[at] - meta.from), kGutter - 9),
+        width = Math.min(this.xOf(end), kGutter + this.width + 9) - left;
+      const value =
+        this.kind === "share"
+          ? 255
+          : this.kind === "thread"
+            ? thread[at]
+            : this.kind === "class"
+              ? classOf(meta.classes, size[at])
+              : ageByte(end - (from[at] - meta.from));
+      const [slit, gap] = [width, height].map(room => (room > 3 ? 1 : 0)); // between neighbours
       if (slit || gap) {
         pen.fillStyle = back;
         pen.fillRect(left, top, width, height);
@@ -150,23 +210,32 @@ class HeapImage {
       pen.fillRect(left, top + gap / 2, Math.max(width - slit, 0.5), Math.max(height - gap, 0.5));
     }
   }
-  endOf(time) { return Number.isFinite(time) ? time - this.recording.meta.from : this.recording.span; }
+  endOf(time) {
+    return Number.isFinite(time) ? time - this.recording.meta.from : this.recording.span;
+  }
 
   // A grid of runs: each is so many pages, of blocks of one size.
   drawRuns(pen) {
     if (!this.recording.has("runs") || this.perPixel > 4096) return;
-    this.recording.table("runs").then(table => { if (this.runs !== table) { this.runs = table; this.draw(); } });
+    this.recording.table("runs").then(table => {
+      if (this.runs !== table) {
+        this.runs = table;
+        this.draw();
+      }
+    });
     if (!this.runs) return;
     const { address, pages, block, from, to } = this.runs.columns;
     pen.lineWidth = 1;
     let drawn = 0;
     for (let at = 0; at < this.runs.rows && drawn < 3000; at++) {
-      const offset = this.axis.offset(address[at]), size = pages[at] * 4096;
+      const offset = this.axis.offset(address[at]),
+        size = pages[at] * 4096;
       if (offset > this.high || offset + size < this.low) continue;
       const x = Math.max(this.xOf(from[at] - this.recording.meta.from), kGutter - 1);
       const x2 = Math.min(this.xOf(this.endOf(to[at])), kGutter + this.width + 1);
       if (x2 <= x) continue;
-      const y = this.yOf(offset + size), y2 = this.yOf(offset);
+      const y = this.yOf(offset + size),
+        y2 = this.yOf(offset);
       drawn++;
       if (block[at] > 0 && block[at] / this.perPixel >= 6 && block[at] < size) {
         pen.strokeStyle = css("--grid");
@@ -205,7 +274,8 @@ class HeapImage {
     const step = 2 ** Math.max(Math.ceil(Math.log2(this.perPixel * 28)), 0);
     const labels = [];
     for (let at = 0; at < this.axis.starts.length; at++) {
-      const start = this.axis.offsets[at], end = start + this.axis.sizes[at];
+      const start = this.axis.offsets[at],
+        end = start + this.axis.sizes[at];
       if (end < this.low || start > this.high) continue;
       if (start >= this.low) labels.push(start);
       const address = this.axis.starts[at] + Math.max(this.low - start, 0);
@@ -259,118 +329,7 @@ class HeapImage {
     this.cross = [Math.min(Math.max(time, view.least), view.most), Math.min(Math.max(offset, 0), this.axis.total)];
     setMoment(this.cross[0]);
     this.drawOver();
-    this.tell();
-  }
-  // The block at a place; null: none, or not known.
-  blockAt(time, offset) {
-    const slack = [(view.to - view.from) / this.width, this.perPixel].map(value => value * 1.5);
-    let best = null, distance = Infinity;
-    if (!this.list) return best;
-    const { from, to, y, size } = this.list.columns, start = this.recording.meta.from, rows = this.shown?.length ?? this.list.rows;
-    for (let row = 0; row < rows; row++) {
-      const at = this.shown ? this.shown[row] : row, early = from[at] - start - time, late = time - this.endOf(to[at]);
-      if (early > slack[0]) break;  // sorted by from
-      const below = y[at] - offset, above = offset - y[at] - size[at];
-      if (late > slack[0] || below > slack[1] || above > slack[1]) continue;
-      const far = Math.max(early / slack[0], late / slack[0], 0) + Math.max(below / slack[1], above / slack[1], 0);
-      if (far < distance || far === 0) { distance = far; best = at; }
-    }
-    return best;
-  }
-  tell() {
-    if (!this.cross) return;
-    const [time, offset] = this.cross, { meta } = this.recording;
-    const place = `${momentText(time, view.to - view.from)} s, ${hex(this.axis.address(offset))}`;
-    const block = this.perPixel <= 4096 ? this.blockAt(time, offset) : null;
-    if (block !== null) {
-      const { from, to, y, size, thread, site } = this.list.columns, at = block;
-      const lives = !Number.isFinite(to[at]), age = Math.max(time - (from[at] - meta.from), 0);
-      return say(`${countText(size[at])} bytes`, ` at ${hex(this.axis.address(y[at]))}, ${secondsText(age)} old, ` +
-        (lives ? "lives at the end" : `lived ${secondsText(to[at] - from[at])}`) +
-        `, thread ${this.recording.threadText(thread[at])}, ${this.recording.siteText(site[at])}${this.runText(time, offset)}`);
-    }
-    const level = Math.min(this.shownLevel ?? 0, this.tiles.levels - 1), x = Math.floor(time / this.recording.span * 2 ** level), y = Math.floor(offset / this.axis.height * 2 ** level);
-    const tile = this.tiles.best(level, Math.min(x, 2 ** level - 1), Math.min(y, 2 ** level - 1));
-    if (tile === null) return say(place, "");
-    const parts = 2 ** (level - tile.up);
-    const cellOf = part => Math.min(Math.floor((part * parts) % 1 * kCells), kCells - 1);
-    const cell = cellOf(Math.min(offset / this.axis.height, 1 - 1e-12)) * kCells + cellOf(Math.min(time / this.recording.span, 1 - 1e-12));
-    const [share, size, age, thread] = kPlanes.map((_, plane) => tile.bytes[plane * kPlane + cell]);
-    if (share === 0) return say(place, ": nothing lives there" + this.runText(time, offset));
-    say(place, `: ${percent(share, 255)} in use, most of it by blocks ${classText(meta.classes, size)}, ` +
-      `${secondsText(ageOf(age))} old, of thread ${this.recording.threadText(thread)}${this.runText(time, offset)}`);
-  }
-  runText(time, offset) {
-    if (!this.runs) return "";
-    const { address, pages, block, from, to } = this.runs.columns, there = this.axis.address(offset);
-    for (let at = 0; at < this.runs.rows; at++) {
-      if (there < address[at] || there >= address[at] + pages[at] * 4096) continue;
-      if (time < from[at] - this.recording.meta.from || time > this.endOf(to[at])) continue;
-      return `; in a run of ${pages[at]} pages ${block[at] > 0 ? `of blocks of ${countText(block[at])} bytes` : "that is one block"}`;
-    }
-    return "";
-  }
-
-  // --- What is done ---
-
-  listen() {
-    const box = this.element, place = event => {
-      const bounds = box.getBoundingClientRect();
-      return [event.clientX - bounds.left, event.clientY - bounds.top];
-    };
-    let drag = null;
-    box.addEventListener("pointerdown", event => {
-      if (event.button !== 0) return;
-      const [x, y] = place(event);
-      drag = { x, y, from: view.from, to: view.to, low: this.low, high: this.high, range: event.shiftKey, start: this.timeAt(x) };
-      box.setPointerCapture(event.pointerId);
-    });
-    box.addEventListener("pointermove", event => {
-      const [x, y] = place(event);
-      if (drag?.range) setRange([drag.start, this.timeAt(x)]);
-      else if (drag && (box.classList.contains("dragged") || Math.hypot(x - drag.x, y - drag.y) > 3)) {
-        box.classList.add("dragged");
-        const time = (drag.x - x) / this.width * (drag.to - drag.from), bytes = (y - drag.y) / this.height * (drag.high - drag.low);
-        setTime(drag.from + time, drag.to + time);
-        this.setAddresses(drag.low + bytes, drag.high + bytes);
-        return;
-      }
-      this.setCross(this.timeAt(x), this.offsetAt(y));
-    });
-    const end = () => { drag = null; box.classList.remove("dragged"); };
-    box.addEventListener("pointerup", end);
-    box.addEventListener("pointercancel", end);
-    box.addEventListener("dblclick", () => view.range ? setTime(...view.range) : wholeView());
-    box.addEventListener("wheel", event => {
-      event.preventDefault();
-      const [x, y] = place(event), factor = Math.exp(Math.min(Math.max(event.deltaY || event.deltaX, -240), 240) * 0.002);
-      if (!event.altKey) zoomTime(factor, this.timeAt(x));
-      if (!event.shiftKey) this.zoomAddresses(factor, this.offsetAt(y));
-    }, { passive: false });
-    box.addEventListener("keydown", event => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const [time, bytes] = [(view.to - view.from), (this.high - this.low)];
-      const [over, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
-      const keys = {
-        "+": () => { zoomTime(0.5, this.cross?.[0]); this.zoomAddresses(0.5, this.cross?.[1]); },
-        "-": () => { zoomTime(2, this.cross?.[0]); this.zoomAddresses(2, this.cross?.[1]); },
-        t: () => zoomTime(0.5, this.cross?.[0]), T: () => zoomTime(2, this.cross?.[0]),
-        a: () => this.zoomAddresses(0.5, this.cross?.[1]), A: () => this.zoomAddresses(2, this.cross?.[1]),
-        "[": () => this.cross && setRange([this.cross[0], rangeOrAll()[1]]),
-        "]": () => this.cross && setRange([rangeOrAll()[0], this.cross[0]]),
-      };
-      if (over || up) {
-        event.preventDefault();
-        if (event.shiftKey) {
-          const [at, offset] = this.cross ?? [(view.from + view.to) / 2, (this.low + this.high) / 2];
-          this.setCross(Math.min(Math.max(at + over * time / 100, view.from), view.to),
-            Math.min(Math.max(offset + up * bytes / 50, this.low), this.high));
-        } else {
-          setTime(view.from + over * time / 5, view.to + over * time / 5);
-          this.setAddresses(this.low + up * bytes / 5, this.high + up * bytes / 5);
-        }
-      } else keys[event.key]?.();
-    });
+    tellHere(this);
   }
 }
 
@@ -384,7 +343,8 @@ function drawMarks(pen, recording, xOf, top, height, named) {
   pen.font = "11px system-ui, sans-serif";
   pen.textAlign = "left";
   pen.textBaseline = "top";
-  let free = -Infinity, last = -Infinity;
+  let free = -Infinity,
+    last = -Infinity;
   for (const { t, kind, text } of recording.marks) {
     const x = xOf(t - recording.meta.from);
     if (x - last < 1) continue;

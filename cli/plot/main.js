@@ -12,11 +12,25 @@ function say(strong, text) {
   byId("here").replaceChildren(Object.assign(document.createElement("b"), { textContent: strong }), text);
 }
 function about({ meta }) {
-  return [meta.command, `process ${meta.pid}`, `${countText(meta.events)} allocations and frees`, secondsText(meta.to - meta.from),
-    new Date(meta.realtime * 1000).toISOString().slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ");
+  return [
+    meta.command,
+    `process ${meta.pid}`,
+    `${countText(meta.events)} allocations and frees`,
+    secondsText(meta.to - meta.from),
+    new Date(meta.realtime * 1000).toISOString().slice(0, 16).replace("T", " "),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
-const images = recordings.map(recording => new HeapImage(recording, byId("images"), recordings.length > 1 ? `${recording.number + 1}: ${about(recording)}` : ""));
+const images = recordings.map(
+  recording =>
+    new HeapImage(
+      recording,
+      byId("images"),
+      recordings.length > 1 ? `${recording.number + 1}: ${about(recording)}` : "",
+    ),
+);
 const curves = new Curves(recordings, byId("curves"));
 const panel = new RangePanel(recordings);
 const kColours = kPlanes;
@@ -34,7 +48,10 @@ function wholeView() {
 }
 function setColour(kind) {
   byId("colour").value = kind;
-  for (const image of images) { image.kind = kind; image.draw(); }
+  for (const image of images) {
+    image.kind = kind;
+    image.draw();
+  }
   drawLegend(kind, first);
   remember();
 }
@@ -59,7 +76,10 @@ function remember() {
     const words = new URLSearchParams();
     if (view.from > view.least || view.to < view.most) words.set("time", `${view.from},${view.to}`);
     if (view.range) words.set("range", view.range.join());
-    images.forEach(image => { if (image.low > 0 || image.high < image.axis.total) words.set(`addresses${image.recording.number}`, `${image.low},${image.high}`); });
+    images.forEach(image => {
+      if (image.low > 0 || image.high < image.axis.total)
+        words.set(`addresses${image.recording.number}`, `${image.low},${image.high}`);
+    });
     if (byId("colour").value !== "share") words.set("colour", byId("colour").value);
     if (panel.tab !== "lives") words.set("tab", panel.tab);
     history.replaceState(null, "", "#" + words);
@@ -73,8 +93,11 @@ function restore() {
   };
   if (pair("time")) setTime(...pair("time"));
   if (pair("range")) setRange(pair("range"));
-  images.forEach((image, at) => { if (pair(`addresses${at}`)) image.setAddresses(...pair(`addresses${at}`)); });
-  if ([...document.querySelectorAll("[role=tab]")].some(tab => tab.dataset.tab === words.get("tab"))) panel.tab = words.get("tab");
+  images.forEach((image, at) => {
+    if (pair(`addresses${at}`)) image.setAddresses(...pair(`addresses${at}`));
+  });
+  if ([...document.querySelectorAll("[role=tab]")].some(tab => tab.dataset.tab === words.get("tab")))
+    panel.tab = words.get("tab");
   setColour(kColours.includes(words.get("colour")) ? words.get("colour") : "share");
 }
 
@@ -96,8 +119,18 @@ const wantsDark = matchMedia("(prefers-color-scheme: dark)");
 wantsDark.onchange = () => changeTheme(wantsDark.matches ? "dark" : "light");
 
 const refreshRange = onceAFrame(() => panel.refresh());
-view.changed.push(() => { for (const image of images) image.draw(); curves.setTime(); remember(); });
-view.rangeChanged.push(() => { for (const image of images) image.drawOver(); curves.redraw(); showRange(); refreshRange(); remember(); });
+view.changed.push(() => {
+  for (const image of images) image.draw();
+  curves.setTime();
+  remember();
+});
+view.rangeChanged.push(() => {
+  for (const image of images) image.drawOver();
+  curves.redraw();
+  showRange();
+  refreshRange();
+  remember();
+});
 
 byId("images").classList.toggle("two", images.length > 1);
 byId("about").textContent = recordings.length > 1 ? "two recordings" : about(first);
@@ -107,8 +140,12 @@ byId("notes").textContent = notes.join(" · ");
 byId("colour").onchange = event => setColour(event.target.value);
 byId("time-in").onclick = () => zoomTime(0.5);
 byId("time-out").onclick = () => zoomTime(2);
-byId("address-in").onclick = () => { for (const image of images) image.zoomAddresses(0.5); };
-byId("address-out").onclick = () => { for (const image of images) image.zoomAddresses(2); };
+byId("address-in").onclick = () => {
+  for (const image of images) image.zoomAddresses(0.5);
+};
+byId("address-out").onclick = () => {
+  for (const image of images) image.zoomAddresses(2);
+};
 byId("whole").onclick = wholeView;
 byId("theme").onclick = () => changeTheme(isDark() ? "light" : "dark");
 byId("ask").onclick = help;

@@ -1,5 +1,5 @@
-"""The page of a recording: one file of HTML that needs nothing else, and no network. It has the lines that acre-trace plot
-wrote, as they are, and scripts that decode them when they are needed."""
+"""The page of a recording: one file of HTML that needs nothing else, and no network. It has the lines that acre-trace
+plot wrote, as they are, and scripts that decode them when they are needed."""
 
 import html
 import json
@@ -9,8 +9,8 @@ import re
 from heap_profile.page import Tree
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-SCRIPTS = ("vendor/uPlot.iife.min.js", "data.js", "view.js", "colours.js", "tiles.js", "image.js", "curves.js", "flame.js",
-           "range.js", "main.js")
+SCRIPTS = ("vendor/uPlot.iife.min.js", "data.js", "view.js", "colours.js", "tiles.js", "image.js", "here.js",
+           "input.js", "curves.js", "flame.js", "range.js", "main.js")
 STYLES = ("vendor/uPlot.min.css", "page.css")
 NAME = re.compile(rb'\{"name": ?"([a-z_]+(?::[a-z0-9_]+)*)"')
 NEEDED = "meta", "address", "sites"
@@ -42,8 +42,8 @@ def lines(path):
 
 
 def sites(frames, locations):
-    """The line of call sites with names. frames: of each site its return addresses, innermost first; locations: address ->
-    heap_profile.profile.Location."""
+    """The line of call sites with names. frames: of each site its return addresses, innermost first; locations: address
+    -> heap_profile.profile.Location."""
     tree = Tree()
     leaves = [tree.leaf([locations[address] for address in stack]) for stack in frames]
     return {"name": "sites", "leaves": leaves, "parents": tree.parents, "frames": tree.frames, "places": tree.places,
@@ -61,7 +61,7 @@ def started(text):
     argv = [str(word) for word in argv] if isinstance(argv, list) else []
     exe = start.get("exe") if isinstance(start.get("exe"), str) else ""
     pid = start.get("pid") if isinstance(start.get("pid"), int) else 0
-    return pid, " ".join(argv)[:MOST_COMMAND], os.path.basename(exe or (argv or [""])[0]) or "a program"
+    return pid, " ".join(argv)[:MOST_COMMAND], os.path.basename((argv or [exe])[0]) or "a program"
 
 
 def meta(line):
@@ -79,8 +79,8 @@ def title(path):
 
 
 def elements(number, path, name_sites):
-    """-> script elements, which nobody runs, as bytes. name_sites: a function from the process's number in the recording
-    and all return addresses to their locations."""
+    """-> script elements, which nobody runs, as bytes. name_sites: a function from the process's number in the
+    recording and all return addresses to their locations."""
     process = None
     for name, line in lines(path):
         if name == "meta":

@@ -1,5 +1,5 @@
-"""The picture of one recording or two, for reports: the heap's addresses against time, and under it the curves. Run in the
-private environment (environment.py): picture.py DATA [DATA2], the picture goes to stdout."""
+"""The picture of one recording or two, for reports: the heap's addresses against time, and under it the curves. Run in
+the private environment (environment.py): picture.py DATA [DATA2], the picture goes to stdout."""
 
 import base64
 import json
@@ -25,12 +25,14 @@ RAMP = LinearSegmentedColormap.from_list("share", ["#ffe39a", "#f9b04a", "#e0603
 
 def decoded(line):
     """As data.js has it."""
-    values = numpy.frombuffer(zlib.decompress(base64.b64decode(line["data"]), wbits=-15), TYPES[line["type"]])[:line["count"]]
+    data = zlib.decompress(base64.b64decode(line["data"]), wbits=-15)
+    values = numpy.frombuffer(data, TYPES[line["type"]])[:line["count"]]
     if line.get("delta"):
         values = numpy.cumsum(values, dtype=values.dtype)
     if not {"none", "scale", "offset"} & line.keys():
         return values
-    return numpy.where(values == line.get("none", -1), numpy.nan, line.get("offset", 0) + line.get("scale", 1) * values.astype("f8"))
+    return numpy.where(values == line.get("none", -1), numpy.nan,
+                       line.get("offset", 0) + line.get("scale", 1) * values.astype("f8"))
 
 
 class Recording:
@@ -91,8 +93,8 @@ def bytes_text(value, _=None):
 
 
 def draw_image(axes, recording):
-    axes.imshow(recording.image(), cmap=RAMP, vmin=0, vmax=1, origin="lower", aspect="auto", interpolation="antialiased",
-                extent=(0, recording.span, 0, recording.total))
+    axes.imshow(recording.image(), cmap=RAMP, vmin=0, vmax=1, origin="lower", aspect="auto",
+                interpolation="antialiased", extent=(0, recording.span, 0, recording.total))
     if len(recording.gaps()) < 100:
         for gap in recording.gaps():
             axes.axhline(gap, color="0.6", linewidth=0.4, linestyle=(0, (4, 3)))
@@ -116,7 +118,8 @@ def draw_curves(memory, parts, recording):
     live, resident = recording.curve("live_bytes"), recording.curve("resident")
     if live is not None and resident is not None:
         known = numpy.isfinite(resident) & (resident > 0) & numpy.isfinite(live)
-        parts.plot(times[known], numpy.clip(100 * (1 - live[known] / resident[known]), 0, 100), color="#c8507a", linewidth=1)
+        fragmentation = numpy.clip(100 * (1 - live[known] / resident[known]), 0, 100)
+        parts.plot(times[known], fragmentation, color="#c8507a", linewidth=1)
     parts.set_ylim(0, 100)
     parts.set_ylabel("fragmen-\ntation, %")
     parts.set_xlabel("seconds")
@@ -124,8 +127,8 @@ def draw_curves(memory, parts, recording):
 
 def main(paths):
     recordings = [Recording(path) for path in paths]
-    figure, rows = pyplot.subplots(3, len(recordings), figsize=(3 + 6 * len(recordings), 7.5), squeeze=False, sharex="col",
-                                   gridspec_kw={"height_ratios": [5, 1.4, 0.9]}, layout="constrained")
+    figure, rows = pyplot.subplots(3, len(recordings), figsize=(3 + 6 * len(recordings), 7.5), squeeze=False,
+                                   sharex="col", gridspec_kw={"height_ratios": [5, 1.4, 0.9]}, layout="constrained")
     for column, recording in enumerate(recordings):
         image, memory, parts = (row[column] for row in rows)
         draw_image(image, recording)
@@ -135,8 +138,8 @@ def main(paths):
             for axes in (image, memory, parts):
                 axes.axvline(mark["t"] - recording.meta["from"], color="#c026d3", linewidth=0.5)
         for mark in marks[:12]:
-            image.text(mark["t"] - recording.meta["from"], recording.total * 0.99, " " + (mark["text"] or mark["kind"]), fontsize=6,
-                       va="top", color="#c026d3", parse_math=False, clip_on=True)
+            image.text(mark["t"] - recording.meta["from"], recording.total * 0.99, " " + (mark["text"] or mark["kind"]),
+                       fontsize=6, va="top", color="#c026d3", parse_math=False, clip_on=True)
         parts.set_xlim(0, recording.span)
         for axes in (image, memory, parts):
             axes.tick_params(labelsize=7)

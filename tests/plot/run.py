@@ -30,7 +30,9 @@ class Page:
 
     def __init__(self, browser, path, words="", scheme="light", size=(1200, 800)):
         self.browser = browser
-        browser.ask("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+        browser.ask(
+            "Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False
+        )
         browser.prefer(scheme)
         browser.open(f"{path}{words}")
         browser.wait_for(READY)
@@ -52,11 +54,17 @@ class Page:
 
     def place(self, time, offset):
         """Of the picture, in the window."""
-        return self.value(f"(() => {{ {IMAGE}.element.scrollIntoView({{ block: 'center' }}); const r = {IMAGE}.element.getBoundingClientRect();"
-                          f" return [r.left + {IMAGE}.xOf({time}), r.top + {IMAGE}.yOf({offset})] }})()")
+        self.value(f"{IMAGE}.element.scrollIntoView({{ block: 'center' }})")
+        return self.value(
+            f"(r => [r.left + {IMAGE}.xOf({time}), r.top + {IMAGE}.yOf({offset})])"
+            f"({IMAGE}.element.getBoundingClientRect())"
+        )
 
     def colour(self, time, offset):
-        return self.value(f"[...{IMAGE}.canvas.getContext('2d').getImageData({IMAGE}.xOf({time}), {IMAGE}.yOf({offset}), 1, 1).data].slice(0, 3)")
+        return self.value(
+            f"[...{IMAGE}.canvas.getContext('2d')"
+            f".getImageData({IMAGE}.xOf({time}), {IMAGE}.yOf({offset}), 1, 1).data].slice(0, 3)"
+        )
 
     def mouse(self, kind, at, **more):
         self.browser.ask("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], **more)
@@ -78,6 +86,13 @@ class Page:
     def view(self):
         return self.value(f"[view.from, view.to, {IMAGE}.low, {IMAGE}.high]")
 
+    def choose(self, name, what):
+        self.value(
+            f"(choice => {{ choice.value = '{what}'; choice.onchange({{ target: choice }}) }})"
+            f"(document.getElementById('{name}'))"
+        )
+        self.frame()
+
     def press(self, *keys):
         for key in keys:
             self.browser.press(key)
@@ -88,7 +103,10 @@ class Page:
         self.frame()
 
     def rows(self):
-        return self.value("[...document.querySelectorAll('#table tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))")
+        return self.value(
+            "[...document.querySelectorAll('#table tbody tr')].map(row => "
+            "[...row.cells].map(cell => cell.innerText))"
+        )
 
     def bars(self):
         return self.value("[...document.querySelectorAll('#graph .bar')].map(bar => bar.textContent)")
@@ -130,18 +148,33 @@ class PageChecks:
 
     def image(self, shown):
         back, full = shown.colour(1, 10 * data.UNIT), shown.colour(6, 9 * data.UNIT)
-        self.that(back == [255, 255, 255] and full == [0x33, 0x13, 0x52], "the picture has what lives and what does not", (back, full))
-        self.that(shown.value("[...document.querySelectorAll('.curve')].every(box => box.hidden || box.querySelector('canvas'))"),
-                  "there are curves")
+        self.that(
+            back == [255, 255, 255] and full == [0x33, 0x13, 0x52],
+            "the picture has what lives and what does not",
+            (back, full),
+        )
+        drawn = shown.value(
+            "[...document.querySelectorAll('.curve')].map(box => box.hidden || !!box.querySelector('canvas'))"
+        )
+        self.that(drawn and all(drawn), "there are curves")
         said = shown.text("about")
-        self.that(f"{2 * len(self.blocks):,} allocations" in said and "demo --requests 300" in said, "the page says what it is of", said)
+        self.that(
+            f"{2 * len(self.blocks):,} allocations" in said and "demo --requests 300" in said,
+            "the page says what it is of",
+            said,
+        )
 
     def pointer(self, shown):
         shown.mouse("mouseMoved", shown.place(6, 9 * data.UNIT))
         shown.frame()
         said = shown.text("here")
-        self.that(said.startswith("200,000 bytes at 0x7f0010000000, 2 s old, lived 5 s, thread 100 “main”, push_back ← log_line ← main"),
-                  "the pointer tells what lives there", said)
+        self.that(
+            said.startswith(
+                "200,000 bytes at 0x7f0010000000, 2 s old, lived 5 s, thread 100 “main”, " "push_back ← log_line ← main"
+            ),
+            "the pointer tells what lives there",
+            said,
+        )
         value = shown.value("document.querySelector('.curve .value').textContent")
         self.that("KiB" in value, "and what the curves are then", shown.text("curves"))
         shown.mouse("mouseMoved", shown.place(1, 10 * data.UNIT))
@@ -160,17 +193,29 @@ class PageChecks:
         shown.wheel(at, -200, modifiers=1)  # Alt
         in_addresses = spans(shown.view())
         self.that(in_time[0] < wide and abs(in_time[1] - high) < 1, "with Shift in time alone", in_time)
-        self.that(abs(in_addresses[0] - in_time[0]) < 1e-9 and in_addresses[1] < high, "with Alt in addresses alone", in_addresses)
+        self.that(
+            abs(in_addresses[0] - in_time[0]) < 1e-9 and in_addresses[1] < high,
+            "with Alt in addresses alone",
+            in_addresses,
+        )
         before = shown.view()
         shown.drag(at, [at[0] - 100, at[1] + 50])
         view = shown.view()
-        self.that(view[0] > before[0] and view[2] > before[2] and abs(spans(view)[0] - spans(before)[0]) < 1e-9, "dragging moves", (before, view))
+        self.that(
+            view[0] > before[0] and view[2] > before[2] and abs(spans(view)[0] - spans(before)[0]) < 1e-9,
+            "dragging moves",
+            (before, view),
+        )
         for button, part in (("time-in", 0), ("address-in", 1)):
             before = spans(shown.view())
             self.browser.click(f"document.getElementById('{button}')")
             after = spans(shown.view())
-            self.that(abs(after[part] - before[part] / 2) < 1e-6 * before[part] and abs(after[1 - part] - before[1 - part]) < 1e-6 * before[1 - part],
-                      f"so does the button {button}", (before, after))
+            self.that(
+                abs(after[part] - before[part] / 2) < 1e-6 * before[part]
+                and abs(after[1 - part] - before[1 - part]) < 1e-6 * before[1 - part],
+                f"so does the button {button}",
+                (before, after),
+            )
         self.browser.click("document.getElementById('whole')")
         self.that(shown.view() == [0, data.END, 0, data.TOTAL], "and back to the whole", shown.view())
 
@@ -179,24 +224,41 @@ class PageChecks:
         window = 4.0, 4.2, 5 * data.UNIT, 5 * data.UNIT + 8000
         shown.value(f"setTime({window[0]}, {window[1]}), {IMAGE}.setAddresses({window[2]}, {window[3]})")
         shown.frame()
-        there = [block for block in self.blocks if block.start <= window[1] and not block.end < window[0]
-                 and block.y <= window[3] and block.y + block.size >= window[2]]
+        there = [
+            block
+            for block in self.blocks
+            if block.start <= window[1]
+            and not block.end < window[0]
+            and block.y <= window[3]
+            and block.y + block.size >= window[2]
+        ]
         drawn = shown.value(f"{IMAGE}.shown.length")
         self.that(drawn == len(there) > 5, "where there is room each block is drawn singly", (drawn, len(there)))
         first = there[0]
         between = shown.colour(4.1, first.y + first.size + 20)
-        self.that(shown.colour(4.1, first.y + 300) == [0x33, 0x13, 0x52] and between != [0x33, 0x13, 0x52], "with room between them", between)
+        self.that(
+            shown.colour(4.1, first.y + 300) == [0x33, 0x13, 0x52] and between != [0x33, 0x13, 0x52],
+            "with room between them",
+            between,
+        )
         shown.mouse("mouseMoved", shown.place(4.1, first.y + 300))
         shown.frame()
         said = shown.text("here")
-        self.that(f"600 bytes at {0x7f0000000000 + first.y:#x}" in said and "cache_put" in said and
-                  "in a run of 1 pages of blocks of 640 bytes" in said, "and the pointer tells of its run, too", said)
+        self.that(
+            f"600 bytes at {0x7f0000000000 + first.y:#x}" in said
+            and "cache_put" in said
+            and "in a run of 1 pages of blocks of 640 bytes" in said,
+            "and the pointer tells of its run, too",
+            said,
+        )
         shown.press("Escape")
 
     def of_range(self, first, end):
         """In buckets of ranges: allocated, and still lives."""
+
         def bucket(time):
             return min(int(time / data.END * data.R), data.R - 1)
+
         made = [block for block in self.blocks if first <= bucket(block.start) < end]
         return made, [block for block in made if math.isnan(block.end) or bucket(block.end) >= end]
 
@@ -205,26 +267,39 @@ class PageChecks:
         shown.drag(start, end, modifiers=8)
         at = [float(shown.value(f"document.getElementById('{name}').value")) for name in ("from", "to")]
         self.that(abs(at[0] - 1.25) < 0.03 and abs(at[1] - 5) < 0.03, "dragging with Shift selects a range of time", at)
-        shown.value("document.getElementById('from').value = '1.25', document.getElementById('to').value = '5',"
-                    "document.getElementById('to').onchange()")
+        shown.value(
+            "document.getElementById('from').value = '1.25', document.getElementById('to').value = '5',"
+            "document.getElementById('to').onchange()"
+        )
         shown.frame()
         made, lives = self.of_range(8, 32)
         rows = shown.rows()
         shares = {row[2].split(" ")[0]: row[0] for row in rows}
-        wanted = {name: shown.value(f"bytesText({sum(block.size for block in lives if block.site == site)})")
-                  for name, site in (("push_back", 4), ("cache_put", 3))}
+        wanted = {
+            name: shown.value(f"bytesText({sum(block.size for block in lives if block.site == site)})")
+            for name, site in (("push_back", 4), ("cache_put", 3))
+        }
         self.that(shares == wanted, "the table has what was allocated in it and still lives at its end", (rows, wanted))
         said = shown.text("range-sum")
         self.that(shown.value(f"bytesText({sum(block.size for block in made)})") in said, "and its sum", said)
-        self.that({"all", "main", "cache_put", "log_line", "std::vector<int>::push_back(int const&)"} == set(shown.bars()), "the flame graph has them", shown.bars())
+        self.that(
+            {"all", "main", "cache_put", "log_line", "std::vector<int>::push_back(int const&)"} == set(shown.bars()),
+            "the flame graph has them",
+            shown.bars(),
+        )
         self.browser.click("[...document.querySelectorAll('#graph .bar')].find(bar => bar.textContent === 'log_line')")
-        self.that("cache_put" not in shown.bars() and shown.text("at").startswith("log_line · "), "a click zooms into it", shown.bars())
+        self.that(
+            "cache_put" not in shown.bars() and shown.text("at").startswith("log_line · "),
+            "a click zooms into it",
+            shown.bars(),
+        )
         self.browser.click("document.getElementById('unzoom')")
         self.browser.click("document.querySelector('#table tbody button')")
         self.that(shown.rows()[0][2].endswith("log_line\nmain"), "the table has whole stacks", shown.rows()[0])
-        box = shown.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.curve .u-over').getBoundingClientRect())")
         shown.value("document.querySelector('.curve').scrollIntoView({ block: 'center' })")
-        box = shown.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.curve .u-over').getBoundingClientRect())")
+        box = shown.value(
+            "(r => [r.left, r.top, r.width])" "(document.querySelector('.curve .u-over').getBoundingClientRect())"
+        )
         shown.drag([box[0] + box[2] * 0.2, box[1] + 40], [box[0] + box[2] * 0.6, box[1] + 40])
         at = shown.value("view.range")
         self.that(at and abs(at[0] - 2) < 0.1 and abs(at[1] - 6) < 0.1, "dragging in the curves does so, too", at)
@@ -235,22 +310,39 @@ class PageChecks:
         shown.press("0", "Escape")
         shown.tab("temporary")
         rows = shown.rows()
-        self.that(len(rows) == 1 and rows[0][2] == "parse_request ← serve ← main" and rows[0][0] == "117 KiB", "temporary blocks have their sites", rows)
-        shown.value("(choice => { choice.value = 'count'; choice.onchange({ target: choice }) })(document.getElementById('measure'))")
+        self.that(
+            len(rows) == 1 and rows[0][2] == "parse_request ← serve ← main" and rows[0][0] == "117 KiB",
+            "temporary blocks have their sites",
+            rows,
+        )
+        shown.choose("measure", "count")
         self.that(shown.rows()[0][0] == "300", "also by their number", shown.rows())
-        shown.value("(choice => { choice.value = 0; choice.onchange({ target: choice }) })(document.getElementById('within'))")
-        self.that(shown.rows() == [] and "so soon" in shown.text("why"), "those of fewer events are fewer", shown.rows())
+        shown.choose("within", "0")
+        self.that(
+            shown.rows() == [] and "so soon" in shown.text("why"), "those of fewer events are fewer", shown.rows()
+        )
         shown.tab("sizes")
         shown.wait("document.querySelectorAll('#histograms table').length === 2")
-        counts = shown.value("[...document.querySelectorAll('#histograms table')].map(table => [...table.rows].map(row => [...row.cells].slice(0, 2).map(cell => cell.innerText)))")
+        counts = shown.value(
+            "[...document.querySelectorAll('#histograms table')].map(table => "
+            "[...table.rows].map(row => [...row.cells].slice(0, 2).map(cell => cell.innerText)))"
+        )
         sums = [sum(int(count.replace(",", "")) for _, count in rows) for rows in counts]
-        self.that(sums == [len(self.blocks)] * 2 and ["256 B", "300"] in counts[0], "sizes and lifetimes have each block", counts)
+        self.that(
+            sums == [len(self.blocks)] * 2 and ["256 B", "300"] in counts[0],
+            "sizes and lifetimes have each block",
+            counts,
+        )
         stay = str(sum(math.isnan(block.end) for block in self.blocks))
         self.that(counts[1][-1] == ["lives at the end", stay], "and those that stay", counts[1])
         shown.tab("holders")
         shown.wait("document.querySelectorAll('#table tbody tr').length > 0")
         rows = shown.rows()
-        self.that(rows == [["3", "7.0 KiB", "cache_put ← main"], ["1", "4.0 KiB", "load_table ← serve ← main"]], "sites hold nearly empty runs", rows)
+        self.that(
+            rows == [["3", "7.0 KiB", "cache_put ← main"], ["1", "4.0 KiB", "load_table ← serve ← main"]],
+            "sites hold nearly empty runs",
+            rows,
+        )
         shown.tab("lives")
 
     def keys(self, shown):
@@ -268,16 +360,23 @@ class PageChecks:
         shown.press("?")
         self.that(shown.value("!document.getElementById('help').hidden"), "there is help")
         shown.press("Escape", "Escape", "Escape")
-        self.that(shown.view() == [0, data.END, 0, data.TOTAL] and shown.value("view.range") is None, "Escape ends all of it", shown.view())
+        self.that(
+            shown.view() == [0, data.END, 0, data.TOTAL] and shown.value("view.range") is None,
+            "Escape ends all of it",
+            shown.view(),
+        )
 
     def colours(self, shown):
         seen = {}
         for kind in ("share", "class", "age", "thread"):
-            shown.value(f"(choice => {{ choice.value = '{kind}'; choice.onchange({{ target: choice }}) }})(document.getElementById('colour'))")
-            shown.frame()
+            shown.choose("colour", kind)
             seen[kind] = tuple(map(tuple, (shown.colour(8, 9 * data.UNIT), shown.colour(8, 6 * data.UNIT + 100))))
         self.that(len(set(seen.values())) == 4, "colours are of the share, the size, the age or the thread", seen)
-        self.that("worker" in shown.text("legend") and seen["thread"][0] != seen["thread"][1], "and the legend says which", seen["thread"])
+        self.that(
+            "worker" in shown.text("legend") and seen["thread"][0] != seen["thread"][1],
+            "and the legend says which",
+            seen["thread"],
+        )
 
     def address(self, path):
         shown = Page(self.browser, path, "#time=2,4&range=2.5,3&addresses0=0,65536&colour=age&tab=allocated", "dark")
@@ -291,7 +390,11 @@ class PageChecks:
         self.that(dark != light, "it is light or dark as the system is", (dark, light))
         self.browser.click("document.getElementById('theme')")
         shown.frame()
-        self.that(shown.value("getComputedStyle(document.body).backgroundColor") == dark and shown.colour(3, 60000) != picture, "and as one likes it")
+        self.that(
+            shown.value("getComputedStyle(document.body).backgroundColor") == dark
+            and shown.colour(3, 60000) != picture,
+            "and as one likes it",
+        )
 
     def narrow(self, *paths):
         for path in paths:
@@ -303,11 +406,24 @@ class PageChecks:
         self.that(shown.value("document.querySelectorAll('.picture').length") == 2, "two recordings have two pictures")
         rows = shown.rows()
         head = shown.value("[...document.querySelectorAll('#table th')].map(cell => cell.innerText)")
-        self.that(head[:3] == ["more", "first file", "second file"] and all(len(row) == 4 and row[0].startswith("+") for row in rows) and
-                  rows[0][:3] == ["+160 KiB", "160 KiB", "320 KiB"], "the table has what is more", (head, rows))
-        self.that("→" in shown.text("range-sum") and "live (2)" in shown.text("curves"), "and sums and curves of both", shown.text("range-sum"))
-        hue = shown.value("[...document.querySelectorAll('#graph .bar')].find(bar => bar.textContent === 'load_table').style.background")
-        self.that(re.match(r"rgb\((\d+), (\d+), (\d+)\)|hsl\(8", hue), "more is red in the flame graph", hue)
+        self.that(
+            head[:3] == ["more", "first file", "second file"]
+            and all(len(row) == 4 and row[0].startswith("+") for row in rows)
+            and rows[0][:3] == ["+160 KiB", "160 KiB", "320 KiB"],
+            "the table has what is more",
+            (head, rows),
+        )
+        self.that(
+            "→" in shown.text("range-sum") and "live (2)" in shown.text("curves"),
+            "and sums and curves of both",
+            shown.text("range-sum"),
+        )
+        hue = shown.value(
+            "[...document.querySelectorAll('#graph .bar')].find(bar => bar.textContent === 'load_table')"
+            ".style.background"
+        )
+        red, green, blue = map(int, re.findall(r"\d+", hue)[:3]) if hue.startswith("rgb") else (8, 0, 0)
+        self.that(hue.startswith("hsl(8 ") or red > max(green, blue), "more is red in the flame graph", hue)
 
 
 PROGRAM = """
@@ -346,9 +462,25 @@ class Recorded:
         library = Path(os.environ.get("ACRE_LIB") or SOURCE / "build/release/libacre.so").resolve()
         source, program = folder / "program.c", folder / "program"
         source.write_text(PROGRAM)
-        subprocess.run(["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", f"-I{SOURCE}/include", source, "-o", program], check=True)
+        subprocess.run(
+            ["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", f"-I{SOURCE}/include", source, "-o", program],
+            check=True,
+        )
         for name, blocks in (("small", 1000), ("great", 2000)):
-            run([self.acre, "record", "--lib", library, "--stacks", "-o", folder / f"{name}.actrace", "--", program, blocks])
+            run(
+                [
+                    self.acre,
+                    "record",
+                    "--lib",
+                    library,
+                    "--stacks",
+                    "-o",
+                    folder / f"{name}.actrace",
+                    "--",
+                    program,
+                    blocks,
+                ]
+            )
 
     def plot(self, *words):
         return run([self.acre, "plot", *words], cwd=self.folder)
@@ -358,34 +490,65 @@ class Recorded:
         self.that(said.returncode == 0 and said.stdout == "small.html\n", "acre plot makes a page", said)
         shown = Page(self.browser, self.folder / "small.html")
         rows = {row[2].split(" ← ")[0]: row[:2] for row in shown.rows()}
-        self.that(rows.get("fill", [""])[0] == "488 KiB" and rows.get("hold", [""])[0] == "2.9 MiB", "call sites have names", rows)
+        self.that(
+            rows.get("fill", [""])[0] == "488 KiB" and rows.get("hold", [""])[0] == "2.9 MiB",
+            "call sites have names",
+            rows,
+        )
         shown.tab("temporary")
         rows = shown.rows()
-        self.that(rows and rows[0][0] == "48.8 KiB" and rows[0][2].startswith("turn_over ← main"), "temporary blocks are found", rows)
+        self.that(
+            rows and rows[0][0] == "48.8 KiB" and rows[0][2].startswith("turn_over ← main"),
+            "temporary blocks are found",
+            rows,
+        )
         marks = shown.value("recordings[0].marks.map(mark => mark.text)")
         self.that("filled <all>" in marks, "marks are there", marks)
-        large = shown.value("(at => [list.columns.from[at] - recordings[0].meta.from + 0.02, list.columns.y[at] + 1000])"
-                            "((list = images[0].list).columns.size.indexOf(3000000))")
-        shown.value(f"setTime({large[0]} - 0.01, {large[0]} + 0.01), {IMAGE}.setAddresses({large[1]} - 20000, {large[1]} + 20000)")
+        large = shown.value(
+            "((list, at) => [list.from[at] - recordings[0].meta.from + 0.02, list.y[at] + 1000])"
+            "(images[0].list.columns, images[0].list.columns.size.indexOf(3000000))"
+        )
+        time, y = large
+        shown.value(f"setTime({time} - 0.01, {time} + 0.01), {IMAGE}.setAddresses({y} - 20000, {y} + 20000)")
         shown.frame()
         shown.mouse("mouseMoved", shown.place(*large))
         shown.frame()
         said = shown.text("here")
-        self.that(said.startswith("3,000,000 bytes at 0x") and "hold ← main" in said, "the pointer tells what lives there", said)
+        self.that(
+            said.startswith("3,000,000 bytes at 0x") and "hold ← main" in said,
+            "the pointer tells what lives there",
+            said,
+        )
         said = self.plot("small.actrace", "great.actrace", "-o", "both.html")
         shown = Page(self.browser, self.folder / "both.html")
         rows = {row[3].split(" ← ")[0]: row[:3] for row in shown.rows()}
-        self.that(rows.get("fill") == ["+488 KiB", "488 KiB", "977 KiB"], "two recordings are compared by call sites", (said, rows))
+        self.that(
+            rows.get("fill") == ["+488 KiB", "488 KiB", "977 KiB"],
+            "two recordings are compared by call sites",
+            (said, rows),
+        )
         self.refuse()
 
     def refuse(self):
         (self.folder / "none.actrace").write_bytes(b"no recording")
-        for what, words, code in (("a file that is no recording", ["none.actrace"], 1), ("no file", ["nothing.actrace"], 1),
-                                  ("three files", ["small.actrace"] * 3, 2), ("no folder to write to", ["small.actrace", "-o", "no/page.html"], 1)):
+        for what, words, code in (
+            ("a file that is no recording", ["none.actrace"], 1),
+            ("no file", ["nothing.actrace"], 1),
+            ("three files", ["small.actrace"] * 3, 2),
+            ("no folder to write to", ["small.actrace", "-o", "no/page.html"], 1),
+        ):
             said = self.plot(*words)
-            self.that(said.returncode == code and said.stderr.count("\n") == 1 and said.stderr.startswith("acre"), f"it says that there is {what}", said)
+            self.that(
+                said.returncode == code and said.stderr.count("\n") == 1 and said.stderr.startswith("acre"),
+                f"it says that there is {what}",
+                said,
+            )
         left = sorted(path.name for path in self.folder.iterdir() if path.suffix in (".new", ".html"))
-        self.that("none.html" not in left and not any(name.endswith(".new") for name in left), "and leaves nothing behind", left)
+        self.that(
+            "none.html" not in left and not any(name.endswith(".new") for name in left),
+            "and leaves nothing behind",
+            left,
+        )
 
 
 def check_picture(checks, folder):
@@ -396,10 +559,23 @@ def check_picture(checks, folder):
         return print("skip  there is no build/environment: the picture is not tried")
     out = folder / "picture.png"
     with open(out, "wb") as file:
-        code = subprocess.run([python, "-I", SOURCE / "cli/plot/picture.py", folder / "one.data", folder / "two.data"], stdout=file).returncode
-    size = subprocess.run([python, "-c", "import sys; from PIL import Image; i = Image.open(sys.argv[1]); print(i.size, i.convert('RGB').getpixel((i.width // 4, 200)))",
-                           out], stdout=subprocess.PIPE, text=True).stdout
-    checks.that(code == 0 and size.startswith("(2250, 1125)"), "the picture is drawn", (code, size))
+        code = subprocess.run(
+            [python, "-I", SOURCE / "cli/plot/picture.py", folder / "one.data", folder / "two.data"], stdout=file
+        ).returncode
+    colours = subprocess.run(
+        [
+            python,
+            "-c",
+            "import sys; from PIL import Image; image = Image.open(sys.argv[1]).convert('RGB'); "
+            "print(image.size, [count for count, colour in image.getcolors(1 << 24) "
+            "if colour == (0x33, 0x13, 0x52)])",
+            out,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+    found = re.fullmatch(r"\(2250, 1125\) \[(\d+)\]\n", colours)
+    checks.that(code == 0 and found and int(found[1]) > 100_000, "the picture is drawn", (code, colours))
 
 
 def main():
