@@ -1,5 +1,6 @@
 #include "plot.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -183,7 +184,7 @@ int plot(const PlotOptions& options) {
   const unsigned columns_log2 = deepest + 8;
   Curves curves(found.from, found.to, kBuckets, found.threads.size());
   KeptBlocks kept(most_blocks);
-  Pyramid pyramid(deepest, found.to - found.from, options.budget);
+  Pyramid pyramid(deepest, found.to - found.from, options.budget - options.budget / kPartOfBlocks);
   const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
   Sweep sweep(columns_log2, uint32_t{1} << columns_log2, height, static_cast<uint32_t>(found.threads.size()),
               [&](const Cell* cells) { pyramid.column(cells); });
@@ -241,10 +242,12 @@ int plot(const PlotOptions& options) {
   }
   whole = fflush(output) == 0 && whole;
   const int error = errno;
+  struct stat status;
+  const bool is_file = fstat(fileno(output), &status) == 0 && S_ISREG(status.st_mode);
   fclose(output);
   if (!whole) {
     say("plot: cannot write '%s': %s", options.output.c_str(), strerror(error));
-    unlink(options.output.c_str());
+    if (is_file) unlink(options.output.c_str());
     return 1;
   }
   return 0;

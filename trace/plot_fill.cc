@@ -60,14 +60,13 @@ void Fill::account(const Live& live, double when, bool lives_on, uint32_t thread
                      by_own ? events_[thread] - live.events : 0});
 }
 
-void Fill::note_holders(Blocks<Live>& blocks, double when) {
-  const auto& all = blocks.of(scan_.process);
-  parts_.holders.moment(
-      when, all.size(),
-      [&](const Holders::Visit& visit) {
-        for (const auto& [address, live] : all) visit(address, live.size, live.site);
-      },
-      parts_.runs.map());
+void Fill::note_holders(Blocks<Live>& all, double when) {
+  const auto& map = all.of(scan_.process);
+  if (!parts_.holders.begin(when, map.size())) return;
+  std::vector<Holders::Block> blocks;
+  blocks.reserve(map.size());
+  for (const auto& [address, live] : map) blocks.push_back({address, std::max<uint64_t>(live.size, 1), live.site});
+  parts_.holders.moment(blocks, parts_.runs.map());
 }
 
 void Fill::note_run(const Event& event, Runs::Map& runs, double when) {
@@ -192,7 +191,7 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
       note_run(*merged.event, runs_of_parents_[merged.process], when);
   }
   if (!has_started_) start(blocks);
-  note_holders(blocks, scan_.to);
+  note_holders(blocks, std::numeric_limits<double>::infinity());
   for (const auto& [address, live] : blocks.of(scan_.process)) {
     vanish(address, live, scan_.to, true);
     account(live, scan_.to, true, kOtherThread);

@@ -8,7 +8,7 @@ namespace acre::trace {
 
 namespace {
 
-constexpr uint64_t kMostVisits = 100'000'000;
+constexpr uint64_t kMostVisits = 20'000'000;  // of blocks: at fewer moments where many live
 constexpr uint64_t kMostUnits = 1 << 26;  // 4 TiB
 constexpr size_t kMostSites = 1000;       // at a moment
 constexpr uint64_t kPage = 4096;
@@ -63,32 +63,34 @@ class Places {
 Holders::Holders(const Scan& scan)
     : scan_(scan), step_((scan.to - scan.from) / kMoments), next_(scan.from + step_) {}
 
-void Holders::moment(double when, uint64_t count, const std::function<void(const Visit&)>& each,
-                     const Runs::Map& runs) {
-  const double at = std::min(scan_.to, scan_.from + step_ * std::floor((when - scan_.from) / step_));
-  next_ = at + step_;
-  visits_ += 2 * count;
-  const auto part = static_cast<uint64_t>((at - scan_.from) / (scan_.to - scan_.from) * kMostVisits);
-  if (visits_ > part + kMostVisits / kMoments && at < scan_.to) {  // so many live that it would take long
-    visits_ -= 2 * count;
-    return;
-  }
+bool Holders::begin(double when, uint64_t count) {
+  const double steps = std::floor((when - scan_.from) / step_);
+  const bool is_last = when > scan_.to;
+  const double at = is_last ? scan_.to : scan_.from + step_ * std::min(steps, kMoments - 1.0);
+  next_ = is_last || steps >= kMoments - 1 ? INFINITY : at + step_;
+  const auto due = static_cast<uint64_t>((at - scan_.from) / (scan_.to - scan_.from) * kMostVisits);
+  if (!is_last && visits_ + count > due + kMostVisits / kMoments) return false;
+  visits_ += count;
+  moments_.push_back(at);
+  return true;
+}
+
+void Holders::moment(const std::vector<Block>& blocks, const Runs::Map& runs) {
   if (scan_.axis.height() / Axis::kUnit > kMostUnits) return;
   Places places(scan_.axis, runs);
-  each([&](uint64_t address, uint64_t size, uint32_t) {
-    places.visit(address, std::max<uint64_t>(size, 1), [&](size_t place, uint64_t bytes) { places.add(place, bytes); });
-  });
+  for (const Block& block : blocks) {
+    places.visit(block.address, block.size, [&](size_t place, uint64_t bytes) { places.add(place, bytes); });
+  }
   std::vector<std::pair<uint32_t, uint64_t>> pairs;  // site, place
   std::map<uint32_t, Held> by_site;
-  const auto number = static_cast<uint32_t>(moments_.size());
-  each([&](uint64_t address, uint64_t size, uint32_t site) {
-    places.visit(address, std::max<uint64_t>(size, 1), [&](size_t place, uint64_t bytes) {
+  const auto number = static_cast<uint32_t>(moments_.size() - 1);
+  for (const Block& block : blocks) {
+    places.visit(block.address, block.size, [&](size_t place, uint64_t bytes) {
       if (!places.is_nearly_empty(place)) return;
-      pairs.emplace_back(site, place);
-      Held& held = by_site.try_emplace(site, Held{number, site, 0, 0}).first->second;
-      held.bytes += static_cast<double>(bytes);
+      pairs.emplace_back(block.site, place);
+      by_site.try_emplace(block.site, Held{number, block.site, 0, 0}).first->second.bytes += static_cast<double>(bytes);
     });
-  });
+  }
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   for (const auto& [site, place] : pairs) ++by_site[site].units;
@@ -99,7 +101,6 @@ void Holders::moment(double when, uint64_t count, const std::function<void(const
   });
   found.resize(std::min(found.size(), kMostSites));
   held_.insert(held_.end(), found.begin(), found.end());
-  moments_.push_back(at);
 }
 
 void Holders::write(PlotLines& lines, const Sites& sites) const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,14 +51,19 @@ class Holders {
  public:
   static constexpr uint32_t kMoments = 64;
   static constexpr double kNearlyEmpty = 0.25;
-  using Visit = std::function<void(uint64_t address, uint64_t size, uint32_t site)>;
+  struct Block {
+    uint64_t address, size;  // size: 1 at least
+    uint32_t site;
+  };
 
   explicit Holders(const Scan& scan);
 
   bool is_due(double when) const { return when >= next_; }
-  // each: calls its argument for each of `count` blocks that live. runs: those in use; if the recording has none, units of
-  // the axis stand for them.
-  void moment(double when, uint64_t count, const std::function<void(const Visit&)>& each, const Runs::Map& runs);
+  // when: behind the end for the last one. False: the `count` blocks that live are too many for another moment. True:
+  // moment() has to follow.
+  bool begin(double when, uint64_t count);
+  // runs: those in use; if the recording has none, units of the axis stand for them.
+  void moment(const std::vector<Block>& blocks, const Runs::Map& runs);
   void write(PlotLines& lines, const Sites& sites) const;
 
  private:

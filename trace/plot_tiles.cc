@@ -75,9 +75,16 @@ void Pyramid::finish(unsigned number) {
   std::vector<double> detail(size_t{1} << number);
   if (number > 0) shrink(number, detail);
   std::vector<uint8_t> planes(4 * kPlane);
+  // The levels above will take the budget by themselves: none of these would be kept.
+  const bool is_too_much =
+      number == deepest_ && number > kAlways && (above_bytes_ << number) > budget_ * std::max(level.x, 1u);
   for (uint32_t y = 0; y < uint32_t{1} << number; ++y) {
     const Cell* const cells = level.cells.data() + y * kPlane;
     if (std::all_of(cells, cells + kPlane, [](const Cell& cell) { return cell.share == 0; })) continue;
+    if (is_too_much) {
+      ++dropped_;
+      continue;
+    }
     const uint32_t width = 65536 / (kSide << number);  // of a cell, in parts of the span
     for (size_t i = 0; i < kPlane; ++i) {
       const Cell& cell = cells[i];
@@ -89,6 +96,7 @@ void Pyramid::finish(unsigned number) {
     }
     tiles_.push_back({number, level.x, y, detail[y], deflated(planes.data(), planes.size())});
     bytes_ += base64_bytes(tiles_.back().bytes.size());
+    if (number < deepest_) above_bytes_ += base64_bytes(tiles_.back().bytes.size());
   }
   level.columns = 0;
   ++level.x;
@@ -119,8 +127,11 @@ void Pyramid::shrink(unsigned number, std::vector<double>& detail) {
 }
 
 size_t Pyramid::choose(uint64_t budget) {
+  // A tile is looked at as often as its part of the image is large.
   const auto worth = [](const Tile& tile) {
-    return tile.level <= kAlways ? INFINITY : tile.detail / static_cast<double>(tile.bytes.size());
+    return tile.level <= kAlways
+               ? INFINITY
+               : std::ldexp(tile.detail / static_cast<double>(tile.bytes.size()), -2 * static_cast<int>(tile.level));
   };
   const auto place = [](const Tile& tile) { return std::tuple(tile.level, tile.y, tile.x); };
   std::sort(tiles_.begin(), tiles_.end(), [&](const Tile& a, const Tile& b) {

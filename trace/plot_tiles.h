@@ -21,7 +21,7 @@ class Pyramid {
  public:
   static constexpr uint32_t kSide = 256;
 
-  // seconds: the span. Much more than `budget` bytes of tiles, as base64, are not kept.
+  // seconds: the span. Much more than `budget` bytes of tiles, as base64, are neither kept nor made.
   Pyramid(unsigned deepest, double seconds, uint64_t budget);
   void column(const Cell* cells);  // from the left, 256 · 2^deepest cells
 
@@ -42,6 +42,7 @@ class Pyramid {
   const double seconds_;
   const uint64_t budget_;
   uint64_t bytes_ = 0;
+  uint64_t above_bytes_ = 0;  // of all tiles above the deepest level
   size_t dropped_ = 0;
   std::vector<Level> levels_;
   std::vector<Tile> tiles_;

@@ -3,6 +3,7 @@
 Exit code 0: all well, 1: not.
 """
 
+import base64
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/package"))
@@ -88,6 +90,51 @@ def check_threads(checks, tool):
     checks.that(samples and all(mapped > resident > 0 for _, mapped, resident, _ in samples), "and its memory", samples)
     clocks = [struct.unpack_from("<3Q", part["payload"]) for part in parts if part["type"] == chunks.CLOCK]
     checks.that(len(clocks) >= 2 and clocks == sorted(clocks), "and pairs of clocks", clocks)
+
+
+def plotted(path):
+    """-> the lines of a plot's data by name; a function that reads their arrays"""
+    found = {line["name"]: line for line in map(json.loads, path.read_text().splitlines())}
+
+    def array(name):
+        kind = {"u8": "B", "u32": "I", "f32": "f", "f64": "d"}[found[name]["type"]]
+        data = zlib.decompress(base64.b64decode(found[name]["data"]), -15)
+        return struct.unpack(f"<{found[name]['count']}{kind}", data)
+    return found, array
+
+
+def check_plot(checks, tool):
+    _, path = tool.collect("threads", 3, 20000)
+    data = path.with_suffix(".plot")
+    ended = tool("plot", path, "-o", data)
+    checks.that(ended.returncode == 0 and ended.stderr == "", "a recording is plotted without a word", ended)
+    found, array = plotted(data)
+    meta, counts = found["meta"], tool.check(path)
+    checks.that(meta["events"] == counts["events"] and meta["notes"] == [] and len(meta["threads"]) == 3,
+                "all of it", meta)
+    checks.that(sum(array("curve:alloc_count")) == counts["allocations"] and
+                sum(array("curve:free_count")) == counts["frees"], "each event is in a curve", counts)
+    live = {}
+    for line in tool("print", path, "--json").stdout.splitlines():
+        event = json.loads(line)
+        if event["kind"] == "malloc":
+            live[event["address"]] = event["size"]
+        elif event["kind"] == "free":
+            del live[event["address"]]
+    checks.that(array("curve:live_min")[-1] <= sum(live.values()) <= array("curve:live_bytes")[-1],
+                "what lives at the end is what the events leave", sum(live.values()))
+    blocks = found["blocks:0:0:0"]
+    checks.that(blocks["complete"] and blocks["count_all"] == blocks["columns"]["from"]["count"] == counts["allocations"],
+                "each block is named", blocks["count_all"])
+    checks.that(any(array("tile:0:0:0")[:65536]), "and they are in the image", sorted(found))
+    _, path = tool.collect("fork", 300)
+    ended = tool("plot", path, "-o", data, "--process", 1, "--from", 0, "--to", 1e9)
+    checks.that(ended.returncode == 0 and plotted(data)[0]["meta"]["process"] == 1, "a forked child by itself", ended)
+    ended = tool("plot", path, "-o", data, "--process", 9)
+    checks.that(ended.returncode == 1 and "has no process 9" in ended.stderr, "a process that there is not", ended)
+    ended = tool("plot", path, "-o", "/dev/full")
+    checks.that(ended.returncode == 1 and "cannot write '/dev/full': No space left on device" in ended.stderr,
+                "a full disk", ended)
 
 
 def check_ends(checks, tool):
@@ -286,7 +333,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="acre-trace-", ignore_cleanup_errors=True) as folder:
         tool = Tool(*sys.argv[1:3], Path(folder))
         for check in (check_threads, check_ends, check_forks, check_disorder, check_signals, check_killed_collector,
-                      check_bounds, check_full_disk, check_attach, check_print):
+                      check_bounds, check_full_disk, check_attach, check_print, check_plot):
             check(checks, tool)
     return checks.conclude()
 
