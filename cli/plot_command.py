@@ -101,7 +101,11 @@ def main(options):
                     fail("plot: the picture could not be drawn; what was said about it is above")
         else:
             from plot import page
-            with written(path) as out:
-                page.write(out, [(there, names_of(tool, file, options)) for file, there in zip(options.files, data)])
+            from recording.names import Unreadable
+            try:
+                with written(path) as out:
+                    page.write(out, [(there, names_of(tool, file, options)) for file, there in zip(options.files, data)])
+            except (page.Malformed, Unreadable) as error:
+                fail(f"plot: {error}")
     print(path)
     return 0

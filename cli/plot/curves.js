@@ -91,6 +91,13 @@ const kCurves = [
   ],
 ];
 
+// Those that are round as people read them.
+function roundTimes(low, high, step) {
+  const times = [];
+  for (let at = Math.ceil((low + view.base) / step); at * step - view.base <= high; at++) times.push(at * step - view.base);
+  return times;
+}
+
 class Curves {
   constructor(recordings, folder) {
     this.recordings = recordings;
@@ -181,7 +188,8 @@ class Curves {
           {
             ...axis,
             size: isLast ? 26 : 8,
-            values: (_, marks) => marks.map(mark => (isLast ? `${+mark.toPrecision(9)} s` : "")),
+            splits: (_, axis, low, high, step) => roundTimes(low, high, step),
+            values: (_, marks) => marks.map(mark => (isLast ? `${+(mark + view.base).toPrecision(9)} s` : "")),
           },
           {
             ...axis,

@@ -30,7 +30,7 @@ function tellHere(image) {
   if (!image.cross) return;
   const [time, offset] = image.cross,
     { meta } = image.recording;
-  const place = `${momentText(time, view.to - view.from)} s, ${hex(image.axis.address(offset))}`;
+  const place = `${momentText(time + view.base, view.to - view.from)} s, ${hex(image.axis.address(offset))}`;
   const block = image.perPixel <= 4096 ? blockAt(image, time, offset) : null;
   if (block !== null) {
     const { from, to, y, size, thread, site } = image.list.columns,

@@ -7,6 +7,7 @@ for (const element of document.querySelectorAll("script[data-file]")) {
 const recordings = files.map((elements, number) => new Recording(number, elements));
 const [first] = recordings;
 view.most = view.to = Math.max(...recordings.map(recording => recording.span));
+view.base = recordings.length === 1 ? first.meta.from : 0;
 
 function say(strong, text) {
   byId("here").replaceChildren(Object.assign(document.createElement("b"), { textContent: strong }), text);
@@ -57,13 +58,13 @@ function setColour(kind) {
 }
 function showRange() {
   const [from, to] = rangeOrAll();
-  byId("from").value = momentText(from, to - from);
-  byId("to").value = momentText(to, to - from);
+  byId("from").value = momentText(from + view.base, to - from);
+  byId("to").value = momentText(to + view.base, to - from);
   byId("whole-range").disabled = byId("zoom-range").disabled = view.range === null;
 }
 function typedRange() {
-  const [from, to] = ["from", "to"].map(name => Number(byId(name).value));
-  const isRange = from >= view.least && to > from && byId("from").value.trim() !== "";
+  const [from, to] = ["from", "to"].map(name => Number(byId(name).value) - view.base);
+  const isRange = Number.isFinite(from) && to > from && byId("from").value.trim() !== "";
   for (const name of ["from", "to"]) byId(name).setAttribute("aria-invalid", !isRange);
   if (isRange) setRange([from, to]);
 }

@@ -48,7 +48,7 @@ class Recording:
                     line = page.meta(text) if text.startswith(('{"name":"meta', '{"name": "meta')) else json.loads(text)
                     self.lines[line["name"]] = line
         self.meta, self.address = self.lines["meta"], self.lines["address"]
-        self.span = self.meta["to"] - self.meta["from"]
+        self.start, self.end = self.meta["from"], self.meta["to"]
         self.total = sum(units for _, units in self.address["ranges"]) * self.address["unit"]
 
     def curve(self, name):
@@ -56,7 +56,8 @@ class Recording:
         return None if line is None else decoded(line).astype("f8")
 
     def times(self):
-        return (numpy.arange(self.meta["buckets"]) + 0.5) * self.span / self.meta["buckets"]
+        middles = (numpy.arange(self.meta["buckets"]) + 0.5) / self.meta["buckets"]
+        return self.start + middles * (self.end - self.start)
 
     def image(self):
         """Shares of 0 … 1, the lowest addresses first; where a tile is missing, what the coarser one has."""
@@ -94,7 +95,7 @@ def bytes_text(value, _=None):
 
 def draw_image(axes, recording):
     axes.imshow(recording.image(), cmap=RAMP, vmin=0, vmax=1, origin="lower", aspect="auto",
-                interpolation="antialiased", extent=(0, recording.span, 0, recording.total))
+                interpolation="antialiased", extent=(recording.start, recording.end, 0, recording.total))
     if len(recording.gaps()) < 100:
         for gap in recording.gaps():
             axes.axhline(gap, color="0.6", linewidth=0.4, linestyle=(0, (4, 3)))
@@ -136,11 +137,11 @@ def main(paths):
         marks = [mark for mark in recording.lines.get("marks", {"marks": []})["marks"] if mark["kind"] != "end"]
         for mark in marks[:200]:
             for axes in (image, memory, parts):
-                axes.axvline(mark["t"] - recording.meta["from"], color="#c026d3", linewidth=0.5)
+                axes.axvline(mark["t"], color="#c026d3", linewidth=0.5)
         for mark in marks[:12]:
-            image.text(mark["t"] - recording.meta["from"], recording.total * 0.99, " " + (mark["text"] or mark["kind"]),
+            image.text(mark["t"], recording.total * 0.99, " " + (mark["text"] or mark["kind"]),
                        fontsize=6, va="top", color="#c026d3", parse_math=False, clip_on=True)
-        parts.set_xlim(0, recording.span)
+        parts.set_xlim(recording.start, recording.end)
         for axes in (image, memory, parts):
             axes.tick_params(labelsize=7)
             axes.yaxis.label.set_size(8)

@@ -297,10 +297,10 @@ class RangePanel {
     const what = holders.unit ? `areas of ${bytesText(holders.unit)}` : "runs";
     this.why(
       rows.length
-        ? `At ${momentText(moments[moment] - recording.meta.from, recording.span)} s${of}: ` +
+        ? `At ${momentText(moments[moment] - recording.meta.from + view.base, recording.span)} s${of}: ` +
             `${what} of which less than a quarter is in use, by the call sites whose blocks are in them. ` +
             "They cannot go back to the system while these blocks live."
-        : `At ${momentText(moments[moment] - recording.meta.from, recording.span)} s no ${what} are nearly empty.`,
+        : `At ${momentText(moments[moment] - recording.meta.from + view.base, recording.span)} s no ${what} are nearly empty.`,
     );
     const nodes = this.functions.nodeOfSite.at(-1);
     this.table(

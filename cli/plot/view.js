@@ -1,6 +1,7 @@
-// --- What is shown. Times are seconds since a recording's beginning: two recordings share the axis ---
+// --- What is shown. Times are seconds since the plotted time's beginning, so that two recordings share the axis; for
+// people, of one recording, they are since the recording began: base is added ---
 
-const view = { from: 0, to: 1, least: 0, most: 1, range: null, changed: [], rangeChanged: [] };
+const view = { from: 0, to: 1, least: 0, most: 1, range: null, base: 0, changed: [], rangeChanged: [] };
 
 function setTime(from, to) {
   const shortest = Math.max((view.most - view.least) * 1e-9, 1e-9);

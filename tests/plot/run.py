@@ -519,6 +519,10 @@ class Recorded:
             "the pointer tells what lives there",
             said,
         )
+        self.plot("small.actrace", "--from", "0.05", "-o", "part.html")
+        shown = Page(self.browser, self.folder / "part.html")
+        at = float(shown.value("document.getElementById('from').value"))
+        self.that(at == 0.05 and 0.04 < shown.value("view.base") <= 0.06, "a part of the time has the recording's times", at)
         said = self.plot("small.actrace", "great.actrace", "-o", "both.html")
         shown = Page(self.browser, self.folder / "both.html")
         rows = {row[3].split(" ← ")[0]: row[:3] for row in shown.rows()}
