@@ -32,6 +32,7 @@ def add_arguments(parser):
     more = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_report(more.add_parser("report", help="the page again, from results"))
     add_overhead(more.add_parser("overhead", help="what heap profiling costs"))
+    add_traces(more.add_parser("traces", help="record workloads, for replays"))
     add_compare(more.add_parser("compare", help="what got better or worse from one file of results to another"))
 
 
@@ -53,6 +54,20 @@ def add_overhead(parser):
         (("{acre} bench overhead --beside acre --rounds 9", "each run beside one without profiling: least noise"),
          ("{acre} bench overhead --of build/bench/results/2026-01-31-120000", "the table again")))
     arguments.overhead(parser)
+    add_yes(parser)
+
+
+def add_traces(parser):
+    parser.explain(
+        """
+        Records redis, sqlite, python, g++, z3, node and mariadb as the lab runs them, each once, for `acre replay` and
+        `acre bench --workload replay:NAME`. What was recorded before is kept.
+        """,
+        (("{acre} bench traces", "the usual ones"),
+         ("{acre} bench traces redis lua --percent 20", "two workloads, a fifth of their work"),
+         ("{acre} bench --workload replays --alloc acre --alloc jemalloc", "plays them all")),
+        {1: "one could not be recorded"})
+    arguments.traces(parser)
     add_yes(parser)
 
 
@@ -90,13 +105,25 @@ def main(options):
         usage_error("bench", "--json goes with --list, overhead --of and compare")
     if options.list:
         return print_list(options.json)
+    if getattr(options, "reads_only", False) or getattr(options, "of", None):
+        become_lab(options.yes, sys.argv[3:], ())
+    plays = hasattr(options, "names") or any(name.startswith("replay") for name in getattr(options, "workload", ()))
+    become_lab(options.yes, sys.argv[3:], ("build", "bench"), "bench" if plays else None)
+
+
+def become_lab(yes, words, needed, plays=None):
+    """needed: groups of packages; none: the lab only reads. plays: the command, if that needs acre-trace and
+    acre-replay."""
     import library
     import packages
     from steps import clean_environment
-    if not (getattr(options, "reads_only", False) or getattr(options, "of", None)):
-        packages.ensure(["build", "bench"], options.yes)
-        os.environ["ACRE_LIB"] = library.ensure(options.yes)
-    python = environment.ensure(options.yes)
-    words = [word for word in sys.argv[3:] if word not in ("-y", "--yes")]  # acre.py's own: a mask, and "bench"
     places = {"PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")}
+    if needed:
+        packages.ensure([*needed], yes)
+        places["ACRE_LIB"] = library.ensure(yes)
+    if plays:
+        import trace_tool
+        places["ACRE_TRACE_TOOLS"] = os.path.dirname(trace_tool.ensure(plays, yes))
+    python = environment.ensure(yes)
+    words = [word for word in words if word not in ("-y", "--yes")]
     os.execve(python, [python, "-m", "lab", *words], {**clean_environment(), **places})

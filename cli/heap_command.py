@@ -60,17 +60,6 @@ def check(options):
         usage_error("heap", "--save keeps the profile of one process")
 
 
-def find_tool(yes):
-    """llvm-symbolizer or addr2line; installed by the rule of every command if there is neither."""
-    from heap_profile import symbols
-    tool = symbols.find_tool()
-    if tool is None:
-        import packages
-        packages.ensure(["heap"], yes)
-        tool = symbols.find_tool()
-    return tool or fail("heap: neither llvm-symbolizer nor addr2line is there, which give addresses their names")
-
-
 def read(options):
     from heap_profile import perf_map, protobuf, sources, symbols
     from heap_profile.profile import INCOMPLETE
@@ -89,7 +78,7 @@ def read(options):
                 say(f"heap: '{word}': {comment.removeprefix(INCOMPLETE)}")
         profile = perf_map.named(profile)
         if any(not location.lines for location in profile.locations()):
-            tool = tool or find_tool(options.yes)
+            tool = tool or symbols.ensure_tool("heap", options.yes)
             profile = symbols.named(profile, tool, symbols.where_binaries_are(options.binaries),
                                     lambda text: say(f"heap: {text}"))
         profiles.append(profile)

@@ -75,6 +75,12 @@ class Process:
         return "a signal or _exit ended it, or exec replaced it"
 
 
+def has_only_begun(path, pid):
+    """Whether the process is making the file, or ended before that was done."""
+    with open(path, "rb") as file:
+        return os.path.exists(f"/proc/{pid}") or not file.read(8).strip(b"\0")
+
+
 def processes(folder, root, code):
     """In the order of their starts."""
     found = []
@@ -84,7 +90,7 @@ def processes(folder, root, code):
                 found.append(Process(Postmortem(file.read()), path, root, code))
         except (OSError, Malformed, ValueError):
             name, pid = os.path.basename(path).rsplit(".", 3)[:2]
-            if not os.path.exists(f"/proc/{pid}"):  # else it has only begun to make the file
+            if not has_only_begun(path, pid):
                 say(f"what {name} ({pid}) kept of its profile and statistics cannot be read")
     found.sort(key=lambda process: process.kept.start_ns)
     last = {process.pid: process for process in found}

@@ -1,4 +1,5 @@
-"""acre-trace, the program that records and reads traces (trace/): where it is, and how it gets there."""
+"""acre-trace, the program that records and reads traces (trace/), and acre-replay beside it, which plays them: where
+they are, and how they get there."""
 
 import os
 
@@ -7,26 +8,31 @@ from places import ROOT, installed, shown
 from say import fail, say
 
 TOOL = os.path.join(library.FOLDER, "acre-trace")
+PLAYER = os.path.join(library.FOLDER, "acre-replay")
 STAMP = os.path.join(library.FOLDER, "acre-trace.stamp")
 INPUTS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "trace", "src")
 
 
 def ensure(command, yes):
-    """-> its path; in the sources it is built if it was not up to date."""
+    """-> the path of acre-trace; in the sources it is built if it was not up to date."""
     if installed:
         path = os.path.join(ROOT, "acre-trace")
         if not os.path.exists(path):
             fail(f"{command}: this acre was installed without acre-trace: install libzstd-dev and zlib1g-dev, then "
                  "build and install it again")
         return path
-    if library.is_up_to_date(STAMP, INPUTS, TOOL):
+    if is_up_to_date():
         return TOOL
     import packages
     packages.ensure(["build", "record"], yes)
     with library.one_builder():
-        if not library.is_up_to_date(STAMP, INPUTS, TOOL):
+        if not is_up_to_date():
             build()
     return TOOL
+
+
+def is_up_to_date():
+    return library.is_up_to_date(STAMP, INPUTS, TOOL) and os.path.exists(PLAYER)
 
 
 def build():
@@ -35,7 +41,7 @@ def build():
     try:
         before = library.fingerprint(INPUTS)
         steps.configure("release")
-        steps.build("release", ["acre_trace"])
+        steps.build("release", ["acre_trace", "acre_replay"])
         library.write_stamp(before, STAMP)
     except steps.StepFailed as failure:
         fail(str(failure))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -106,15 +107,15 @@ class Blocks {
         state.map.erase(undo->address);
     }
     children.erase(child);
-    std::erase_if(state.map, [&](auto& entry) { return !inherited(process, entry.first, entry.second); });
+    for (auto entry = state.map.begin(); entry != state.map.end();) {  // std::erase_if hands out what is const
+      entry = inherited(process, entry->first, entry->second) ? std::next(entry) : state.map.erase(entry);
+    }
   }
 
   void note_for_children(const Merged& merged, State& state) {
     const Position here{merged.block, merged.event->offset};
     for (Child& child : state.children) {
-      const auto& cuts = order_.processes().at(child.process).cuts;
-      const auto cut = cuts.find(merged.lane);
-      if (cut != cuts.end() && here < cut->second) continue;
+      if (order_.processes().at(child.process).was_before_fork(merged.lane, here)) continue;
       const auto found = state.map.find(merged.event->address);
       child.log.push_back(
           {merged.event->address, found == state.map.end() ? std::optional<Value>() : std::optional(found->second)});

@@ -29,6 +29,7 @@ enum class ChunkType : uint16_t {
   kMappings = 7,      // text: lines of /proc/PID/maps that name a file, and "build-id HEX PATH"
   kIndex = 8,         // IndexEntry …; the last chunk
   kStacks = 9,        // events kStackIs alone, that stood in segments dropped since
+  kNames = 10,        // of an import: text, a line an address, of what another tool knew of it
 };
 
 enum class Ending : uint32_t {

@@ -6,12 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arguments.h"
 #include "check.h"
 #include "collector.h"
-#include "mappings.h"
 #include "plot.h"
 #include "print.h"
 #include "say.h"
+#include "schedule.h"
 
 namespace acre::trace {
 namespace {
@@ -24,29 +25,8 @@ constexpr char kUsage[] =
     "acre-trace print FILE [--json] [--process N] [--thread N] [--kind WORD] [--size N[-N]] [--address N[-N]]\n"
     "                 [--from S] [--to S] [--all] [--stacks]\n"
     "acre-trace info FILE [--json]\n"
-    "acre-trace mappings FILE     JSON: what names the addresses of each process\n"
-    "acre-trace plot FILE -o DATA [--process N] [--from S] [--to S] [--budget BYTES]\n";
-
-[[noreturn]] void refuse(const char* what, const char* word) {
-  say("%s '%s'", what, word);
-  exit(2);
-}
-
-double number_of(const char* text, const char* what) {
-  char* end;
-  const double value = strtod(text, &end);
-  if (end == text || *end != 0 || !std::isfinite(value) || value < 0) refuse(what, text);
-  return value;
-}
-
-uint64_t whole_of(const char* text, const char* what, const char** rest = nullptr) {
-  char* end;
-  errno = 0;
-  const uint64_t value = strtoull(text, &end, 0);
-  if (end == text || text[0] == '-' || errno != 0 || (rest == nullptr && *end != 0)) refuse(what, text);
-  if (rest != nullptr) *rest = end;
-  return value;
-}
+    "acre-trace plot FILE -o DATA [--process N] [--from S] [--to S] [--budget BYTES]\n"
+    "acre-trace schedule FILE -o SCHEDULE [--process N] [--json]     what acre-replay plays\n";
 
 Range range_of(const char* text, const char* what) {
   const char* rest;
@@ -129,8 +109,31 @@ int run_reader(const char* what, int count, char** words) {
   options.path = words[optind];
   if (strcmp(what, "check") == 0) return check(options.path, options.json);
   if (strcmp(what, "info") == 0) return info(options.path, options.json);
-  if (strcmp(what, "mappings") == 0) return mappings(options.path);
   return print(options);
+}
+
+int run_schedule(int count, char** words) {
+  ScheduleOptions options;
+  static const option kOptions[] = {{"json", no_argument, nullptr, 'j'},
+                                    {"process", required_argument, nullptr, 'P'},
+                                    {nullptr, 0, nullptr, 0}};
+  int letter;
+  while ((letter = getopt_long(count, words, "o:", kOptions, nullptr)) != -1) {
+    switch (letter) {
+      case 'o': options.output = optarg; break;
+      case 'j': options.json = true; break;
+      case 'P':
+        options.process = static_cast<uint32_t>(whole_of(optarg, "replay: this is no process's number:"));
+        break;
+      default: return 2;
+    }
+  }
+  if (optind + 1 != count || options.output.empty()) {
+    fputs(kUsage, stderr);
+    return 2;
+  }
+  options.path = words[optind];
+  return schedule(options);
 }
 
 int run_plot(int count, char** words) {
@@ -171,9 +174,14 @@ int main(int count, char** words) {
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "collect") == 0) return run_collect(count - 1, words + 1);
   if (strcmp(what, "plot") == 0) return run_plot(count - 1, words + 1);
-  for (const char* known : {"print", "check", "info", "mappings"}) {
+  if (strcmp(what, "schedule") == 0) return run_schedule(count - 1, words + 1);
+  for (const char* known : {"print", "check", "info"}) {
     if (strcmp(what, known) == 0) return run_reader(what, count - 1, words + 1);
   }
-  fputs(kUsage, strcmp(what, "--help") == 0 ? stdout : stderr);
+  int code;
+  if (run_for_exports(what, count - 1, words + 1, code)) return code;
+  FILE* const to = strcmp(what, "--help") == 0 ? stdout : stderr;
+  fputs(kUsage, to);
+  fputs(kExportUsage, to);
   return strcmp(what, "--help") == 0 ? 0 : 2;
 }

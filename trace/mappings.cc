@@ -23,6 +23,7 @@ int mappings(const std::string& path) {
     std::string start;
     std::vector<std::string> texts;  // oldest first, each once
     std::set<std::string> known;
+    std::vector<std::string> names;
   };
   std::map<uint32_t, Process> processes;
   std::vector<uint8_t> payload;
@@ -36,18 +37,24 @@ int mappings(const std::string& path) {
     } else if (header.type == ChunkType::kMappings && reader.read(chunk, payload)) {
       std::string text(payload.begin(), payload.end());
       if (process.known.insert(text).second) process.texts.push_back(std::move(text));
+    } else if (header.type == ChunkType::kNames && reader.read(chunk, payload)) {
+      process.names.emplace_back(payload.begin(), payload.end());
     }
   }
+  const auto list = [](const char* name, const std::vector<std::string>& texts) {
+    printf(",\"%s\":[", name);
+    for (size_t i = 0; i < texts.size(); ++i) printf("%s%s", i == 0 ? "" : ",", json_string(texts[i]).c_str());
+    printf("]");
+  };
   printf("{\"processes\":[");
   const char* between = "";
   for (const auto& [number, process] : processes) {
-    printf("%s{\"process\":%" PRIu32 ",\"parent\":%s,\"start\":%s,\"mappings\":[", between, number,
+    printf("%s{\"process\":%" PRIu32 ",\"parent\":%s,\"start\":%s", between, number,
            process.parent == kNone ? "null" : std::to_string(process.parent).c_str(),
            json_string(process.start).c_str());
-    for (size_t i = 0; i < process.texts.size(); ++i) {
-      printf("%s%s", i == 0 ? "" : ",", json_string(process.texts[i]).c_str());
-    }
-    printf("]}");
+    list("mappings", process.texts);
+    list("names", process.names);
+    printf("}");
     between = ",\n";
   }
   puts("]}");

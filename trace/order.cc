@@ -71,7 +71,7 @@ void Order::collect_facts() {
 bool Order::may_begin(uint32_t process) {
   const ProcessFacts& facts = facts_[process];
   const auto parent = orders_.find(facts.parent);
-  if (parent == orders_.end() || facts.parent >= process || parent->second->has_passed(facts.cuts)) return true;
+  if (parent == orders_.end() || facts.parent >= process || parent->second->has_passed(facts)) return true;
   parked_[facts.parent].push_back(process);
   return false;
 }

@@ -36,6 +36,12 @@ struct ProcessFacts {
   // Nothing of it can come behind what the file has: it was seen to end.
   bool has_ended() const { return has_end && ending != Ending::kRuns && ending != Ending::kStopped; }
   std::map<uint32_t, Position> cuts;      // of a forked child: where the parent's lanes were
+  // All that the parent's lane has there was before the fork: one that has no cut, and a smaller number than one that
+  // has, had ended.
+  bool was_before_fork(uint32_t lane, const Position& here) const {
+    const auto cut = cuts.find(lane);
+    return cut != cuts.end() ? here < cut->second : !cuts.empty() && lane < cuts.rbegin()->first;
+  }
   std::map<uint32_t, uint32_t> threads;   // lane → the kernel's number
   std::map<uint32_t, std::string> names;  // lane → name at its start
 };

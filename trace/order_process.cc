@@ -254,14 +254,12 @@ void ProcessOrder::advance() {
   }
 }
 
-bool ProcessOrder::has_passed(const std::map<uint32_t, Position>& cuts) {
-  for (const auto& [number, cut] : cuts) {
-    const auto found = index_of_.find(number);
-    if (found == index_of_.end()) continue;
-    const Lane& lane = *lanes_[found->second];
+bool ProcessOrder::has_passed(const ProcessFacts& child) {
+  for (const auto& [number, index] : index_of_) {
+    const Lane& lane = *lanes_[index];
     if (lane.is_over) continue;
     const Position here = lane.is_open ? Position{lane.block, lane.event.offset} : Position{lane.block, 0};
-    if (here < cut) return false;
+    if (child.was_before_fork(number, here)) return false;
   }
   return true;
 }

@@ -23,7 +23,7 @@ class ProcessOrder {
   void take(Merged& merged);  // the event that peek() has found
   void advance();             // behind it
 
-  bool has_passed(const std::map<uint32_t, Position>& cuts);
+  bool has_passed(const ProcessFacts& child);
   Shard shard(unsigned number) const { return shards_.empty() ? Shard{} : shards_[number]; }
   bool any_lane_was_cut() const { return was_cut_; }
   // The events kCut, which stand at the beginning of its first lane.

@@ -58,11 +58,11 @@ std::string payload_of(Reader& reader, const Chunk& chunk) {
   return {payload.begin(), payload.end()};
 }
 
-// The deepest level that has a use: cells of 16 bytes, and a column for each event. Where all blocks are named one by
+// The deepest level that has a use: cells of 16 bytes, and some events in a column. Where all blocks are named one by
 // one, the image need not be so deep.
 unsigned deepest_level(const Scan& scan, unsigned most, bool names_all) {
   unsigned level = std::min(most, 3u);
-  while (level + names_all < most && scan.axis.height() >> (level + 9) >= 16 && scan.events >> (level + 8) != 0)
+  while (level + names_all < most && scan.axis.height() >> (level + 9) >= 16 && scan.events >> (level + 12) != 0)
     ++level;
   return level;
 }

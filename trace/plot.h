@@ -1,6 +1,6 @@
-// acre plot's data: a recording as curves, marks, an image of the heap in tiles, blocks, and tables by call site. A file of
-// JSON lines, `{"name": …}`, which the page of acre plot holds as they are. Memory is bounded by the budget and by what
-// lives at a time.
+// acre plot's data: a recording as curves, marks, an image of the heap in tiles, blocks, and tables by call site.
+// Lines of JSON, `{"name": …}`, which the page of acre plot holds as they are. Memory is bounded by the budget and by
+// what lives at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a plot has for each bucket of time: bytes that live, what is allocated and freed, by thread and by size, memory and
-// acre's figures.
+// What a plot has for each bucket of time: bytes that live, what is allocated and freed, by thread and by size, memory
+// and acre's figures.
 #pragma once
 
 #include <array>

@@ -165,17 +165,19 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
   }
   if (const ProcessFacts& facts = order.processes().at(scan_.process); facts.has_end && facts.end_ticks != 0) {
     const bool is_exec = facts.ending == Ending::kExec;
-    mark(std::min(clock.seconds(facts.end_ticks), scan_.to), is_exec ? "exec" : "end", name_of(facts.ending), kNone);
+    mark(clock.seconds(facts.end_ticks), is_exec ? "exec" : "end", name_of(facts.ending), kNone);
   }
   Merged merged;
   double last = -std::numeric_limits<double>::infinity();
   uint64_t count = 0;
+  uint32_t last_process = kNone;
   while (order.next(merged)) {
     if (++count % kProgressEvery == 0) progress(last);
     if (!ancestors.contains(merged.process)) continue;
     blocks.before(merged, [](uint32_t, uint64_t, const Live&) { return true; });
     parts_.sites.on(merged);
-    begin(merged.process, order.processes().at(merged.process).parent);
+    if (merged.process != last_process) begin(merged.process, order.processes().at(merged.process).parent);
+    last_process = merged.process;
     const double when = clock.seconds(merged.event->ticks);
     if (merged.process == scan_.process) {
       last = std::max(last, when);

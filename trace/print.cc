@@ -6,6 +6,7 @@
 
 #include "order.h"
 #include "proc.h"
+#include "recording.h"
 #include "say.h"
 #include "stacks.h"
 
@@ -157,13 +158,6 @@ void print_json(const Merged& merged, double seconds, const Stacks::Frames* fram
   puts("}");
 }
 
-void say_damage(const Reader& reader, uint64_t problems, const std::string& first) {
-  if (reader.damaged_bytes() != 0) {
-    say("trace: %" PRIu64 " bytes of the file are damaged and were left out", reader.damaged_bytes());
-  }
-  if (problems != 0) say("trace: %" PRIu64 " parts were left out; the first: %s", problems, first.c_str());
-}
-
 }  // namespace
 
 bool is_kind(const std::string& word) {
@@ -174,26 +168,13 @@ bool is_kind(const std::string& word) {
 }
 
 int print(const PrintOptions& options) {
-  Reader reader;
-  if (!reader.open(options.path)) {
-    say("trace: %s", reader.error().c_str());
-    return 1;
-  }
-  uint64_t problems = 0;
-  std::string first;
-  Order order(reader, [&](const Problem& problem) {
-    if (problem.kind == Problem::kNoOrder) return;  // for check
-    if (problems++ == 0) {
-      first = "process " + std::to_string(problem.process) + ", lane " + std::to_string(problem.lane) + ", block " +
-              std::to_string(problem.block) + ", byte " + std::to_string(problem.offset) + ": " + problem.text;
-    }
-  });
-  const Clock clock(reader);
-  Stacks stacks(reader, order);
+  Recording recording;
+  if (!recording.open(options.path)) return 1;
+  Stacks stacks(recording.reader(), recording.order());
   Merged merged;
-  while (order.next(merged)) {
+  while (recording.next(merged)) {
     if (options.stacks) stacks.on(merged);
-    const double seconds = clock.seconds(merged.event->ticks);
+    const double seconds = recording.seconds(merged);
     if (!is_chosen(options, merged, seconds)) continue;
     const bool has_frames = options.stacks && merged.event->stack != kNoStack;
     const Stacks::Frames* const frames = has_frames ? &stacks.frames(merged.process, merged.event->stack) : nullptr;
@@ -202,12 +183,7 @@ int print(const PrintOptions& options) {
     else
       print_text(merged, seconds, frames);
   }
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    say("cannot write to stdout: %s", strerror(errno));
-    return 1;
-  }
-  say_damage(reader, problems, first);
-  return problems != 0 || reader.damaged_bytes() != 0 ? 1 : 0;
+  return recording.finish();
 }
 
 int info(const std::string& path, bool json) {

@@ -103,39 +103,61 @@ std::optional<Identity> identity_of(pid_t pid) {
   return found;
 }
 
+namespace {
+
+std::vector<Elf64_Phdr> program_headers(int file) {
+  Elf64_Ehdr head;
+  if (pread(file, &head, sizeof head, 0) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+      head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) {
+    return {};
+  }
+  std::vector<Elf64_Phdr> parts(head.e_phnum);
+  const size_t bytes = parts.size() * sizeof(Elf64_Phdr);
+  if (pread(file, parts.data(), bytes, static_cast<off_t>(head.e_phoff)) != static_cast<ssize_t>(bytes)) return {};
+  return parts;
+}
+
+int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+}  // namespace
+
+std::vector<CodeOfFile> code_of(const std::string& path) {
+  const int file = open_file(path);
+  if (file < 0) return {};
+  std::vector<CodeOfFile> found;
+  for (const Elf64_Phdr& part : program_headers(file)) {
+    const bool is_code = part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0;
+    if (is_code) found.push_back({part.p_offset, part.p_vaddr, part.p_memsz});
+  }
+  close(file);
+  return found;
+}
+
 std::string build_id_of(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int file = open_file(path);
   if (file < 0) return {};
   std::string id;
-  Elf64_Ehdr head;
-  if (pread(file, &head, sizeof head, 0) == sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-      head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_phentsize == sizeof(Elf64_Phdr)) {
-    std::vector<Elf64_Phdr> parts(head.e_phnum);
-    const size_t bytes = parts.size() * sizeof(Elf64_Phdr);
-    if (pread(file, parts.data(), bytes, static_cast<off_t>(head.e_phoff)) != static_cast<ssize_t>(bytes))
-      parts.clear();
-    for (const Elf64_Phdr& part : parts) {
-      if (part.p_type != PT_NOTE || part.p_filesz > 1 << 16 || !id.empty()) continue;
-      std::string notes(part.p_filesz, '\0');
-      if (pread(file, notes.data(), notes.size(), static_cast<off_t>(part.p_offset)) !=
-          static_cast<ssize_t>(notes.size())) {
-        continue;
-      }
-      for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes.data() + at, sizeof note);
-        const size_t name = at + sizeof note, what = name + ((size_t{note.n_namesz} + 3) & ~size_t{3});
-        if (what + note.n_descsz > notes.size()) break;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes.data() + name, "GNU", 4) == 0) {
-          char hex[3];
-          for (size_t i = 0; i < note.n_descsz; ++i) {
-            snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(notes[what + i]));
-            id += hex;
-          }
-          break;
+  for (const Elf64_Phdr& part : program_headers(file)) {
+    if (part.p_type != PT_NOTE || part.p_filesz > 1 << 16 || !id.empty()) continue;
+    std::string notes(part.p_filesz, '\0');
+    if (pread(file, notes.data(), notes.size(), static_cast<off_t>(part.p_offset)) !=
+        static_cast<ssize_t>(notes.size())) {
+      continue;
+    }
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+      Elf64_Nhdr note;
+      memcpy(&note, notes.data() + at, sizeof note);
+      const size_t name = at + sizeof note, what = name + ((size_t{note.n_namesz} + 3) & ~size_t{3});
+      if (what + note.n_descsz > notes.size()) break;
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes.data() + name, "GNU", 4) == 0) {
+        char hex[3];
+        for (size_t i = 0; i < note.n_descsz; ++i) {
+          snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(notes[what + i]));
+          id += hex;
         }
-        at = what + ((size_t{note.n_descsz} + 3) & ~size_t{3});
+        break;
       }
+      at = what + ((size_t{note.n_descsz} + 3) & ~size_t{3});
     }
   }
   close(file);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace acre::trace {
 
@@ -31,6 +32,12 @@ std::optional<Identity> identity_of(pid_t pid);
 // The lines of /proc/PID/maps that name a file, and the build ids of those that hold code.
 std::string mappings_of(pid_t pid, const std::string& maps);
 std::string executable_lines(const std::string& maps);
+
+struct CodeOfFile {
+  uint64_t offset, address, bytes;  // in the file; as it counts addresses itself
+};
+// What of an ELF file is loaded to be executed. Empty: it is none, or there is none.
+std::vector<CodeOfFile> code_of(const std::string& path);
 
 // The bytes of a build id in hexadecimal, or nothing.
 std::string build_id_of(const std::string& path);

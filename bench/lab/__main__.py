@@ -9,7 +9,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import arguments, beside, catalog, compare, overhead, peers, place, plan, progress, report, results, runner
+from . import (
+    arguments,
+    beside,
+    catalog,
+    compare,
+    overhead,
+    peers,
+    place,
+    plan,
+    progress,
+    replay,
+    replay_table,
+    report,
+    results,
+    runner,
+    traces,
+)
 from .workload import Failed
 
 OUT = Console()
@@ -35,6 +51,19 @@ def parse_overhead(words):
     return parser.parse_args(words)
 
 
+def parse_replay(lab, words):
+    """-> what to measure, and the one workload"""
+    parser = argparse.ArgumentParser(prog="acre replay")
+    arguments.replay(parser)
+    asked = parser.parse_args(words)
+    workload = replay.Replay(asked.recording, asked.process, asked.touch, asked.pace)
+    workload.latency = asked.latency
+    words = [f"--workload={replay.PREFIX}{workload.recording}", f"--rounds={asked.rounds}",
+             *(f"--alloc={name}" for name in asked.alloc or [peers.OURS]),
+             f"--output={asked.output or lab.built / 'replays' / time.strftime('%Y-%m-%d-%H%M%S')}"]
+    return asked, parse(words), workload
+
+
 def output_folder(lab, options):
     """Where this run writes; an earlier run's folder if it is to be resumed."""
     all_results = lab.built / "results"
@@ -58,17 +87,24 @@ def output_folder(lab, options):
 def resumed_words(folder):
     """The command of the run that is resumed: it is done again, and what is there is skipped."""
     sessions = results.read([folder / "results.jsonl"]).sessions
-    return sessions[0]["command"] if sessions else []
+    words = sessions[0]["command"] if sessions else []
+    if words[:1] == ["replay"]:
+        raise ValueError(f"{folder} is of acre replay, which is not resumed")
+    return words
 
 
-def prepare(lab, workloads):
+def prepare(lab, workloads, can_do_without):
     """Builds what the workloads need. -> those that can run here"""
     ready = []
     for workload in workloads:
         try:
             workload.prepare(lab)
             ready.append(workload)
+            for line in workload.notes:
+                TALK.print(line, highlight=False, markup=False, soft_wrap=True)
         except Failed as failure:
+            if not can_do_without:
+                raise
             say(f"{workload.name} cannot run here, and is left out: {failure}")
     return ready
 
@@ -94,15 +130,19 @@ def planned(workloads, allocators, options):
     return plan.pairs(workloads, base, list(known.values()), extent, options.rounds, options.threads)
 
 
-def measure(lab, options, words):
+def measure(lab, options, words, workloads=None):
+    """-> (exit code, the folder of the results)"""
     folder = output_folder(lab, options)
-    workloads = plan.choose(catalog.load(), options.workload)
+    can_do_without = False
+    if workloads is None:
+        workloads = plan.choose(catalog.load() | replay.named(lab, options.workload), options.workload)
+        can_do_without = True
     if options.beside is not None:
         check_pairs(workloads)
     with lab.alone():
         lab.prepare()
         allocators, missing = peers.ensure(lab, options.alloc, say)
-        workloads = prepare(lab, workloads)
+        workloads = prepare(lab, workloads, can_do_without)
     for name, reason in missing.items():
         say(f"{name} is not here, and is left out: {reason}")
     steps = planned(workloads, allocators, options)
@@ -122,11 +162,25 @@ def measure(lab, options, words):
             interrupted = True
     if interrupted:
         say(f"interrupted; go on with: acre bench --resume={folder}")
-    if options.beside is None:
-        show(folder, [folder / "results.jsonl"])
+    return 130 if interrupted else 1 if work.given_up else 0, folder
+
+
+def run_replay(lab, words):
+    try:
+        asked, options, workload = parse_replay(lab, words)
+        code, folder = measure(lab, options, ["replay", *words], [workload])
+    except Failed as failure:
+        TALK.print(f"acre replay: {failure}", highlight=False, markup=False, soft_wrap=True)
+        return 1
+    found = results.read([folder / "results.jsonl"])
+    if not found.runs:
+        say("there is no result yet")
+    elif asked.json:
+        replay_table.show_json(found, folder, workload)
     else:
-        overhead.show(folder, OUT, options.beside, ())
-    return 130 if interrupted else 1 if work.given_up else 0
+        replay_table.show(found, OUT, workload.facts)
+        say(f"the report: {report.write(found, folder)}")
+    return code
 
 
 def show(folder, files):
@@ -161,12 +215,20 @@ def main(words):
                 return 0
             words = overhead.words(words[1:])
         lab = place.here()
+        if command == "replay":
+            return run_replay(lab, words[1:])
+        if command == "traces":
+            return traces.main(lab, words[1:], say)
         options = parse(words)
         if options.resume is not None:
             folder = output_folder(lab, options)
             words = [*resumed_words(folder), "--resume", str(folder)]
             options = parse(words)
-        code = measure(lab, options, words)
+        code, folder = measure(lab, options, words)
+        if options.beside is None:
+            show(folder, [folder / "results.jsonl"])
+        else:
+            overhead.show(folder, OUT, options.beside, ())
         if command == "overhead" and options.beside is None:
             overhead.show(max((lab.built / "results").glob("*/results.jsonl")) if options.output is None
                           else options.output, OUT)

@@ -40,6 +40,29 @@ def measure(parser):
     parser.add_argument("--resume", nargs="?", const="", metavar="FOLDER", help="go on with the last run, or this one")
 
 
+def replay(parser):
+    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=PATH]",
+                        help="an allocator of `acre bench --list`, or a library under that name; 'all': all; may be "
+                        "given again (acre); glibc always takes part")
+    parser.add_argument("--rounds", type=whole_number(1, 1000), default=5, metavar="N",
+                        help="measured rounds, after a warm-up (5)")
+    parser.add_argument("--process", type=whole_number(0, 10**9), metavar="N",
+                        help="this process, as `acre trace --info` numbers them, and not that with the most events")
+    parser.add_argument("--touch", choices=("none", "ends", "all"), default="all", metavar="WHAT",
+                        help="what is written of each block: all (each cache line), ends, none (all)")
+    parser.add_argument("--pace", action="store_true", help="keep the recorded times; CPU time is judged then")
+    parser.add_argument("--latency", action="store_true", help="time single calls too, in runs of their own")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="for the results and the page")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("recording", metavar="FILE", help="a recording of `acre record`")
+
+
+def traces(parser):
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these workloads; any of the lab's")
+    parser.add_argument("--percent", type=whole_number(1, 1000), default=100, metavar="N",
+                        help="how much of the work is recorded (100)")
+
+
 def overhead(parser):
     parser.add_argument("--of", metavar="RESULTS", help="print the table again, from a folder or a file of results")
     parser.add_argument("--json", action="store_true", help="with --of: print JSON, for programs")

@@ -34,6 +34,15 @@ class Lab:
     def witness(self):
         return self.built / "witness.so"
 
+    @property
+    def trace_tools(self):
+        """The folder of acre-trace and acre-replay."""
+        return Path(os.environ.get("ACRE_TRACE_TOOLS") or self.root / "build" / "release")
+
+    @property
+    def player(self):
+        return self.trace_tools / "acre-replay"
+
     @contextlib.contextmanager
     def alone(self):
         """While things are made: two labs at once, or tests side by side, make them one after the other."""

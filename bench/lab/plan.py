@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from .workload import FULL, GROUPS, NORMAL, QUICK
+from .workload import FULL, GROUPS, NORMAL, QUICK, REPLAYS
 
 EXTENTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
 ROUNDS = {"quick": 2, "normal": 5, "full": 5}
@@ -39,11 +39,12 @@ class Step:
 
 
 def choose(workloads, names):
-    """Workloads by name or by group; all of them if nothing is named."""
+    """Workloads by name or by group; all of them but replays if nothing is named."""
     unknown = [name for name in names if name not in workloads and name not in GROUPS]
     if unknown:
         raise ValueError(f"--workload: there is no {', '.join(unknown)}; `acre bench --list` shows what there is")
-    return [w for w in workloads.values() if not names or w.name in names or w.group in names]
+    chosen = names or [group for group in GROUPS if group != REPLAYS]
+    return [w for name, w in workloads.items() if name in chosen or w.group in chosen]
 
 
 def cases_of(workload, extent, threads):

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy
 
 from .results import BASE
-from .workload import PROGRAMS, SERVERS, STRESS
+from .workload import PROGRAMS, REPLAYS, SERVERS, STRESS
 
 DRAWS = 2000
 CONFIDENCE = 0.95
@@ -36,7 +36,7 @@ METRICS = {
     "cpu_s": "CPU time",
     "minor_faults": "minor faults",
 }
-YARDSTICKS = {"programs and servers": (PROGRAMS, SERVERS), "stress": (STRESS,)}
+YARDSTICKS = {"programs and servers": (PROGRAMS, SERVERS), "stress": (STRESS,), "replays": (REPLAYS,)}
 
 LESS, MORE, NONE, UNSURE, MISSING = "less", "more", "none", "unsure", "missing"
 

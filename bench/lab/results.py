@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from .workload import GROUPS, Case
+from .workload import GROUPS, STRESS, Case
 
 FORMAT = 1
 BASE = "glibc"
@@ -72,7 +72,7 @@ class Results:
         for entry in (*self.runs, *self.failures):
             merged.setdefault(entry["workload"], {})
         rank = {group: at for at, group in enumerate(GROUPS)}
-        full = {name: {"group": GROUPS[-1], "summary": "", "time": "wall_s", **about} for name, about in merged.items()}
+        full = {name: {"group": STRESS, "summary": "", "time": "wall_s", **about} for name, about in merged.items()}
         seen = {entry["workload"] for entry in (*self.runs, *self.failures)}
         return dict(
             sorted(((n, a) for n, a in full.items() if n in seen), key=lambda pair: rank.get(pair[1]["group"], 9))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-PROGRAMS, SERVERS, STRESS = "programs", "servers", "stress"
-GROUPS = (PROGRAMS, SERVERS, STRESS)
+PROGRAMS, SERVERS, STRESS, REPLAYS = "programs", "servers", "stress", "replays"
+GROUPS = (PROGRAMS, SERVERS, STRESS, REPLAYS)  # replays: only where they are asked for
 
 QUICK, NORMAL, FULL = 0, 1, 2  # the smallest extent of a run in which a case takes part
 
@@ -55,6 +55,7 @@ class Workload:
     packages = ()
     latency = False  # whether there is a twin that times single calls: run(…, timed=True)
     at_once = True  # whether two runs can go on at the same time, each on one processor
+    notes = ()  # lines that prepare() has for whoever runs it
     time = "wall_s"  # the field of Sample by which speed is judged, or "cpu_s"
 
     def __init__(self, name, group, summary, cases):

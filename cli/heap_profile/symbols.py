@@ -72,6 +72,19 @@ def find_tool():
     return None
 
 
+def ensure_tool(command, yes):
+    """The same; installed by the rule of every command if there is neither."""
+    tool = find_tool()
+    if tool is None:
+        import packages
+        packages.ensure(["heap"], yes)
+        tool = find_tool()
+    if tool is None:
+        from say import fail
+        fail(f"{command}: neither llvm-symbolizer nor addr2line is there, which give addresses their names")
+    return tool
+
+
 def where_binaries_are(folder):
     """With a folder, programs and libraries are looked for there: under their whole path, then under their name."""
     def path(file):

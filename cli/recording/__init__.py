@@ -1,1 +1,1 @@
-"""What is made of recordings: names of call sites (names.py)."""
+"""What is made of recordings: names of call sites (names.py), and files for other tools (exports.py)."""

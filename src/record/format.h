@@ -61,7 +61,8 @@ enum class Op : uint8_t {
   kEnd = 18,       // the lane's last event
 };
 
-// What was called. A realloc that moves is kReallocTo, then kReallocFrom.
+// What was called. A realloc that moves is kReallocTo, then kReallocFrom; of a large block that is resized where it is,
+// kReallocFrom may come first, and kReallocTo has its address.
 enum class Kind : uint8_t {
   kPlain = 0,        // malloc, operator new; free, operator delete
   kZeroed = 1,       // calloc

@@ -130,6 +130,8 @@ int attach(const char* place, uint32_t parent) {
 
 uint32_t process_number() { return g_process == nullptr ? kNoProcess : g_process->number; }
 
+uint32_t next_lane_number() { return g_next_lane.load(); }
+
 uint32_t stack_every() { return shared().stack_every; }
 
 bool is_collected() { return shared().state.load(std::memory_order_relaxed) == CollectorState::kCollects; }

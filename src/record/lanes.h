@@ -42,6 +42,9 @@ void leave();
 // The number of this process's entry.
 uint32_t process_number();
 
+// Of the next lane of this process.
+uint32_t next_lane_number();
+
 // SharedHeader::stack_every
 uint32_t stack_every();
 

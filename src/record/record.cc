@@ -313,21 +313,24 @@ bool is_on() { return g_session.load(std::memory_order_relaxed) != 0; }
 
 // --- fork -----------------------------------------------------------------------------------------------------------
 
-static void write_cut(Recorder& to, const Recorder& of, uint32_t session) {
-  if (of.block == nullptr || of.session != session) return;
+static void write_cut(Recorder& to, uint32_t lane, uint32_t block, uint32_t used) {
   if (!to.encoder.has_room() && !lanes::next_block(to)) return stop();
-  to.encoder.cut(of.number(), of.block_number, of.encoder.used());
+  to.encoder.cut(lane, block, used);
 }
 
-// The child's copies of the recorders tell how far the parent's lanes were. The child's first lane is the common one.
+// The child's copies of the recorders tell how far the parent's lanes were; of those that had ended there is none. The
+// child's first lane is the common one.
 ACRE_COLD static void go_on_in_child() ACRE_REQUIRES(g_lock) {
+  const uint32_t lanes_begun = lanes::next_lane_number();
   const uint32_t parents = end_session();
   if (start_locked("", lanes::process_number()) != 0) return;
   Recorder* cuts = make_recorder_locked();
   if (cuts == nullptr || !has_lane(*cuts, g_session.load(), 0)) return stop();
   for (const Recorder* recorder = g_recorders; recorder != nullptr; recorder = recorder->next) {
-    write_cut(*cuts, *recorder, parents);
+    if (recorder->block == nullptr || recorder->session != parents) continue;
+    write_cut(*cuts, recorder->number(), recorder->block_number, recorder->encoder.used());
   }
+  write_cut(*cuts, lanes_begun, 0, 0);
   lanes::end(*cuts);
   cuts->session = 0;
   g_common_lock.store(kNoThread);

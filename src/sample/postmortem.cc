@@ -21,6 +21,7 @@ static_assert(kRows + profile::kMostStacks * kMostOfRow <= kMostBytes && kMostBy
 static_assert(kMostOfRow + kMostOfPython <= kRoomStep);
 constexpr unsigned kMostFiles = 1000;  // of one process's number: those of programs that exec replaced
 constexpr size_t kMostPathBytes = 1500;
+constexpr uint64_t kLongestWaitMs = 1000;
 static_assert(sizeof(Head) <= kTexts && sizeof(profile::StackSums) % sizeof(uint64_t) == 0);
 
 constinit const char* g_folder = nullptr;
@@ -148,9 +149,14 @@ bool lacks_room() {
   return g_room_end.load() - head->rows_end.load(std::memory_order_relaxed) < needed;
 }
 
-// One thread at a time; others do without their rows meanwhile.
+// One thread at a time. While it grows the file, others do without their rows. While it makes the file, as at the start of
+// a forked child, they wait: the process may end before another sample would bring their rows.
 void make_room() {
-  if (!is_on() || g_making.exchange(1) != 0) return;
+  if (!is_on()) return;
+  if (g_making.exchange(1) != 0) {
+    if (g_head.load() == nullptr) os::wait_while(g_making, 1, kLongestWaitMs);
+    return;
+  }
   Head* head = g_head.load();
   if (head != nullptr) {
     if (lacks_room()) grow(head, kRoomStep);  // no other thread was faster
@@ -158,6 +164,7 @@ void make_room() {
     g_refused.store(true);
   }
   g_making.store(0);
+  os::wake(g_making);
 }
 
 // --- Entries --------------------------------------------------------------------------------------------------------

@@ -138,12 +138,12 @@ def check_command(checks, prefix, work):
     program = "import ctypes; ctypes.CDLL(None).malloc(5000)"
     ended = acre("run", "--leaks", "--", sys.executable, "-c", program)
     checks.that(ended.returncode == 23 and "leaked" in ended.stderr, "acre run --leaks finds its suppressions", ended)
-    check_record(checks, acre, prefix)
+    check_record(checks, acre, prefix, work)
     checks.that(state(prefix.path) == before and not cache.exists(), "acre writes nothing where it is installed, and "
                 "help and lists make nothing", state(prefix.path).items() ^ before.items())
 
 
-def check_record(checks, acre, prefix):
+def check_record(checks, acre, prefix, work):
     recorded = acre("record", "-o", "true.actrace", "--", "true")
     if not (prefix.libdir / "acre/acre-trace").exists():
         checks.that(recorded.returncode == 1 and "installed without acre-trace" in recorded.stderr and
@@ -152,6 +152,11 @@ def check_record(checks, acre, prefix):
     found = acre("trace", "true.actrace", "--check")
     checks.that(recorded.returncode == 0 and found.returncode == 0 and found.stdout.endswith("\nsound\n"),
                 "acre record and acre trace are installed with acre-trace", [recorded, found])
+    tools = prefix.libdir / "acre"
+    made = run([tools / "acre-trace", "schedule", "true.actrace", "-o", "true.schedule"], cwd=work)
+    played = run([tools / "acre-replay", "true.schedule"], cwd=work)
+    checks.that(made.returncode == 0 and played.returncode == 0 and played.stdout.startswith('{"seconds":'),
+                "and acre-replay beside it", [made, played])
 
 
 def check_cmake(checks, prefix, work):

@@ -45,9 +45,14 @@ int main(int count, char **words) {
     if (strcmp(way, "abort") == 0) abort();
     if (strcmp(way, "crash") == 0) *(volatile int *)8 = 1;
     if (strcmp(way, "exec") == 0) execl("/bin/true", "true", NULL);
-    if (strcmp(way, "fork") == 0) {
+    if (strncmp(way, "fork", 4) == 0) {
         const pid_t child = fork();
-        if (child == 0) { keep_in_child(5000); _exit(0); }
+        if (child == 0) {
+            if (strcmp(way, "fork, pause") == 0) {  // acre's thread begins by the first of these, and is the first to make the file
+                for (int size = 64; size < 512; size += 64) kept[0] = malloc(size);
+                usleep(50000);
+            }
+            keep_in_child(5000); _exit(0); }
         waitpid(child, NULL, 0);
     }
     int ready[2];
@@ -81,6 +86,19 @@ class Keeper:
         return ended, folder
 
 
+    def total_of_slow_child(self):
+        """MiB in the profile of a forked child, while files take long to be made"""
+        folder = Path(tempfile.mkdtemp(dir=self.work))
+        slow = ["strace", "-f", "-q", "-o", "/dev/null", "-e", "trace=fallocate",
+                "-e", "inject=fallocate:delay_enter=300000"]
+        run([ACRE, "run", "--profile=32K", "--lib", library(), "--", *slow, self.path, "fork, pause"], cwd=folder)
+        return max((total(path) for path in folder.glob("keeper.*.live.pb.gz")), default=0)
+
+
+def total(path):
+    return float(re.search(r"([\d.]+) MiB", heap(path))[1])
+
+
 def heap(path, *options):
     return run([ACRE, "heap", "-n", "5", *options, path]).stdout
 
@@ -108,9 +126,11 @@ def check_profiles(checks, keeper):
     path, = folder.glob("keeper.*.live.pb.gz")
     checks.that(holds(path, "keep", 19.5) and "exec replaced it" in ended.stderr, "and of one that exec replaces", ended)
     ended, folder = keeper.run("fork", "--profile=32K")
-    totals = sorted(round(float(re.search(r"([\d.]+) MiB", heap(path))[1])) for path in folder.glob("keeper.*.live.pb.gz"))
+    totals = sorted(round(total(path)) for path in folder.glob("keeper.*.live.pb.gz"))
     checks.that(len(totals) == 2 and 16 < totals[0] < 23 and 20 < totals[1] < 29,
                 "a child of fork that ends by _exit has a profile of its own, with what it inherited", f"{totals}\n{ended}")
+    totals = [keeper.total_of_slow_child() for _ in range(3)]
+    checks.that(all(22 < total < 29 for total in totals), "also where another thread of it is just making the file", totals)
     ended, folder = keeper.run("handler", "--profile=32K")
     checks.that(ended.returncode == 9 and "mine" in ended.stdout, "a handler of the program's own is left alone", ended)
     ended, folder = keeper.run("nothing", "--profile=1T")

@@ -11,13 +11,17 @@
 
 #include "check.h"
 #include "encode.h"
+#include "export.h"
 #include "file.h"
+#include "import.h"
+#include "mappings.h"
 #include "order.h"
 #include "plot.h"
+#include "sites.h"
+#include "timeline.h"
 
 namespace record = acre::record;
 using namespace acre::trace;
-using namespace acre::trace::testing;
 
 namespace {
 
@@ -42,6 +46,32 @@ const std::string& path() {
 void read_file(const uint8_t* data, size_t size) {
   std::ofstream(path(), std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<long>(size));
   check_file(path());
+  mappings(path());
+  SitesOptions sites_options;
+  sites_options.path = path();
+  sites(sites_options);
+  TimelineOptions timeline_options;
+  timeline_options.path = path();
+  timeline_options.blocks_every = 100;
+  timeline(timeline_options);
+  ExportOptions export_options;
+  export_options.path = path();
+  for (const char* format : {"text", "heaptrack"}) {
+    export_options.format = format;
+    export_events(export_options);
+  }
+}
+
+// What another tool has written may be anything; what is made of it is a sound recording, or none.
+void import_file(const uint8_t* data, size_t size) {
+  const std::string to = path() + ".import";
+  std::ofstream(path(), std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<long>(size));
+  import({path(), to});
+  if (access(to.c_str(), F_OK) == 0) {
+    const CheckResult result = check_file(to);
+    if (!result.error.empty() || result.problems != 0 || result.damaged_bytes != 0) abort();
+    unlink(to.c_str());
+  }
 }
 
 void plot_file() {
@@ -58,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_block(data, size);
   read_file(data, size);
   plot_file();
+  import_file(data, size);
   return 0;
 }
 
@@ -120,9 +151,51 @@ void write_strange(std::mt19937_64& random) {
   if (random() % 2 == 0) writer.finish();
 }
 
+std::vector<uint8_t> random_text(std::mt19937_64& random) {
+  std::string text;
+  const auto number = [&](uint64_t most) { return std::to_string(random() % most); };
+  for (int i = 0; i < 60; ++i) {
+    const std::string block = "0x7f00000" + number(30) + "000";
+    switch (random() % 6) {
+      case 0: text += number(9) + "." + number(99) + " T" + number(4) + " free " + block; break;
+      case 1: text += "calloc " + number(9) + " " + number(99) + " = " + block; break;
+      case 2: text += "realloc " + block + " " + number(999) + " = 0x7f00000" + number(30) + "000"; break;
+      case 3: text += "mark " + number(99); break;
+      default: text += "T" + number(4) + " malloc " + number(9999) + " = " + block; break;
+    }
+    text += '\n';
+  }
+  return {text.begin(), text.end()};
+}
+
+std::vector<uint8_t> random_heaptrack(std::mt19937_64& random) {
+  std::string text = "v 10400 3\nX prog\nI 1000 10\ns 5 /prog\ns 4 main\ns 6 prog.c\n";
+  const bool is_raw = random() % 2 == 0;
+  const auto hex = [&](uint64_t most) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llx", static_cast<unsigned long long>(random() % most));
+    return std::string(digits);
+  };
+  for (int i = 0; i < 80; ++i) {
+    switch (i < 3 ? 0 : random() % 8) {
+      case 0:
+        text += is_raw ? "t 1 0" : "i " + hex(1 << 20) + " 1 2 3 " + hex(99) + "\nt 1 0\na " + hex(999) + " 1";
+        break;
+      case 1: text += "c " + hex(1 << 12); break;
+      case 2: text += "R " + hex(1 << 12); break;
+      case 3:
+      case 4: text += is_raw ? "- " + hex(20) + "000" : "- " + hex(3); break;
+      default: text += is_raw ? "+ " + hex(999) + " 1 " + hex(20) + "000" : "+ " + hex(3); break;
+    }
+    text += '\n';
+  }
+  return {text.begin(), text.end()};
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  if (freopen("/dev/null", "w", stdout) == nullptr) return 1;
   std::mt19937_64 random(count > 1 ? strtoull(words[1], nullptr, 10) : 1);
   uint64_t problems = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -141,11 +214,14 @@ int main(int count, char** words) {
     damage(bytes, random);
     read_file(bytes.data(), bytes.size());
     if (i % 8 == 0) plot_file();
+    bytes = i % 2 == 0 ? random_text(random) : random_heaptrack(random);
+    if (i % 8 > 1) damage(bytes, random);
+    import_file(bytes.data(), bytes.size());
   }
   unlink(path().c_str());
   unlink((path() + ".plot").c_str());
   if (problems == 0) {
-    puts("nothing was found in damaged files: this test looks at nothing");
+    fputs("nothing was found in damaged files: this test looks at nothing\n", stderr);
     return 1;
   }
   return 0;

@@ -124,8 +124,9 @@ def check_plot(checks, tool):
     checks.that(array("curve:live_min")[-1] <= sum(live.values()) <= array("curve:live_bytes")[-1],
                 "what lives at the end is what the events leave", sum(live.values()))
     blocks = found["blocks:0:0:0"]
-    checks.that(blocks["complete"] and blocks["count_all"] == blocks["columns"]["from"]["count"] == counts["allocations"],
-                "each block is named", blocks["count_all"])
+    named = blocks["columns"]["from"]["count"]
+    checks.that(blocks["complete"] and blocks["count_all"] == named == counts["allocations"], "each block is named",
+                named)
     checks.that(any(array("tile:0:0:0")[:65536]), "and they are in the image", sorted(found))
     _, path = tool.collect("fork", 300)
     ended = tool("plot", path, "-o", data, "--process", 1, "--from", 0, "--to", 1e9)

@@ -1,5 +1,5 @@
-// Writes events as src/record/format.h has them, without speed and independently of the library's recorder and of the
-// decoder: what tests decode, merge and damage.
+// Writes events as src/record/format.h has them, independently of the library's recorder and of the decoder: for
+// imports (compose.h), and for tests to decode, merge and damage.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "record/format.h"
 
-namespace acre::trace::testing {
+namespace acre::trace {
 
 class Encoder {
  public:
@@ -174,4 +174,4 @@ class Encoder {
   std::map<unsigned, Slot> slots_;
 };
 
-}  // namespace acre::trace::testing
+}  // namespace acre::trace
