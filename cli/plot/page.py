@@ -54,7 +54,7 @@ def started(text):
     """What a recording says of a process's beginning -> pid, command, title. It may say anything."""
     try:
         start = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         start = {}
     start = start if isinstance(start, dict) else {}
     argv = start.get("argv")
