@@ -39,6 +39,7 @@ async function fragmentation(recording) {
 }
 
 const rateText = value => `${bytesText(value)}/s`;
+const shareText = value => `${value.toFixed(0)} %`;
 
 // name, unit, what it shows of a recording: [name, colour, values] …
 const kCurves = [
@@ -54,7 +55,7 @@ const kCurves = [
   ],
   [
     "fragmentation",
-    value => `${value.toFixed(0)} %`,
+    shareText,
     async recording => [["not asked for, of what is resident", "#c8507a", await fragmentation(recording)]],
   ],
   [
@@ -183,7 +184,7 @@ class Curves {
         padding: [6, kRight, 0, 0],
         scales: {
           x: { time: false, range: () => [view.from, view.to] },
-          y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] },
+          y: { range: (_, low, high) => [0, text === shareText ? 100 : high > 0 ? high * 1.05 : 1] },
         },
         axes: [
           {
