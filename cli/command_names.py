@@ -14,6 +14,7 @@ COMMANDS = {
     "leaks": "print the leaks of a report or of a running process",
     "record": "record each allocation and free of a program",
     "trace": "print, filter or check a recording",
+    "plot": "draw a recording: the heap over time, as a page or a picture",
     "replay": "play a recording on acre and other allocators",
     "lib": "print the path of libacre.so",
     "options": "print the options: what they may be, what they are, where that was set",

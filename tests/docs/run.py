@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("memory.md", "sources.md", "tags.md", "options.md", "record.md")
+PAGES = ("memory.md", "sources.md", "tags.md", "options.md", "record.md", "plot.md")
 COMMAND = re.compile(r"(ACRE_CONF=|\./acre |cc |c\+\+ |sh -c |mkdir |truncate |echo )")
 INDENT = "    "
 TIME_LIMIT_S = 400
