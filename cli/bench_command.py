@@ -31,7 +31,7 @@ def add_arguments(parser):
     add_yes(parser)
     more = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_report(more.add_parser("report", help="the page again, from results"))
-    add_overhead(more.add_parser("overhead", help="what heap profiling costs"))
+    add_overhead(more.add_parser("overhead", help="what heap profiling and recording cost"))
     add_traces(more.add_parser("traces", help="record workloads, for replays"))
     add_compare(more.add_parser("compare", help="what got better or worse from one file of results to another"))
 
@@ -49,9 +49,10 @@ def add_overhead(parser):
     parser.explain(
         """
         Measures what heap profiling costs redis and a C++ compiler, as ratios to acre without it, paired within each
-        round. Takes the arguments of `acre bench`, too.
+        round; with --record, what recording costs these, sqlite and python. Takes the arguments of `acre bench`, too.
         """,
         (("{acre} bench overhead --beside acre --rounds 9", "each run beside one without profiling: least noise"),
+         ("{acre} bench overhead --record", "the recorder's cost, without stacks and with all"),
          ("{acre} bench overhead --of build/bench/results/2026-01-31-120000", "the table again")))
     arguments.overhead(parser)
     add_yes(parser)
@@ -107,7 +108,9 @@ def main(options):
         return print_list(options.json)
     if getattr(options, "reads_only", False) or getattr(options, "of", None):
         become_lab(options.yes, sys.argv[3:], ())
-    plays = hasattr(options, "names") or any(name.startswith("replay") for name in getattr(options, "workload", ()))
+    plays = (hasattr(options, "names") or getattr(options, "record", False)
+             or any(name.startswith("replay") for name in getattr(options, "workload", ()))
+             or any(name.startswith("acre-record") for name in getattr(options, "alloc", ())))
     become_lab(options.yes, sys.argv[3:], ("build", "bench"), "bench" if plays else None)
 
 

@@ -217,7 +217,7 @@ def main(words):
             if asked.of is not None:
                 overhead.show(asked.of, OUT, as_json=asked.json)
                 return 0
-            words = overhead.words(words[1:])
+            words = overhead.words(words[1:], asked.record)
         lab = place.here()
         if command == "replay":
             return run_replay(lab, words[1:])

@@ -64,6 +64,8 @@ def traces(parser):
 
 
 def overhead(parser):
+    parser.add_argument("--record", action="store_true",
+                        help="what `acre record` costs, without stacks and with all, and not what profiling costs")
     parser.add_argument("--of", metavar="RESULTS", help="print the table again, from a folder or a file of results")
     parser.add_argument("--json", action="store_true", help="with --of: print JSON, for programs")
     measure(parser)

@@ -1,23 +1,26 @@
-"""acre bench overhead: what heap profiling costs, as ratios to acre without it, paired within each round."""
+"""acre bench overhead: what heap profiling or recording costs, as ratios to acre without it, paired within each round."""
 
 import json
 import math
 from pathlib import Path
 
 from . import results
-from .peers import OURS, PROFILED
+from .peers import OURS, PROFILED, RECORDED
 from .ratios import Ratios
 
 SERVERS = ("redis", "redis-mixed")
 PROGRAMS = ("g++",)
+RECORDED_WORKLOADS = ("redis", "sqlite", "g++", "python")
 METRICS = ("time", "cpu_s", "peak_kib")
 
 
-def words(given):
+def words(given, is_recorded=False):
     """The run that this stands for. Workloads that are named are taken in place of its own."""
     named = any(word.partition("=")[0] == "--workload" for word in given)
-    chosen = [] if named else [f"--workload={name}" for name in SERVERS + PROGRAMS]
-    return [*chosen, *(f"--alloc={name}" for name in (OURS, *PROFILED)), *given]
+    own = RECORDED_WORKLOADS if is_recorded else SERVERS + PROGRAMS
+    chosen = [] if named else [f"--workload={name}" for name in own]
+    names = RECORDED if is_recorded else PROFILED
+    return [*chosen, *(f"--alloc={name}" for name in (OURS, *names)), *(word for word in given if word != "--record")]
 
 
 def rows(found, base, names):
@@ -37,7 +40,7 @@ def as_row(workload, allocator, metric, base, estimate):
             "ratio": number(estimate.value), "low": number(estimate.low), "high": number(estimate.high)}
 
 
-def show(folder, console, base=OURS, names=tuple(PROFILED), as_json=False):
+def show(folder, console, base=OURS, names=(*PROFILED, *RECORDED), as_json=False):
     """names: none stand for all but base."""
     path = Path(folder)
     found = results.read([path / "results.jsonl" if path.is_dir() else path])

@@ -24,6 +24,8 @@ BASE, OURS, ALL = "glibc", "acre", "all"
 BACKGROUND = "acre-background"  # acre with its background thread: only where it is asked for by name
 # acre while it samples for the heap profile, at the default rate and at another; likewise.
 PROFILED = {"acre-profile": "prof:true", "acre-profile-64k": "prof:true,prof_sample:64K"}
+# acre while it is recorded, by acre-trace with these options (collect.py); likewise.
+RECORDED = {"acre-record": (), "acre-record-stacks": ("--stacks", "1")}
 OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED}
 LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 
@@ -99,7 +101,7 @@ TABLE = {
 
 def names():
     """All that --alloc takes without a path; glibc first, then acre."""
-    return [BASE, OURS, *OPTIONS, *(name for name in TABLE if name != BASE)]
+    return [BASE, OURS, *OPTIONS, *RECORDED, *(name for name in TABLE if name != BASE)]
 
 
 # Finding
@@ -248,7 +250,7 @@ def acre_library(lab):
 
 def find(lab, name, say):
     """-> Allocator, built and tried; Failed tells why there is none."""
-    if name == OURS or name in OPTIONS:
+    if name == OURS or name in OPTIONS or name in RECORDED:
         library = acre_library(lab)
         if not library.exists():
             raise Failed(f"there is no {library}; build it with: ./acre lib")
@@ -296,7 +298,7 @@ def ensure(lab, wanted, say):
     if unknown:
         raise ValueError(f"--alloc {', '.join(unknown)}: not known; there are {', '.join(names())}, {ALL} and NAME=PATH")
     everything = not wanted or ALL in plain
-    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n not in OPTIONS))]
+    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n not in {**OPTIONS, **RECORDED}))]
     allocators, missing = [], {}
     for name in chosen:
         try:

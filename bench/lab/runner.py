@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 
 from . import beside, machine
+from .collect import run_as_named
 from .plan import LATENCY_PERCENT, WARM_UP
 from .workload import Failed
 
@@ -108,9 +109,9 @@ class Runner:
             return self.take_both(step, percent)
         if step.timed:
             percent = max(1, percent * LATENCY_PERCENT // 100)
-            sample = step.workload.run(self.lab, step.case, step.allocator, percent, timed=True)
+            sample = run_as_named(self.lab, step.workload, step.case, step.allocator, percent, timed=True)
         else:
-            sample = step.workload.run(self.lab, step.case, step.allocator, percent)
+            sample = run_as_named(self.lab, step.workload, step.case, step.allocator, percent)
         self.check(step, percent, sample)
         self.keep(step, percent, sample)
         return f"{getattr(sample, step.workload.time):.3f} s, {sample.peak_kib / 1024:.1f} MiB"
@@ -118,7 +119,7 @@ class Runner:
     def take_both(self, step, percent):
         def run_one(allocator):
             try:
-                return step.workload.run(self.lab, step.case, allocator, percent)
+                return run_as_named(self.lab, step.workload, step.case, allocator, percent)
             except Failed as failure:  # may be that of the other one
                 raise Failed(f"{allocator.name}: {failure}") from None
 

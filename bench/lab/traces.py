@@ -1,10 +1,8 @@
 """acre bench traces: records workloads of the lab once, for replays of them."""
 
 import argparse
-import signal
-import subprocess
 
-from . import arguments, catalog, peers
+from . import arguments, catalog, collect, peers
 from .launch import Allocator
 from .replay import PREFIX, SUFFIX
 from .workload import Failed
@@ -15,27 +13,13 @@ USUAL = ("redis", "sqlite", "python", "g++", "z3", "node", "mariadb")
 def record(lab, workload, percent, path):
     """One run on acre, of the case of quick runs, into path. -> the line that the collector ends with"""
     part = path.with_suffix(".part")
-    words = [lab.trace_tools / "acre-trace", "collect", "-o", part, "--attach"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    collector = subprocess.Popen(words, stdin=subprocess.DEVNULL, text=True, **pipes)
+    allocator = Allocator(peers.OURS, peers.acre_library(lab))
+    case = min(workload.cases, key=lambda case: case.extent)  # of a quick run
     try:
-        setting = collector.stdout.readline().strip()
-        if not setting:
-            raise Failed(collector.communicate()[1].strip())
-        acre = peers.acre_library(lab)
-        allocator = Allocator(peers.OURS, acre, settings=(("ACRE_CONF", f"record:{setting}"),))
-        case = min(workload.cases, key=lambda case: case.extent)  # of a quick run
-        workload.run(lab, case, allocator, percent)
-        collector.send_signal(signal.SIGINT)  # nobody else comes
-        _, said = collector.communicate()
-        if collector.returncode != 0 or not part.exists():
-            raise Failed(said.strip() or "nothing was recorded")
+        _, said = collect.run(lab, workload, case, allocator, percent, part)
         part.rename(path)
-        return said.strip().removeprefix("acre record: ").replace(str(part), str(path))
+        return said.removeprefix("acre record: ").replace(str(part), str(path))
     finally:
-        if collector.poll() is None:
-            collector.kill()
-            collector.wait()
         part.unlink(missing_ok=True)
 
 

@@ -30,11 +30,11 @@ function perSecond(recording, values) {
   const bucket = recording.span / recording.meta.buckets;
   return values && values.map(value => (value === null ? null : value / bucket));
 }
-async function fragmentation(recording) {
-  const [live, resident] = await Promise.all([curve(recording, "live_bytes"), curve(recording, "resident")]);
-  if (!live || !resident) return null;
+async function fragmentation(recording, whole) {
+  const [live, all] = await Promise.all([curve(recording, "live_bytes"), curve(recording, whole)]);
+  if (!live || !all) return null;
   return interpolated(
-    live.map((value, at) => (value === null || !resident[at] ? null : Math.max(100 * (1 - value / resident[at]), 0))),
+    live.map((value, at) => (value === null || !all[at] ? null : Math.max(100 * (1 - value / all[at]), 0))),
   );
 }
 
@@ -56,7 +56,10 @@ const kCurves = [
   [
     "fragmentation",
     shareText,
-    async recording => [["not asked for, of what is resident", "#c8507a", await fragmentation(recording)]],
+    async recording => [
+      ["not asked for, of what is resident", "#c8507a", await fragmentation(recording, "resident")],
+      ["of pages with blocks", "#a463f2", await fragmentation(recording, "active")],
+    ],
   ],
   [
     "allocated a second",

@@ -351,7 +351,7 @@ function drawMarks(pen, recording, xOf, top, height, named) {
     last = x;
     pen.fillStyle = kind === "purge" ? css("--soft") : css("--mark");
     pen.fillRect(Math.round(x), top, 1, height);
-    const said = text || kind;
+    const said = kind === "purge" ? `purged ${bytesText(+text)}` : text || kind;
     if (!named || x < free || kind === "end") continue;
     const wide = pen.measureText(said).width;
     pen.globalAlpha = 0.85;

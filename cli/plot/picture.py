@@ -116,11 +116,16 @@ def draw_curves(memory, parts, recording):
     memory.set_ylim(bottom=0)
     memory.yaxis.set_major_formatter(FuncFormatter(bytes_text))
     memory.legend(fontsize=7, frameon=False, loc="upper left", ncols=2)
-    live, resident = recording.curve("live_bytes"), recording.curve("resident")
-    if live is not None and resident is not None:
-        known = numpy.isfinite(resident) & (resident > 0) & numpy.isfinite(live)
-        fragmentation = numpy.clip(100 * (1 - live[known] / resident[known]), 0, 100)
-        parts.plot(times[known], fragmentation, color="#c8507a", linewidth=1)
+    live = recording.curve("live_bytes")
+    for name, label, colour in (("resident", "of what is resident", "#c8507a"),
+                                ("active", "of pages with blocks", "#a463f2")):
+        whole = recording.curve(name)
+        if live is not None and whole is not None:
+            known = numpy.isfinite(whole) & (whole > 0) & numpy.isfinite(live)
+            fragmentation = numpy.clip(100 * (1 - live[known] / whole[known]), 0, 100)
+            parts.plot(times[known], fragmentation, color=colour, linewidth=1, label=label)
+    if parts.lines:
+        parts.legend(fontsize=7, frameon=False, loc="best", ncols=2)
     parts.set_ylim(0, 100)
     parts.set_ylabel("fragmen-\ntation, %")
     parts.set_xlabel("seconds")
@@ -137,8 +142,8 @@ def main(paths):
         marks = [mark for mark in recording.lines.get("marks", {"marks": []})["marks"] if mark["kind"] != "end"]
         for mark in marks[:200]:
             for axes in (image, memory, parts):
-                axes.axvline(mark["t"], color="#c026d3", linewidth=0.5)
-        for mark in marks[:12]:
+                axes.axvline(mark["t"], color="0.6" if mark["kind"] == "purge" else "#c026d3", linewidth=0.5)
+        for mark in [mark for mark in marks if mark["kind"] != "purge"][:12]:
             image.text(mark["t"], recording.total * 0.99, " " + (mark["text"] or mark["kind"]),
                        fontsize=6, va="top", color="#c026d3", parse_math=False, clip_on=True)
         parts.set_xlim(recording.start, recording.end)

@@ -34,6 +34,12 @@ class Overhead(unittest.TestCase):
         for name in overhead.PROGRAMS:
             self.assertEqual(catalog.load()[name].group, PROGRAMS)
         self.assertLessEqual(set(peers.PROFILED), set(peers.names()))
+        self.assertLessEqual(set(peers.RECORDED), set(peers.names()))
+        for name in overhead.RECORDED_WORKLOADS:
+            self.assertIn(name, catalog.load())
+        recorded = overhead.words(["--record", "--rounds", "9"], is_recorded=True)
+        self.assertIn("--alloc=acre-record-stacks", recorded)
+        self.assertNotIn("--record", recorded)
         self.assertIn("--rounds", overhead.words(["--rounds", "9"]))
         self.assertIn("--workload=redis", overhead.words([]))
         self.assertNotIn("--workload=redis", overhead.words(["--workload", "g++"]))

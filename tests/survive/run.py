@@ -319,7 +319,7 @@ def check_left_out(checks, shop):
     path, = folder.glob("*.live.pb.gz")
     missing = (r"\d+ stacks are missing, with what they allocated, since the file that the process kept its profile in "
                r"could not grow")
-    said = run([ACRE, "heap", path])
+    said = run([ACRE, "heap", "--python", path])
     checks.that(re.search(rf"python3 \(\d+\): {missing}", ended.stderr) is not None and
                 re.search(rf"'{path}': {missing}", said.stderr) is not None and "Cart.add" in said.stdout,
                 "stacks that are left out are said", f"{ended}\n{said}")
