@@ -186,17 +186,14 @@ void Collector::write_block(Process& process, unsigned lane, uint32_t number, ui
   }
   memcpy(copy_.data(), shared_.events(lane, number), used);  // the program may be overwriting it by mistake
   const std::span<const uint8_t> bytes{copy_.data(), used};
-  decoder_.begin(bytes, chunk.first_ticks, chunk.seen);
-  while (decoder_.next(event_)) {
-    if (is_of_block(event_.what)) ++chunk.events;
-    if (event_.what == What::kLost) lost_ += event_.numbers[0];
-    const bool is_kept = event_.what == What::kStackIs && options_.limit != 0;
-    if (is_kept && process.stack_numbers.insert(event_.numbers[0]).second) {
-      process.stacks.insert(process.stacks.end(), bytes.begin() + event_.offset, bytes.begin() + decoder_.offset());
-    }
-  }
-  if (decoder_.error() != nullptr) chunk.flags |= kDamaged;
-  chunk.last_ticks = decoder_.ticks();
+  const Skimmed found = Skimmer(bytes, chunk.first_ticks).run([&](uint64_t stack, std::span<const uint8_t> event) {
+    if (options_.limit == 0 || !process.stack_numbers.insert(stack).second) return;
+    process.stacks.insert(process.stacks.end(), event.begin(), event.end());
+  });
+  if (!found.is_whole) chunk.flags |= kDamaged;
+  chunk.events = found.events;
+  chunk.last_ticks = found.ticks;
+  lost_ += found.lost;
   if (!output_.write(chunk, bytes)) return;
   events_ += chunk.events;
   raw_bytes_ += used;

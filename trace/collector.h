@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "decode.h"
+#include "skim.h"
 #include "output.h"
 #include "proc.h"
 #include "shared.h"
@@ -102,8 +102,6 @@ class Collector {
   const CollectOptions& options_;
   SharedMemory shared_;
   Output output_;
-  Decoder decoder_;
-  Event event_;
   std::vector<uint8_t> copy_;
   std::map<uint32_t, Process> processes_;  // by number
   std::array<uint32_t, record::kMostProcesses> number_in_slot_;

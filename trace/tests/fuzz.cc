@@ -10,6 +10,7 @@
 #include <string>
 
 #include "check.h"
+#include "skim.h"
 #include "encode.h"
 #include "export.h"
 #include "file.h"
@@ -35,6 +36,7 @@ void read_block(const uint8_t* data, size_t size) {
     if (++events > size) abort();  // each has a byte at least
   }
   if (decoder.offset() > size) abort();
+  if (Skimmer(exact, 0).run([](uint64_t, auto) {}).events > size) abort();
 }
 
 const std::string& path() {

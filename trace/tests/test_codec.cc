@@ -2,12 +2,36 @@
 
 #include "build.h"
 #include "decode.h"
+#include "skim.h"
 
 namespace acre::trace::testing {
 namespace {
 
 using record::Kind;
 using record::Op;
+
+// A skimmer finds what the events say.
+void expect_skimmed(const std::vector<uint8_t>& bytes, uint64_t ticks, const std::vector<Event>& events) {
+  std::vector<uint64_t> stacks, expected_stacks;
+  const Skimmed found = Skimmer(bytes, ticks).run([&](uint64_t stack, std::span<const uint8_t> event) {
+    Decoder decoder;
+    decoder.begin(event, 0, 0);
+    Event alone;
+    EXPECT_TRUE(decoder.next(alone) && alone.what == What::kStackIs && alone.numbers[0] == stack);
+    stacks.push_back(stack);
+  });
+  uint64_t blocks = 0, lost = 0;
+  for (const Event& event : events) {
+    blocks += is_of_block(event.what);
+    if (event.what == What::kLost) lost += event.numbers[0];
+    if (event.what == What::kStackIs) expected_stacks.push_back(event.numbers[0]);
+  }
+  EXPECT_TRUE(found.is_whole);
+  EXPECT_EQ(found.events, blocks);
+  EXPECT_EQ(found.lost, lost);
+  EXPECT_EQ(stacks, expected_stacks);
+  EXPECT_GE(found.ticks, events.empty() ? ticks : events.back().ticks);
+}
 
 std::vector<Event> decoded(const std::vector<uint8_t>& bytes, uint64_t ticks = 0, uint64_t seen = 0) {
   Decoder decoder;
@@ -16,6 +40,7 @@ std::vector<Event> decoded(const std::vector<uint8_t>& bytes, uint64_t ticks = 0
   Event event;
   while (decoder.next(event)) events.push_back(event);
   EXPECT_EQ(decoder.error(), nullptr) << decoder.error() << " at " << decoder.offset();
+  expect_skimmed(bytes, ticks, events);
   return events;
 }
 
@@ -176,6 +201,7 @@ TEST(Codec, ABlockThatIsCutAnywhereIsReadUpToThere) {
     Event event;
     size_t count = 0;
     while (decoder.next(event)) ++count;
+    EXPECT_LE(Skimmer(part, 0).run([](uint64_t, auto) {}).events, count);
     EXPECT_TRUE(count == last || count == last + 1) << length;
     last = count;
   }
