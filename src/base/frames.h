@@ -2,6 +2,7 @@
 // of its frame, so the caller's stack pointer is known, too.
 #pragma once
 
+#include "base/hash.h"
 #include "base/units.h"
 
 namespace acre {
@@ -28,6 +29,21 @@ struct StackFrame {
   Address code = 0;  // a return address, just after a call
   Address stack_pointer = 0;
   Address frame_pointer = 0;
+  bool operator==(const StackFrame&) const = default;
+};
+
+// Of a stack's return addresses, from the outermost frame inwards.
+struct StackHash {
+  static constexpr uint64_t kEmpty = 1;
+  static constexpr uint64_t step(uint64_t hash, Address code) {
+    hash = (hash ^ code) * kHashFactor;
+    return hash ^ hash >> 29;
+  }
+  static uint64_t of(const CapturedFrames& frames) {
+    uint64_t hash = kEmpty;
+    for (unsigned i = frames.count; i != 0; --i) hash = step(hash, frames.address[i - 1]);
+    return hash;
+  }
 };
 
 // The frame pointer's register number in unwinding tables; whether a record is the end of its frame; and the bits of a

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "os/os.h"
-#include "os/unwind.h"
 #include "record/encoder.h"
+#include "record/stacks.h"
 
 namespace acre::record {
 
@@ -27,6 +27,7 @@ struct Recorder {
   uint32_t ticks_to_look = 0;
   bool is_capturing = false;        // a stack (stacks.h)
   os::OwnStack own_stack;
+  capture::LastWalk* last_walk = nullptr;
   uint32_t highest_stack = 0;       // number in written_stacks
   uint64_t until_stack = 0;         // bytes to the next one
   uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames

@@ -200,7 +200,7 @@ ACRE_NOINLINE void* tell(Told told, Heap* heap, const void* block, size_t asked)
   Recorder* recorder = enter(heap);
   void* const same = const_cast<void*>(block);
   if (recorder == nullptr) return same;
-  const bool is_known = stack.number != 0 && stacks::are_on();
+  const bool is_known = stacks::can_name(*recorder, stack);
   if ((!is_known || define_stack(*recorder, stack)) && begin_event(*recorder, address_of(block))) {
     if (is_known) recorder->encoder.stack(stack.number);
     if (told == Told::kResized) {

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "cache/heap.h"
 #include "os/os.h"
 #include "pages/metadata.h"
@@ -23,15 +22,6 @@ constexpr uint64_t kNumberMask = kPlaces - 1;
 // A place is 0 or a stack: its number, and above it the hash's higher bits. The lower ones tell where a search begins.
 constinit std::atomic<std::atomic<uint64_t>*> g_places{nullptr};
 constinit std::atomic<uint32_t> g_last_number{0};
-
-uint64_t hash_of(const CapturedFrames& frames) {
-  uint64_t hash = frames.count;
-  for (unsigned i = 0; i < frames.count; ++i) {
-    hash = (hash ^ frames.address[i]) * kHashFactor;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
 
 // 0: the table is full.
 uint32_t number_of(uint64_t hash) {
@@ -82,6 +72,7 @@ void begin(Recorder& recorder) {
   const uint32_t every = g_every.load(std::memory_order_relaxed);
   if (every == 0) return;
   recorder.own_stack = {};
+  if (recorder.last_walk == nullptr) recorder.last_walk = make_last_walk();
   recorder.until_stack = every == 1 ? 0 : gap_between_stacks(every);
   if (recorder.written_stacks == nullptr) {
     recorder.written_stacks = static_cast<uint8_t*>(metadata::allocate(kWrittenBytes));
@@ -100,12 +91,22 @@ void capture(Heap* heap, size_t asked, Captured& to) {
     recorder->is_capturing = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  capture_stack(to.frames, recorder == nullptr ? nullptr : &recorder->own_stack);
+  capture::LastWalk* const last = recorder == nullptr ? nullptr : recorder->last_walk;
+  const uint64_t hash = capture_stack(to.frames, recorder == nullptr ? nullptr : &recorder->own_stack, last);
+  if (hash != 0) {
+    to.number = number_of(hash);
+    if (!is_defined(*recorder, to.number)) frames_of(*last, to.frames);
+  } else if (to.frames.count != 0) {
+    to.number = number_of(StackHash::of(to.frames));
+  }
   if (recorder != nullptr) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     recorder->is_capturing = false;
   }
-  if (to.frames.count != 0) to.number = number_of(hash_of(to.frames));
+}
+
+bool can_name(const Recorder& recorder, const Captured& stack) {
+  return stack.number != 0 && are_on() && (stack.frames.count != 0 || is_defined(recorder, stack.number));
 }
 
 bool is_defined(const Recorder& recorder, uint32_t number) {

@@ -10,14 +10,19 @@
 
 namespace acre {
 struct Heap;
+namespace capture {
+class LastWalk;
 }
+}  // namespace acre
 
 namespace acre::record {
 
 struct Recorder;
 
 // src/sample/for_recorder.cc. The calling thread's stack, as capture::take() has it. The unwinder may allocate.
-void capture_stack(CapturedFrames& frames, os::OwnStack* own_stack);
+uint64_t capture_stack(CapturedFrames& frames, os::OwnStack* own_stack, capture::LastWalk* last);
+void frames_of(const capture::LastWalk& walk, CapturedFrames& frames);
+capture::LastWalk* make_last_walk();  // null: memory is refused
 // Bytes to the next sampling point, by random.
 uint64_t gap_between_stacks(uint64_t mean);
 
@@ -35,11 +40,14 @@ void begin(Recorder& recorder);
 
 struct Captured {
   uint32_t number = 0;  // 0: there is no stack, or it is not known
-  CapturedFrames frames;
+  CapturedFrames frames;  // none if the thread's own lane has written them
 };
 
 // Before the event is begun. asked: bytes.
 void capture(Heap* heap, size_t asked, Captured& to);
+
+// Whether the stack is known, and its frames too if this lane has not written them: it may not be the thread's own.
+bool can_name(const Recorder& recorder, const Captured& stack);
 
 // Whether the lane has written the frames, and to write them, as kStackIs.
 bool is_defined(const Recorder& recorder, uint32_t number);

@@ -8,6 +8,7 @@
 #include "os/unwind.h"
 #include "sample/known_steps.h"
 #include "sample/known_walks.h"
+#include "sample/last_walk.h"
 
 namespace acre::capture {
 
@@ -188,14 +189,18 @@ ACRE_ALWAYS_INLINE bool take_steps(StackFrame frame, Address stack_end, Pages pa
   return true;
 }
 
+bool may_walk_own(const StackFrame& first, Address stack_end, os::OwnStack* own) {
+  return stack_end != 0 && own != nullptr && g_wrong_steps.load(std::memory_order_relaxed) < kMostWrongSteps &&
+         own->reaches(first.stack_pointer, stack_end);
+}
+
 bool take_by_steps(const StackFrame& first, Address stack_end, os::OwnStack* own, Frames& frames) {
   struct OwnPages {
     static bool reads(Address) { return true; }
   };
+  if (may_walk_own(first, stack_end, own)) return take_steps(first, stack_end, OwnPages(), frames);
   if (stack_end == 0 || g_wrong_steps.load(std::memory_order_relaxed) >= kMostWrongSteps) return false;
-  const bool is_own = own != nullptr && own->reaches(first.stack_pointer, stack_end);
-  return is_own ? take_steps(first, stack_end, OwnPages(), frames)
-                : take_steps(first, stack_end, os::ReadablePages(first.stack_pointer), frames);
+  return take_steps(first, stack_end, os::ReadablePages(first.stack_pointer), frames);
 }
 
 // 0: not known.
@@ -303,19 +308,24 @@ void prepare() {
   set_way(Way::kKnownWalks);
 }
 
-ACRE_NOINLINE void take(Frames& frames, os::OwnStack* own_stack) {
+ACRE_NOINLINE uint64_t take(Frames& frames, os::OwnStack* own_stack, LastWalk* last) {
   clear(frames);
   const Way way = capture::way();
   const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
   const StackFrame first{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
   frames.stack_pointer = first.stack_pointer;
-  if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames);
+  if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames), 0;
   const Address stack_end = os::stack_end(first.stack_pointer);
-  const bool is_by_steps = way == Way::kKnownWalks && take_by_steps(first, stack_end, own_stack, frames);
+  const bool has_walk = way == Way::kKnownWalks && last != nullptr && may_walk_own(first, stack_end, own_stack);
+  const bool is_again = has_walk && last->go(first, stack_end, g_known_steps);
+  if (is_again && ACRE_LIKELY(!is_to_be_compared())) return last->hash();
+  if (is_again) last->copy_to(frames);
+  const bool is_by_steps =
+      is_again || (way == Way::kKnownWalks && !has_walk && take_by_steps(first, stack_end, own_stack, frames));
   const bool is_known = is_by_steps || (way == Way::kKnownWalks && take_as_before(first, stack_end, frames));
-  if (is_known && !is_to_be_compared()) return;
+  if (is_known && !is_again && !is_to_be_compared()) return 0;
   if (const Address code = unwinder_that_allocates(frames, first)) {
-    if (is_known) return;
+    if (is_known) return 0;
     add(frames, code, first.stack_pointer);
     frames.truncated = true;
   } else if (is_known) {
@@ -323,6 +333,7 @@ ACRE_NOINLINE void take(Frames& frames, os::OwnStack* own_stack) {
   } else {
     take_by_unwinder(first, stack_end, frames);
   }
+  return 0;
 }
 
 }  // namespace acre::capture

@@ -20,11 +20,14 @@ namespace acre {
 class KnownSteps {
  public:
   enum class Step { kNone, kTaken, kEnd };
+  struct Read {  // the words that a step has read; 0: none
+    Address code_at = 0, saved_at = 0;
+  };
 
   // Goes from the frame to its caller's. kNone: it is not known how. kEnd: there is no caller. Reads words of the frame
   // below the stack's end, and only where pages.reads() says so.
   template <class Pages>
-  ACRE_ALWAYS_INLINE Step go(StackFrame& frame, Address stack_end, Pages& pages) const {
+  ACRE_ALWAYS_INLINE Step go(StackFrame& frame, Address stack_end, Pages&& pages, Read* read = nullptr) const {
     const uint32_t rule = find(frame.code);
     if (ACRE_UNLIKELY(rule == 0 || kind_of(rule) >= Kind::kEnd)) {
       return rule != 0 && kind_of(rule) == Kind::kEnd ? Step::kEnd : Step::kNone;
@@ -40,11 +43,16 @@ class KnownSteps {
       const Address saved_at = end - saved_of(rule) * sizeof(Address);
       if (ACRE_UNLIKELY(!pages.reads(saved_at))) return Step::kNone;
       frame.frame_pointer = word_at(saved_at);
+      if (read != nullptr) read->saved_at = saved_at;
     }
+    if (read != nullptr) read->code_at = code_at;
     frame.code = word_at(code_at) & kCodeBits;
     frame.stack_pointer = end;
     return Step::kTaken;
   }
+
+  // Differs after a step was learned.
+  uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   // The unwinder has gone from `callee` to `caller`.
   void learn(const StackFrame& callee, const StackFrame& caller, Address stack_end, os::ReadablePages& pages) {
@@ -179,6 +187,7 @@ class KnownSteps {
     }
     if (to == kWays) to = turn_.fetch_add(1, std::memory_order_relaxed) % kWays;
     set.entry[to].store(tag | bits_of(rule), std::memory_order_relaxed);
+    changes_.fetch_add(1, std::memory_order_release);
   }
 
   struct alignas(32) Set {
@@ -186,6 +195,7 @@ class KnownSteps {
   };
   Set sets_[size_t{1} << kSetBits];
   std::atomic<unsigned> turn_{0};
+  std::atomic<uint32_t> changes_{1};
 };
 
 }  // namespace acre

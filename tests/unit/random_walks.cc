@@ -21,6 +21,7 @@ struct Walks {
 
   test::Random random;
   test::Taken taken;
+  bool keeps_walk = false;
   unsigned through_signals = 0;  // of them
   unsigned signals = 0;          // that this thread is in
 };
@@ -100,7 +101,7 @@ void go_on(Walks& walks, unsigned depth) {
                                       by_exception,   by_large_frame, by_library,         by_signal};
   if (depth == 0) {
     walks.through_signals += walks.signals != 0;
-    return test::take_both_ways(walks.taken);
+    return test::take_both_ways(walks.taken, walks.keeps_walk);
   }
   const size_t frame = walks.random.below(100);
   kFrames[frame < 92 ? frame % 5 : 5 + frame % 3](walks, depth - 1);
@@ -112,10 +113,11 @@ void walk_at_random(Walks& walks, unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) go_on(walks, static_cast<unsigned>(walks.random.between(1, 9)));
 }
 
-class RandomWalks : public test::WithUnwinder {};
+class RandomWalks : public test::WithUnwinder, public testing::WithParamInterface<bool> {};
 
-TEST_F(RandomWalks, GoTheUnwindersWayAndAllOfIt) {
+TEST_P(RandomWalks, GoTheUnwindersWayAndAllOfIt) {
   Walks walks(1);
+  walks.keeps_walk = GetParam();
   walk_at_random(walks, 5000);
   EXPECT_EQ(walks.taken.wrong, 0u);
   EXPECT_GT(walks.through_signals, 100u);
@@ -124,12 +126,13 @@ TEST_F(RandomWalks, GoTheUnwindersWayAndAllOfIt) {
   EXPECT_EQ(capture::way(), capture::Way::kKnownWalks);
 }
 
-TEST_F(RandomWalks, InSeveralThreads) {
+TEST_P(RandomWalks, InSeveralThreads) {
   std::vector<std::thread> threads;
   std::atomic<unsigned> wrong{0};
   for (unsigned i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
       Walks walks(i);
+      walks.keeps_walk = GetParam();
       walk_at_random(walks, 1000);
       wrong += walks.taken.wrong;
     });
@@ -139,6 +142,8 @@ TEST_F(RandomWalks, InSeveralThreads) {
   EXPECT_GT(capture::known(), 100u);
   EXPECT_EQ(capture::way(), capture::Way::kKnownWalks);
 }
+
+INSTANTIATE_TEST_SUITE_P(, RandomWalks, testing::Bool());
 
 }  // namespace
 }  // namespace acre

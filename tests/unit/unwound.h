@@ -15,6 +15,7 @@
 #include "cache/malloc.h"
 #include "os/unwind.h"
 #include "sample/capture.h"
+#include "sample/last_walk.h"
 
 // What makes a function keep a frame pointer.
 #define TEST_FRAME_POINTER asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
@@ -45,11 +46,15 @@ inline void get_heap() {
 
 // As within malloc, called by the C library: by a function that no sanitizer replaces. The stack has addresses of the
 // unwinder's code from earlier walks, which must not count then.
-ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames) {
+ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames, bool keeps_walk = false) {
   get_heap();
   const KnownCaller known(heap_if_any(), reinterpret_cast<const void*>(&gnu_get_libc_version));
   static thread_local os::OwnStack own_stack;
-  capture::take(frames, &own_stack);
+  static thread_local capture::LastWalk last_walk;
+  const uint64_t hash = capture::take(frames, &own_stack, keeps_walk ? &last_walk : nullptr);
+  if (hash == 0) return;
+  last_walk.copy_to(frames);
+  if (StackHash::of(frames) != hash) frames.count = 0;
 }
 
 struct Taken {
@@ -59,10 +64,10 @@ struct Taken {
 };
 
 // Whether take() gives what the unwinder gives.
-__attribute__((noinline)) inline void take_both_ways(Taken& to) {
+__attribute__((noinline)) inline void take_both_ways(Taken& to, bool keeps_walk = false) {
   TEST_FRAME_POINTER;
   capture::Frames taken;
-  take_as_allocating(taken);
+  take_as_allocating(taken, keeps_walk);
   Reference reference;
   unwinder().walk(note, &reference);
   // Both begin with this function, at two places in it.
