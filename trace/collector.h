@@ -64,7 +64,8 @@ class Collector {
     uint64_t start_ticks;
     Identity identity;
     uint32_t program = 0;  // ProcessHeader::program
-    std::string about;       // JSON
+    std::string exe, arguments;  // JSON
+    std::string about;           // JSON
     std::string executable;  // mappings, to see changes
     std::string mappings;
     uint64_t next_mappings_ns = 0;

@@ -138,27 +138,36 @@ void Collector::begin_process(unsigned slot) {
     event.data.fd = process.pidfd;
     epoll_ctl(epoll_, EPOLL_CTL_ADD, process.pidfd, &event);
   }
-  if (const Process* parent = find(process.parent); parent != nullptr) process.stacks = parent->stacks;
+  const Process* const parent = find(process.parent);
+  if (parent != nullptr) process.stacks = parent->stacks;
 
   utsname kernel{};
   uname(&kernel);
-  std::string arguments;
+  process.exe = json_string(program_path(pid));
   std::string words = read_all(proc_file(pid, "cmdline"));
   for (size_t at = 0; at < words.size();) {
     const size_t end = std::min(words.find('\0', at), words.size());
-    (arguments += arguments.empty() ? "" : ",") += json_string(std::string_view(words).substr(at, end - at));
+    (process.arguments += process.arguments.empty() ? "" : ",") += json_string(std::string_view(words).substr(at, end - at));
     at = end + 1;
+  }
+  if (words.empty() && parent != nullptr) {  // a child that has ended already: it was what its parent is
+    process.exe = parent->exe;
+    process.arguments = parent->arguments;
   }
   process.about =
       "{\"pid\":" + std::to_string(pid) +
       ",\"parent\":" + (process.parent == kNone ? "null" : std::to_string(process.parent)) +
-      ",\"exe\":" + json_string(program_path(pid)) + ",\"argv\":[" + arguments +
+      ",\"exe\":" + process.exe + ",\"argv\":[" + process.arguments +
       "],\"start_ticks\":" + std::to_string(header.start_ticks) + ",\"start_ns\":" + std::to_string(header.start_ns) +
       ",\"ticks\":\"" + ticks_name() +
       "\",\"kernel\":" + json_string(std::string(kernel.sysname) + ' ' + kernel.release + ' ' + kernel.machine) +
       ",\"page_size\":" + std::to_string(sysconf(_SC_PAGESIZE)) + '}';
   write_about(process);
   write_mappings(process, true);
+  if (process.mappings.empty() && parent != nullptr) {
+    process.mappings = parent->mappings;
+    output_.write(chunk_of(ChunkType::kMappings, process.number), process.mappings);
+  }
   process.samples.reserve(kSamplesPerChunk);
   sample(process);
 }

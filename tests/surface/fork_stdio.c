@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { kReaders = 3, kForks = 1200, kLines = 40, kLongest = 400000 };
+enum { kReaders = 3, kForks = 400, kLines = 40, kLongest = 400000 };
 
 static char path[] = "/tmp/acre-fork-stdio-XXXXXX";
 static _Atomic int stop;

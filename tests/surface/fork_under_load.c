@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { kThreads = 3, kForks = 1200, kSlots = 256 };
+enum { kThreads = 3, kForks = 400, kSlots = 256 };
 
 struct Block {
     size_t size;

@@ -59,7 +59,7 @@ void use() {
 }  // namespace
 
 int main() {
-    constexpr int kThreads = 2000;
+    constexpr int kThreads = 6000;
     constexpr int kRound = 4;  // threads at a time: how many of their large blocks are there at once varies
     std::size_t most_at_first = 0, least_at_last = SIZE_MAX;
     for (int i = 0; i < kThreads; i += kRound) {
@@ -70,8 +70,8 @@ int main() {
         if (i >= kThreads - 50 * kRound) least_at_last = std::min(least_at_last, resident_bytes());
     }
     CHECK_EQ(destroyed.load(), 2 * kThreads);
-    // Nothing of a dead thread stays behind: 4 KiB of each would be seen.
-    CHECK_LE(least_at_last, most_at_first + (5 << 20));
+    // Nothing of a dead thread stays behind: 4 KiB of each would be seen. Large blocks that were freed just now may.
+    CHECK_LE(least_at_last, most_at_first + (16 << 20));
     use();
     return 0;
 }

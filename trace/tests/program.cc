@@ -155,6 +155,11 @@ int main(int count, char** words) {
     dprintf(STDOUT_FILENO, "all\n");
   } else if (what == "fork") {
     code = fork_one(process, shared, number);
+  } else if (what == "fork, when told") {
+    char told;
+    dprintf(STDOUT_FILENO, "ready\n");
+    if (read(STDIN_FILENO, &told, 1) == 1) code = fork_one(process, shared, number);
+    dprintf(STDOUT_FILENO, "done\n");
   } else if (what == "exec") {
     FakeLane lane(process);
     lane.allocate(10, 0x7f0000000000);

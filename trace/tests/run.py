@@ -42,10 +42,11 @@ class Tool:
         path = self.new_path()
         return self("collect", "-o", path, *options, "--", self.program, *program, **settings), path
 
-    def begin(self, *program, options=()):
+    def begin(self, *program, options=(), stdin=None):
         path = self.new_path()
         return subprocess.Popen([self.tool, "collect", "-o", path, *options, "--", self.program, *map(str, program)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment), path
+                                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.environment), path
 
     def check(self, path):
         ended = self("check", path, "--json")
@@ -174,6 +175,25 @@ def check_forks(checks, tool):
     parent, child = tool.processes(path)
     checks.that(ended.returncode == 5 and child["events"] == 100 and child["end"] in ("exit", "unknown"),
                 "a process that the program leaves behind is recorded to its end", [ended, child])
+
+
+def check_child_that_is_gone(checks, tool):
+    """It has ended before the collector looks at it."""
+    collector, path = tool.begin("fork, when told", 100, stdin=subprocess.PIPE)
+    collector.stdout.readline()
+    wait_for(lambda: path.exists() and path.stat().st_size > 1000)  # what the program is has been written
+    collector.send_signal(signal.SIGSTOP)
+    collector.stdin.write("\n")
+    collector.stdin.close()
+    collector.stdout.readline()  # it is done
+    collector.send_signal(signal.SIGCONT)
+    collector.wait(20)
+    parent, child = tool.processes(path)
+    same = ("exe", "argv")
+    checks.that([child["start"][of] for of in same] == [parent["start"][of] for of in same] and child["events"] == 200,
+                "a child that ended before anybody looked is what its parent is", [parent, child])
+    maps = [part["process"] for part in chunks.chunks(path) if part["type"] == chunks.MAPPINGS and part["raw_bytes"] > 0]
+    checks.that(child["process"] in maps, "with its mappings", maps)
 
 
 def check_disorder(checks, tool):
@@ -337,8 +357,8 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-trace-", ignore_cleanup_errors=True) as folder:
         tool = Tool(*sys.argv[1:3], Path(folder))
-        for check in (check_threads, check_ends, check_forks, check_disorder, check_signals, check_killed_collector,
-                      check_bounds, check_full_disk, check_attach, check_print, check_plot):
+        for check in (check_threads, check_ends, check_forks, check_child_that_is_gone, check_disorder, check_signals,
+                      check_killed_collector, check_bounds, check_full_disk, check_attach, check_print, check_plot):
             check(checks, tool)
     return checks.conclude()
 
