@@ -122,7 +122,7 @@ TEST_P(RandomWalks, GoTheUnwindersWayAndAllOfIt) {
   EXPECT_EQ(walks.taken.wrong, 0u);
   EXPECT_GT(walks.through_signals, 100u);
   EXPECT_GT(capture::known(), 200u);
-  EXPECT_LT(capture::known(), walks.taken.captures - walks.through_signals);
+  EXPECT_LE(capture::known(), walks.taken.captures - walks.through_signals);
   EXPECT_EQ(capture::way(), capture::Way::kKnownWalks);
 }
 
