@@ -195,7 +195,7 @@ class KnownSteps {
   };
   Set sets_[size_t{1} << kSetBits];
   std::atomic<unsigned> turn_{0};
-  std::atomic<uint32_t> changes_{1};
+  std::atomic<uint32_t> changes_{0};
 };
 
 }  // namespace acre

@@ -3,8 +3,6 @@
 // are the same, the frames are those of the last walk.
 #pragma once
 
-#include <string.h>
-
 #include "base/frames.h"
 #include "sample/known_steps.h"
 
@@ -14,7 +12,7 @@ class LastWalk {
  public:
   // Walks from `first`. The words of the thread's stack are readable up to stack_end. False: a step is not known, or there
   // are more frames than fit.
-  bool go(const StackFrame& first, Address stack_end, const KnownSteps& steps) {
+  ACRE_ALWAYS_INLINE bool go(const StackFrame& first, Address stack_end, const KnownSteps& steps) {
     const uint32_t changes = steps.changes();
     unsigned kept = changes == changes_ && stack_end == stack_end_ ? count_ : 0;
     count_ = 0;
@@ -41,9 +39,9 @@ class LastWalk {
     }
     const auto count = static_cast<unsigned>(walked_ + 2 * kMost - fresh);
     if (kept + count > kMost) return false;
-    memmove(walked_ + kept, fresh, count * sizeof(Walked));
-    for (unsigned i = kept; i < kept + count; ++i) {
-      walked_[i].hash = StackHash::step(i == 0 ? StackHash::kEmpty : walked_[i - 1].hash, walked_[i].frame.code);
+    for (unsigned i = kept; i < kept + count; ++i, ++fresh) {
+      walked_[i] = *fresh;
+      walked_[i].hash = StackHash::step(i == 0 ? StackHash::kEmpty : walked_[i - 1].hash, fresh->frame.code);
     }
     count_ = kept + count;
     programs_ = count_;
