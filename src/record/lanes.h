@@ -26,7 +26,6 @@ struct Recorder {
   uint32_t last_look = 0;           // at the name, in SharedHeader::tick
   uint32_t ticks_to_look = 0;
   bool is_capturing = false;        // a stack (stacks.h)
-  os::OwnStack own_stack;
   capture::LastWalk* last_walk = nullptr;
   uint32_t highest_stack = 0;       // number in written_stacks
   uint64_t until_stack = 0;         // bytes to the next one

@@ -71,8 +71,7 @@ bool set_every(uint32_t every) {
 void begin(Recorder& recorder) {
   const uint32_t every = g_every.load(std::memory_order_relaxed);
   if (every == 0) return;
-  recorder.own_stack = {};
-  if (recorder.last_walk == nullptr) recorder.last_walk = make_last_walk();
+  recorder.last_walk = new_last_walk(recorder.last_walk);
   recorder.until_stack = every == 1 ? 0 : gap_between_stacks(every);
   if (recorder.written_stacks == nullptr) {
     recorder.written_stacks = static_cast<uint8_t*>(metadata::allocate(kWrittenBytes));
@@ -92,7 +91,7 @@ void capture(Heap* heap, size_t asked, Captured& to) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   capture::LastWalk* const last = recorder == nullptr ? nullptr : recorder->last_walk;
-  const uint64_t hash = capture_stack(to.frames, recorder == nullptr ? nullptr : &recorder->own_stack, last);
+  const uint64_t hash = capture_stack(to.frames, last);
   if (hash != 0) {
     to.number = number_of(hash);
     if (!is_defined(*recorder, to.number)) frames_of(*last, to.frames);

@@ -20,9 +20,10 @@ namespace acre::record {
 struct Recorder;
 
 // src/sample/for_recorder.cc. The calling thread's stack, as capture::take() has it. The unwinder may allocate.
-uint64_t capture_stack(CapturedFrames& frames, os::OwnStack* own_stack, capture::LastWalk* last);
+uint64_t capture_stack(CapturedFrames& frames, capture::LastWalk* last);
 void frames_of(const capture::LastWalk& walk, CapturedFrames& frames);
-capture::LastWalk* make_last_walk();  // null: memory is refused
+// For a thread that begins, in place of an earlier thread's. Null: memory is refused.
+capture::LastWalk* new_last_walk(capture::LastWalk* earlier);
 // Bytes to the next sampling point, by random.
 uint64_t gap_between_stacks(uint64_t mean);
 

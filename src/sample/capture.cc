@@ -177,8 +177,8 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
 
 // --- Known steps and walks ------------------------------------------------------------------------------------
 
-template <class Pages>
-ACRE_ALWAYS_INLINE bool take_steps(StackFrame frame, Address stack_end, Pages pages, Frames& frames) {
+bool take_by_steps(StackFrame frame, Address stack_end, Frames& frames) {
+  os::ReadablePages pages(frame.stack_pointer);
   while (add_programs(frames, frame.code, frame.stack_pointer)) {
     const KnownSteps::Step step = g_known_steps.go(frame, stack_end, pages);
     if (ACRE_LIKELY(step == KnownSteps::Step::kTaken)) continue;
@@ -189,18 +189,8 @@ ACRE_ALWAYS_INLINE bool take_steps(StackFrame frame, Address stack_end, Pages pa
   return true;
 }
 
-bool may_walk_own(const StackFrame& first, Address stack_end, os::OwnStack* own) {
-  return stack_end != 0 && own != nullptr && g_wrong_steps.load(std::memory_order_relaxed) < kMostWrongSteps &&
-         own->reaches(first.stack_pointer, stack_end);
-}
-
-bool take_by_steps(const StackFrame& first, Address stack_end, os::OwnStack* own, Frames& frames) {
-  struct OwnPages {
-    static bool reads(Address) { return true; }
-  };
-  if (may_walk_own(first, stack_end, own)) return take_steps(first, stack_end, OwnPages(), frames);
-  if (stack_end == 0 || g_wrong_steps.load(std::memory_order_relaxed) >= kMostWrongSteps) return false;
-  return take_steps(first, stack_end, os::ReadablePages(first.stack_pointer), frames);
+bool may_take_steps(Address stack_end) {
+  return stack_end != 0 && g_wrong_steps.load(std::memory_order_relaxed) < kMostWrongSteps;
 }
 
 // 0: not known.
@@ -308,7 +298,7 @@ void prepare() {
   set_way(Way::kKnownWalks);
 }
 
-ACRE_NOINLINE uint64_t take(Frames& frames, os::OwnStack* own_stack, LastWalk* last) {
+ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) {
   clear(frames);
   const Way way = capture::way();
   const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
@@ -316,12 +306,12 @@ ACRE_NOINLINE uint64_t take(Frames& frames, os::OwnStack* own_stack, LastWalk* l
   frames.stack_pointer = first.stack_pointer;
   if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames), 0;
   const Address stack_end = os::stack_end(first.stack_pointer);
-  const bool has_walk = way == Way::kKnownWalks && last != nullptr && may_walk_own(first, stack_end, own_stack);
+  const bool takes_steps = way == Way::kKnownWalks && may_take_steps(stack_end);
+  const bool has_walk = takes_steps && last != nullptr && last->reads(first, stack_end);
   const bool is_again = has_walk && last->go(first, stack_end, g_known_steps);
   if (is_again && ACRE_LIKELY(!is_to_be_compared())) return last->hash();
   if (is_again) last->copy_to(frames);
-  const bool is_by_steps =
-      is_again || (way == Way::kKnownWalks && !has_walk && take_by_steps(first, stack_end, own_stack, frames));
+  const bool is_by_steps = is_again || (takes_steps && !has_walk && take_by_steps(first, stack_end, frames));
   const bool is_known = is_by_steps || (way == Way::kKnownWalks && take_as_before(first, stack_end, frames));
   if (is_known && !is_again && !is_to_be_compared()) return 0;
   if (const Address code = unwinder_that_allocates(frames, first)) {

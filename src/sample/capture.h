@@ -30,11 +30,11 @@ Way way();
 // Finds the unwinder and lets it do its one-time initialization. Allocates; the caller must hold no lock.
 void prepare();
 
-// Allocates nothing and takes no lock of acre's. Before prepare(), takes no lock of the loader's either. own_stack:
-// what the thread knows from earlier captures; null: nothing. last: the thread's last walk; null: none is kept. Returns 0,
-// or a StackHash: then `frames` is empty, and last->copy_to() gives what has that hash.
+// Allocates nothing and takes no lock of acre's. Before prepare(), takes no lock of the loader's either. last: the
+// thread's last walk; null: none is kept. Returns 0, or a StackHash: then `frames` is empty, and last->copy_to() gives what
+// has that hash.
 class LastWalk;
-uint64_t take(Frames& frames, os::OwnStack* own_stack = nullptr, LastWalk* last = nullptr);
+uint64_t take(Frames& frames, LastWalk* last = nullptr);
 
 // For tests. Starts the comparisons with the unwinder again, and the count of walks that were made without it.
 void set_way(Way way);

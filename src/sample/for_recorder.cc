@@ -9,12 +9,10 @@
 
 namespace acre::record {
 
-uint64_t capture_stack(CapturedFrames& frames, os::OwnStack* own_stack, capture::LastWalk* last) {
-  return capture::take(frames, own_stack, last);
-}
+uint64_t capture_stack(CapturedFrames& frames, capture::LastWalk* last) { return capture::take(frames, last); }
 
-capture::LastWalk* make_last_walk() {
-  void* memory = metadata::allocate(sizeof(capture::LastWalk));
+capture::LastWalk* new_last_walk(capture::LastWalk* earlier) {
+  void* memory = earlier != nullptr ? earlier : metadata::allocate(sizeof(capture::LastWalk));
   return memory == nullptr ? nullptr : new (memory) capture::LastWalk;
 }
 

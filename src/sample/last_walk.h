@@ -10,8 +10,10 @@ namespace acre::capture {
 
 class LastWalk {
  public:
-  // Walks from `first`. The words of the thread's stack are readable up to stack_end. False: a step is not known, or there
-  // are more frames than fit.
+  // Whether all words of the thread's stack from there on are readable.
+  bool reads(const StackFrame& first, Address stack_end) { return own_stack_.reaches(first.stack_pointer, stack_end); }
+
+  // Walks from `first`, after reads(). False: a step is not known, or there are more frames than fit.
   ACRE_ALWAYS_INLINE bool go(const StackFrame& first, Address stack_end, const KnownSteps& steps) {
     const uint32_t changes = steps.changes();
     unsigned kept = changes == changes_ && stack_end == stack_end_ ? count_ : 0;
@@ -65,8 +67,6 @@ class LastWalk {
     }
   }
 
-  void forget() { count_ = 0; }
-
  private:
   static constexpr unsigned kMost = CapturedFrames::kMost + 16;  // with acre's own
 
@@ -84,6 +84,7 @@ class LastWalk {
     }
   };
 
+  os::OwnStack own_stack_;
   unsigned count_ = 0;
   unsigned programs_ = 0;  // of them: without acre's innermost ones
   uint32_t changes_ = 0;   // KnownSteps::changes() before the walk

@@ -49,9 +49,8 @@ inline void get_heap() {
 ACRE_ALWAYS_INLINE void take_as_allocating(capture::Frames& frames, bool keeps_walk = false) {
   get_heap();
   const KnownCaller known(heap_if_any(), reinterpret_cast<const void*>(&gnu_get_libc_version));
-  static thread_local os::OwnStack own_stack;
   static thread_local capture::LastWalk last_walk;
-  const uint64_t hash = capture::take(frames, &own_stack, keeps_walk ? &last_walk : nullptr);
+  const uint64_t hash = capture::take(frames, keeps_walk ? &last_walk : nullptr);
   if (hash == 0) return;
   last_walk.copy_to(frames);
   if (StackHash::of(frames) != hash) frames.count = 0;
