@@ -1,7 +1,6 @@
 #include "plot_sites.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace acre::trace {
 
@@ -29,9 +28,7 @@ uint32_t Sites::site_of(uint32_t process, const Event& allocation) {
 }
 
 double Sites::weight(uint32_t site, uint64_t size) const {
-  if (every_ <= 1) return 1;
-  if (site == 0) return 0;
-  return 1 / -std::expm1(-static_cast<double>(std::max<uint64_t>(size, 1)) / every_);
+  return every_ > 1 && site == 0 ? 0 : blocks_of_a_sample(size, every_);
 }
 
 size_t Sites::choose(uint64_t budget) {

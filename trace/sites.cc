@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <unordered_map>
@@ -26,9 +25,8 @@ Amount& Amount::operator-=(const Amount& other) {
 
 std::optional<Amount> amount_of(uint64_t size, uint64_t stack, uint32_t every) {
   const auto bytes = static_cast<double>(size);
-  if (every <= 1) return Amount{1, bytes};
-  if (stack == kNoStack) return {};
-  const double blocks = -1 / std::expm1(-std::max(bytes, 1.0) / every);
+  if (every > 1 && stack == kNoStack) return {};
+  const double blocks = blocks_of_a_sample(size, every);
   return Amount{blocks, blocks * bytes};
 }
 

@@ -1,6 +1,13 @@
 #include "stacks.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace acre::trace {
+
+double blocks_of_a_sample(uint64_t size, uint32_t every) {
+  return every <= 1 ? 1 : -1 / std::expm1(-std::max(static_cast<double>(size), 1.0) / every);
+}
 
 Stacks::Stacks(Reader& reader, const Order& order) : order_(order) {
   std::vector<uint8_t> payload;

@@ -9,6 +9,9 @@
 
 namespace acre::trace {
 
+// How many blocks of this size one stands for whose stack was taken, if stacks are taken once in `every` bytes.
+double blocks_of_a_sample(uint64_t size, uint32_t every);
+
 class Stacks {
  public:
   using Frames = std::vector<uint64_t>;  // return addresses, innermost first
