@@ -6,8 +6,8 @@ import trace_tool
 from say import fail, say, usage_error
 
 KINDS = ("malloc", "calloc", "aligned", "realloc", "realloc-from", "resize", "free", "sized-free", "mark", "name",
-         "lost", "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
-FILTERS = ("process", "thread", "kind", "size", "address", "start", "end")
+         "tag", "lost", "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
+FILTERS = ("process", "thread", "tag", "kind", "size", "address", "start", "end")
 FORMATS = ("pprof", "perfetto", "dhat", "firefox", "heaptrack", "text")
 
 
@@ -36,6 +36,7 @@ def add_arguments(parser):
     add_json(parser)
     parser.add_argument("--process", type=whole, metavar="N", help="events of this process, as --info numbers them")
     parser.add_argument("--thread", type=whole, metavar="TID", help="of this thread")
+    parser.add_argument("--tag", metavar="NAME", help="of threads while they have this tag in force (acre/tags.h)")
     parser.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"of this kind: {', '.join(KINDS)}")
     parser.add_argument("--size", type=range_of, metavar="N[-[N]]", help="allocations of so many bytes")
     parser.add_argument("--address", type=range_of, metavar="A[-[A]]", help="of blocks there")

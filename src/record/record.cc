@@ -135,7 +135,7 @@ ACRE_NOINLINE void take_over(Recorder& recorder, unsigned shard) {
 }
 
 ACRE_NOINLINE bool next_block(Recorder& recorder) {
-  if (ACRE_LIKELY(lanes::next_block(recorder))) return true;
+  if (ACRE_LIKELY(lanes::next_block(recorder))) return names::begin_block(recorder), true;
   stop();
   return false;
 }
@@ -256,7 +256,7 @@ ACRE_COLD void mark(const char* text) {
   if (recorder == nullptr) return;
   if (recorder->encoder.has_room() || next_block(*recorder)) {
     recorder->encoder.time(read_ticks());
-    recorder->encoder.mark(text);
+    text != nullptr ? recorder->encoder.mark(text) : names::write_tag(*recorder);
   }
   leave(*recorder);
 }
