@@ -1,5 +1,5 @@
-// Names of threads in a recording, of which the collector reads a lane's first one from the system, and of the tags that
-// threads have in force (manual/tags.h).
+// Names of threads in a recording, and of the tags that threads have in force (manual/tags.h). The collector reads a
+// lane's first name from the system.
 #pragma once
 
 #include "record/lanes.h"

@@ -246,7 +246,8 @@ TEST_F(Plot, SaysWhatIsDamaged) {
   ::testing::internal::CaptureStderr();
   EXPECT_NE(plotted().line("meta").find("\"notes\":[\"the file has no end"), std::string::npos);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "acre plot: '" + folder / "a" + "' has no end: it was cut off, or the recording goes on; what is there is drawn\n");
+            "acre plot: '" + folder / "a" +
+                "' has no end: it was cut off, or the recording goes on; what is there is drawn\n");
   bytes[64 + 64 + 20] ^= 1;  // in what the first chunk has
   write_bytes(folder / "a", bytes);
   ::testing::internal::CaptureStderr();
