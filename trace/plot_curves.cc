@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace acre::trace {
 
@@ -24,7 +26,7 @@ Curves::Curves(double from, double to, uint32_t buckets, size_t threads, size_t 
       allocations_(buckets),
       frees_(buckets),
       threads_(std::min<size_t>(threads, kNamedThreads) + 1, Curve(buckets)),
-      tags_(tags == 0 ? 0 : std::min<size_t>(tags, kNamedTags) + 1, Curve(buckets)),
+      tags_(tags == 0 ? 0 : tags + 1, Curve(buckets)),
       by_tag_(tags_.size()) {
   for (Curve& curve : groups_) curve.resize(buckets);
 }
@@ -115,6 +117,25 @@ void Curves::finish() {
   for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
 }
 
+// Those of which most lives, on average; others together.
+void Curves::write_tags(PlotLines& lines) const {
+  if (tags_.empty()) return;
+  const auto sum = [](const Curve& curve) { return std::accumulate(curve.begin(), curve.end(), 0.0); };
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i + 1 < tags_.size(); ++i) order.emplace_back(-sum(tags_[i]), i);
+  std::sort(order.begin(), order.end());
+  Curve rest = tags_.back();
+  for (size_t place = 0; place < order.size(); ++place) {
+    const auto [less, i] = order[place];
+    if (less == 0) continue;
+    if (place < kNamedTags)
+      lines.line("curve:tag:" + std::to_string(i), array_of(narrow(tags_[i])));
+    else
+      std::transform(rest.begin(), rest.end(), tags_[i].begin(), rest.begin(), std::plus<>());
+  }
+  if (sum(rest) != 0) lines.line("curve:tag:rest", array_of(narrow(rest)));
+}
+
 void Curves::write(PlotLines& lines) const {
   const auto write = [&](const std::string& name, const Curve& curve) {
     if (!curve.empty()) lines.line("curve:" + name, array_of(curve));
@@ -135,7 +156,7 @@ void Curves::write(PlotLines& lines) const {
     }
   };
   write_each("thread:", threads_);
-  write_each("tag:", tags_);
+  write_tags(lines);
   for (unsigned group = 0; group < kGroups; ++group) {
     lines.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));
   }

@@ -39,6 +39,7 @@ class Curves {
   void come_to(double when);
   void live(uint64_t before, uint64_t after, uint8_t tag);  // of one block
   void live_of(uint8_t tag, uint64_t before, uint64_t after);
+  void write_tags(PlotLines& lines) const;
   void set(Curve& curve, double when, double value);
 
   const double from_, width_;
@@ -49,7 +50,7 @@ class Curves {
   Curve most_, least_, allocated_, allocations_, frees_;
   std::array<Curve, kGroups> groups_;
   std::vector<Curve> threads_;  // the last one: all others
-  std::vector<Curve> tags_;     // the same; the most of each bucket
+  std::vector<Curve> tags_;     // the last one: tags without a number; the most of each bucket
   std::vector<uint64_t> by_tag_;
   Curve resident_, mapped_;     // empty: the recording has none
   std::array<Curve, kFigures> figures_;

@@ -293,8 +293,6 @@ class RangePanel {
           [`more ${title}`, node => of(1, "units")(node) - of(0, "units")(node), true, countText],
           ["first file", of(0, "units"), false, countText],
           ["second file", of(1, "units"), false, countText],
-          ["bytes in them, first", of(0, "bytes"), false, bytesText],
-          ["second", of(1, "bytes"), false, bytesText],
         ];
     this.table(columns, [...new Set(found.flatMap(({ units }) => [...units.keys()]))], ...this.texts(), 0);
   }

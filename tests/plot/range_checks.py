@@ -132,7 +132,7 @@ class RangeChecks:
         shown.wait("document.querySelectorAll('#table tbody tr').length > 0")
         rows = shown.rows()
         self.that(
-            [row[:3] for row in rows] == [["+3", "3", "6"], ["0", "1", "1"]] and rows[0][5].startswith("cache_put"),
+            [row[:3] for row in rows] == [["+3", "3", "6"], ["0", "1", "1"]] and rows[0][3].startswith("cache_put"),
             "nearly empty runs are those of both, with what is more",
             rows,
         )

@@ -66,5 +66,29 @@ TEST_F(Plot, BlocksHaveTheirThreadsTag) {
   EXPECT_EQ(found, expected);
 }
 
+// What lives long has a curve, also if little is allocated.
+TEST_F(Plot, TagsThatLiveHaveCurves) {
+  Encoder encoder;
+  encoder.begin(0, 0);
+  take(encoder);
+  encoder.text(record::Op::kTag, "cache");
+  encoder.allocate(1000, kBase);
+  for (uint64_t i = 0; i < 300; ++i) {
+    encoder.text(record::Op::kTag, "query " + std::to_string(i));
+    encoder.time(2000 + 1000 * i);
+    encoder.allocate(1000 + 16 * i, kBase + 8192);
+    encoder.free(kBase + 8192);
+  }
+  encoder.allocate(70, kBase + 16384);
+  encoder.time(4096000);
+  encoder.end();
+  write_file(folder / "a", {block_of(encoder)});
+  const PlotData data = plotted();
+  EXPECT_TRUE(data.has("curve:tag:rest"));
+  EXPECT_FALSE(data.has("curve:tag:253"));  // "cache" allocates less than 254 others: it has no number
+  EXPECT_EQ(data.array("curve:tag:rest")[4000], 1000);
+  EXPECT_EQ(data.array("curve:tag:0")[4000], 70);  // the last query
+}
+
 }  // namespace
 }  // namespace acre::trace::testing
