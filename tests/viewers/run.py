@@ -1,5 +1,5 @@
-"""What `acre trace --export` writes for Perfetto and the Firefox Profiler, opened by Perfetto's own page in a browser and
-by the profiler's own command.
+"""What `acre trace --export` writes for Perfetto and the Firefox Profiler, opened by Perfetto's own page in a browser
+and by the profiler's own command.
 
 Both are fetched once, into build/viewers: 100 MB. Exit code 0: all well, 1: not, 77: they cannot be fetched.
 """
@@ -113,7 +113,8 @@ def check_firefox(checks, exports, command):
         return said.stdout
 
     def bytes_of(thread, strategy):
-        said = json.loads(ask("thread", "functions", "--thread", thread, "--strategy", strategy, "--limit", 0, "--json"))
+        words = ("--thread", thread, "--strategy", strategy, "--limit", 0, "--json")
+        said = json.loads(ask("thread", "functions", *words))
         checks.that(said["weightType"] == "bytes", f"firefox: {strategy} are in bytes", said)
         return {function["name"]: function["totalSamples"] for function in said["functions"]}
 
