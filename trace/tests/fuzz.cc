@@ -208,7 +208,7 @@ int main(int count, char** words) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     read_block(bytes.data(), bytes.size());
   }
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     write_strange(random);
     problems += check_file(path()).problems;
     if (i % 8 == 0) plot_file();
