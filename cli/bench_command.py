@@ -20,7 +20,7 @@ def add_arguments(parser):
         Measures acre against the allocators that a user would pick instead, over programs, servers and stress, and
         writes a page of tables and pictures. Without an option, measures what acre judges itself by.
         """,
-        (("{acre} bench --quick", "a first impression, in about ten minutes"),
+        (("{acre} bench --quick", "a first impression, in ten minutes by the clock"),
          ("{acre} bench --workload redis --alloc acre --alloc jemalloc", "one workload, two allocators"),
          ("{acre} bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9", "two builds of acre")),
         {1: "something could not be measured; the report says what"})

@@ -12,6 +12,7 @@ from rich.console import Console
 from . import (
     arguments,
     beside,
+    budget,
     catalog,
     compare,
     overhead,
@@ -124,7 +125,8 @@ def check_pairs(workloads):
 def planned(workloads, allocators, options):
     extent = plan.EXTENTS[options.extent]
     if options.beside is None:
-        return plan.steps(workloads, allocators, extent, options.rounds, options.threads)
+        steps = plan.steps(workloads, allocators, extent, options.rounds, options.threads)
+        return plan.breadth_first(steps) if options.extent in plan.MOST_S else steps
     known = {allocator.name: allocator for allocator in allocators}
     if options.beside not in known:
         raise ValueError(f"--beside {options.beside}: none of the allocators of this run, {', '.join(known)}")
@@ -159,11 +161,14 @@ def measure(lab, options, words, workloads=None):
     say(f"{count(workloads, 'workload')}, {count(allocators, 'allocator')}, {count(steps, 'run')}; results in {folder}")
     interrupted = False
     with progress.Bar(TALK) as bar:
-        work = runner.Runner(lab, journal, options.percent, bar)
+        limited = budget.Budget(plan.MOST_S.get(options.extent))
+        work = runner.Runner(lab, journal, options.percent, bar, limited)
         try:
             work.run(steps)
         except KeyboardInterrupt:
             interrupted = True
+    if limited.left_out:
+        say(f"{limited.summary()}; take them too with: acre bench --resume={folder}")
     if interrupted:
         say(f"interrupted; go on with: acre bench --resume={folder}")
     return 130 if interrupted else 1 if work.given_up else 0, folder

@@ -23,7 +23,7 @@ def numbers(text):
 def measure(parser):
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--quick", dest="extent", action="store_const", const="quick", default="normal",
-                        help="a first impression, in about ten minutes")
+                        help="a first impression, in ten minutes by the clock")
     extent.add_argument("--full", dest="extent", action="store_const", const="full",
                         help="every case, every number of threads")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
