@@ -15,6 +15,7 @@ from . import (
     budget,
     catalog,
     compare,
+    contention,
     overhead,
     peers,
     place,
@@ -53,6 +54,12 @@ def parse(words):
 def parse_overhead(words):
     parser = argparse.ArgumentParser(prog="acre bench overhead")
     arguments.overhead(parser)
+    return parser.parse_args(words)
+
+
+def parse_contention(words):
+    parser = argparse.ArgumentParser(prog="acre bench contention")
+    arguments.contention(parser)
     return parser.parse_args(words)
 
 
@@ -226,6 +233,8 @@ def main(words):
         lab = place.here()
         if command == "replay":
             return run_replay(lab, words[1:])
+        if command == "contention":
+            return contention.main(lab, parse_contention(words[1:]), say, OUT)
         if command == "traces":
             return traces.main(lab, words[1:], say)
         options = parse(words)

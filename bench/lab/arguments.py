@@ -71,6 +71,16 @@ def overhead(parser):
     measure(parser)
 
 
+def contention(parser):
+    parser.add_argument("--workload", action="append", default=[], metavar="NAME",
+                        help="this program of the lab, with threads; may be given again (six that hand blocks on)")
+    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=PATH]",
+                        help="this allocator of `acre bench --list`, or a library under that name; may be given again")
+    parser.add_argument("--threads", type=numbers, default=[], metavar="N,N…",
+                        help="so many threads, each on a processor of its own: 1 to 64 (2,8,16)")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
 def report(parser):
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="files of results, or their folders")
     parser.add_argument("-o", "--output", type=Path, default=Path("."), metavar="FOLDER", help="for the page (.)")

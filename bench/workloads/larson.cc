@@ -3,6 +3,7 @@
 // and that thread is gone.
 //
 //   replacements=N   of a thread's life; PERCENT changes the number of lives, never this
+//   all=N slots=N    replacements of all threads; blocks in an array
 //   touch=whole      blocks of 16 to 1000 bytes, with proof of their content at both ends
 //   touch=two        blocks of 8 to 1000 bytes, of which the program touches the first two: most of the time is
 //                    the allocator's
@@ -15,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t kSlots = 5000;
+constexpr unsigned long kSlots = 5000;
 constexpr std::uint32_t kLargest = 1000;
 constexpr unsigned long kReplacements = 125'000;     // of a life
 constexpr unsigned long kAllReplacements = 75'000'000;  // shared by the chains
@@ -68,13 +69,14 @@ class Two {
 struct Lives {
   unsigned long left;  // of a chain
   unsigned long replacements;
+  std::uint32_t slots;
 };
 
 template <typename Slot>
 struct alignas(128) Chain {  // a thread writes its own all the time
-  explicit Chain(unsigned number) : random(number + 1) {
-    slots.reserve(kSlots);
-    while (slots.size() < kSlots) slots.push_back(Slot::make(random));
+  Chain(unsigned number, std::uint32_t count) : random(number + 1) {
+    slots.reserve(count);
+    while (slots.size() < count) slots.push_back(Slot::make(random));
   }
 
   bench::Random random;
@@ -85,7 +87,7 @@ struct alignas(128) Chain {  // a thread writes its own all the time
 template <typename Slot>
 void live(Chain<Slot>& chain, Lives lives, std::atomic<unsigned>& running) {
   for (unsigned long i = 0; i < lives.replacements; ++i) {
-    Slot& slot = chain.slots[chain.random.below(kSlots)];
+    Slot& slot = chain.slots[chain.random.below(lives.slots)];
     chain.sum += slot.drop();
     slot = Slot::make(chain.random);
   }
@@ -102,7 +104,7 @@ template <typename Slot>
 std::uint64_t run(unsigned count, Lives lives) {
   std::vector<Chain<Slot>> chains;
   chains.reserve(count);
-  for (unsigned t = 0; t < count; ++t) chains.emplace_back(t);
+  for (unsigned t = 0; t < count; ++t) chains.emplace_back(t, lives.slots);
   std::atomic<unsigned> running{count};
   for (Chain<Slot>& chain : chains) {
     std::thread(live<Slot>, std::ref(chain), lives, std::ref(running)).detach();
@@ -122,8 +124,9 @@ std::uint64_t run(unsigned count, Lives lives) {
 int main(int argc, char** argv) {
   const bench::Arguments arguments(argc, argv);
   const unsigned long replacements = std::max(1ul, arguments.number("replacements", kReplacements));
-  const unsigned long all_lives = arguments.scaled(kAllReplacements / replacements);
-  const Lives lives{std::max(1ul, all_lives / arguments.threads), replacements};
+  const unsigned long all_lives = arguments.scaled(arguments.number("all", kAllReplacements) / replacements);
+  const auto slots = static_cast<std::uint32_t>(std::max(1ul, arguments.number("slots", kSlots)));
+  const Lives lives{std::max(1ul, all_lives / arguments.threads), replacements, slots};
   const bool two = std::strcmp(arguments.text("touch", "whole"), "two") == 0;
   return bench::report(two ? run<Two>(arguments.threads, lives) : run<Whole>(arguments.threads, lives));
 }

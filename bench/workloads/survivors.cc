@@ -5,6 +5,8 @@
 //
 // THREADS live at a time, 400 lives in all. A block stays in the table for some 20 lives.
 //   operations=N   of a life
+//   table=N        places in the table
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -17,7 +19,7 @@ namespace {
 constexpr unsigned long kLives = 400;  // shared by the lines of threads
 constexpr unsigned long kOperations = 50'000;
 constexpr std::size_t kPlaces = 1'000;       // of a thread
-constexpr std::size_t kTable = 125'000;      // of the process: blocks that survive
+constexpr unsigned long kTable = 125'000;    // of the process: blocks that survive
 constexpr std::uint32_t kSurvives = 8;       // one in so many
 
 // Each place is exchanged: whoever puts a block there owns what it finds.
@@ -61,7 +63,7 @@ int main(int argc, char** argv) {
   const bench::Arguments arguments(argc, argv);
   const unsigned long lives = std::max(2ul, arguments.scaled(kLives) / arguments.threads);
   const unsigned long operations = arguments.number("operations", kOperations);
-  Table table(kTable);
+  Table table(std::max(1ul, arguments.number("table", kTable)));
   std::uint64_t total =
       bench::in_threads(arguments.threads, [&](unsigned t) { return line(t, lives, operations, table); });
   for (auto& place : table) total += bench::drop_block(place.load());

@@ -321,7 +321,7 @@ struct line {
 static struct line **g_tables[TABLE];
 static struct site *g_sites;
 static uint64_t g_counts[2][2];  /* [in the allocator][a store] */
-static uint64_t g_accesses[2];
+static uint64_t g_accesses[2], g_instructions;
 
 static struct line *line_of(uint64_t number) {
   const uint64_t page = number / LINES_A_PAGE;
@@ -386,6 +386,7 @@ static void on_block(unsigned vcpu, void *data) {
   if (block->owner != EITHER) self->in_allocator = block->owner == ALLOCATOR;
   if (self->clock > self->limit) let_others_run(self);
   self->clock += block->instructions;
+  g_instructions += block->instructions;
 }
 
 static void on_access(unsigned vcpu, uint32_t info, uint64_t address, void *data) {
@@ -555,10 +556,8 @@ static void write_results(void) {
   read_ranges();
   FILE *out = fopen(g_out, "w");
   if (out == NULL) die("the results cannot be written");
-  uint64_t instructions = 0;
-  for (unsigned at = 0; at < g_thread_count; ++at) instructions += g_threads[at]->clock;
   fprintf(out, "{\"threads\": %u, \"instructions\": %lu, \"switches\": %lu, \"surprises\": %lu,\n", g_thread_count,
-          instructions, g_switches, g_surprises);
+          g_instructions, g_switches, g_surprises);
   fprintf(out, "\"program\": {\"loads\": %lu, \"stores\": %lu}, \"allocator\": {\"loads\": %lu, \"stores\": %lu},\n",
           g_counts[0][0], g_counts[0][1], g_counts[1][0], g_counts[1][1]);
   fprintf(out, "\"accesses\": {\"program\": %lu, \"allocator\": %lu},\n", g_accesses[0], g_accesses[1]);
