@@ -116,7 +116,11 @@ class Names:
 
 def function_name(text):
     """Without arguments, template arguments and what it returns."""
-    return re.split(r"[<(]", re.sub(r"^[\w:]+\W+(?=[\w:]+<)", "", text))[0].strip()
+    text = text.replace("(anonymous namespace)::", "")
+    shorter = re.sub(r"<[^<>]*>", "", text)
+    while shorter != text:
+        text, shorter = shorter, re.sub(r"<[^<>]*>", "", shorter)
+    return text.split("(")[0].split(" ")[-1]
 
 
 def frames_of(said):

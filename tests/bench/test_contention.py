@@ -120,7 +120,8 @@ class Names(unittest.TestCase):
                                                    [("??", "??:0")]])
 
     def test_functions_lose_their_arguments(self):
-        for given, wanted in (("void* a::b<void* (*)(int)>(long)", "a::b"), ("a::c(int) const", "a::c"), ("main", "main")):
+        for given, wanted in (("void* a::b<void* (*)(int)>(long)", "a::b"), ("a::c(int) const", "a::c"), ("main", "main"),
+                              ("a::B<c, d<e> >::f(g)", "a::B::f"), ("a::(anonymous namespace)::h()", "a::h")):
             self.assertEqual(objects.function_name(given), wanted)
 
     def test_a_failed_run_leaves_a_hole(self):
