@@ -55,7 +55,7 @@ SUITES = (
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
-          "the lab: each workload at a tiny size, its statistics", ("bench", "environment")),
+          "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention")),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
