@@ -1,17 +1,12 @@
 #include "os/stop.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <linux/ptrace.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +15,7 @@
 #include "base/syscall.h"
 #include "base/text.h"
 #include "base/thread_token.h"
+#include "os/linux_traced.h"
 #include "os/os.h"
 
 namespace acre::os {
@@ -28,17 +24,10 @@ namespace {
 
 constexpr unsigned kMostThreads = 16384;
 constexpr size_t kHelperStack = size_t{256} << 10;
-constexpr uint64_t kMostWaitMs = 1000;  // for one thread; one that waits for a vfork stops only after it
 constexpr int kFaulted = 3;
 constexpr long kKernelSignalBytes = 8;
 
 long as_long(const void* p) { return reinterpret_cast<long>(p); }
-
-struct Traced {
-  int id;
-  int signal;    // about to be delivered when the thread stopped
-  bool stopped;
-};
 
 // Mapped for one call of with_threads_stopped(). Untouched parts cost nothing.
 struct Helper {
@@ -63,85 +52,7 @@ unsigned room_for_threads() {
   return static_cast<unsigned>(smaller<size_t>(kMostThreads, 2 * tasks.st_nlink + kMore));
 }
 
-// --- Registers -------------------------------------------------------------------------------------------------
-
-size_t read_registers(int id, int set, void* to, size_t bytes) {
-  struct iovec part = {to, bytes};
-  return raw_syscall(SYS_ptrace, PTRACE_GETREGSET, id, set, as_long(&part)) == 0 ? part.iov_len : 0;
-}
-
-#if defined(__x86_64__)
-using FloatingRegisters = user_fpregs_struct;
-constexpr int kVectorRegisters = NT_X86_XSTATE;  // with the upper parts of 256 and 512 bits
-constexpr size_t kBytesOfVectorRegisters = 2696;  // enough for these; matrices follow
-Address stack_pointer_of(const user_regs_struct& general) { return general.rsp; }
-Address control_block_of(int, const user_regs_struct& general) { return general.fs_base; }
-Address stack_pointer() {
-  Address value;
-  asm volatile("mov %%rsp, %0" : "=r"(value));
-  return value;
-}
-#else
-using FloatingRegisters = user_fpsimd_struct;
-constexpr int kVectorRegisters = NT_PRFPREG;
-constexpr size_t kBytesOfVectorRegisters = sizeof(FloatingRegisters);
-Address stack_pointer_of(const user_regs_struct& general) { return general.sp; }
-Address control_block_of(int id, const user_regs_struct&) {
-  Address value = 0;
-  read_registers(id, NT_ARM_TLS, &value, sizeof value);
-  return value;
-}
-Address stack_pointer() {
-  Address value;
-  asm volatile("mov %0, sp" : "=r"(value));
-  return value;
-}
-#endif
-
-void read_state(int id, ThreadState* state) {
-  static_assert((sizeof(user_regs_struct) + larger(kBytesOfVectorRegisters, sizeof(FloatingRegisters))) / sizeof(Address) <=
-                ThreadState::kMostWords);
-  struct user_regs_struct general = {};
-  state->id = id;
-  state->words = read_registers(id, NT_PRSTATUS, &general, sizeof general) / sizeof(Address);
-  memcpy(state->word, &general, state->words * sizeof(Address));
-  state->stack_pointer = stack_pointer_of(general);
-  state->control_block = control_block_of(id, general);
-  Address* const rest = state->word + state->words;
-  size_t bytes = read_registers(id, kVectorRegisters, rest, kBytesOfVectorRegisters);
-  if (bytes == 0) bytes = read_registers(id, NT_PRFPREG, rest, sizeof(FloatingRegisters));
-  state->words += bytes / sizeof(Address);
-}
-
 // --- Stopping --------------------------------------------------------------------------------------------------
-
-void pause_a_little() {
-  struct timespec time = {0, 50000};
-  raw_syscall(SYS_nanosleep, as_long(&time));
-}
-
-// Waits until an interrupted thread has stopped. Returns 0, or the error number.
-int wait_for_stop(Traced* traced) {
-  for (const uint64_t end = now_ms() + kMostWaitMs;;) {
-    int status = 0;
-    const long got = raw_syscall(SYS_wait4, traced->id, as_long(&status), __WALL | WNOHANG, 0);
-    if (got < 0 && got != -EINTR) return static_cast<int>(-got);
-    if (got == traced->id) {
-      if (!WIFSTOPPED(status)) return ESRCH;
-      if (status >> 16 == 0) traced->signal = WSTOPSIG(status);
-      traced->stopped = true;
-      return 0;
-    }
-    if (now_ms() > end) return ETIMEDOUT;
-    pause_a_little();
-  }
-}
-
-int stop_thread(Traced* traced) {
-  long error = raw_syscall(SYS_ptrace, PTRACE_SEIZE, traced->id, 0, 0);
-  if (error == 0) error = raw_syscall(SYS_ptrace, PTRACE_INTERRUPT, traced->id, 0, 0);
-  return error != 0 ? static_cast<int>(-error) : wait_for_stop(traced);
-}
 
 bool is_known(const Helper& helper, int id) {
   if (id == helper.caller) return true;
@@ -165,6 +76,11 @@ bool has_ended(const Helper& helper, int id) {
   return name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
+void count_running(Helper& helper, int error) {
+  ++helper.threads.running;
+  helper.threads.refusal = static_cast<unsigned>(error);
+}
+
 // Returns true if the thread is new and was looked at.
 bool meet_thread(Helper& helper, int id) {
   if (is_known(helper, id)) return false;
@@ -173,14 +89,9 @@ bool meet_thread(Helper& helper, int id) {
     return false;
   }
   Traced& traced = helper.traced[helper.traced_count++];
-  traced = {id, 0, false};
+  traced = {id};
   const int error = stop_thread(&traced);
-  if (error == 0) {
-    read_state(id, &helper.states[helper.threads.count++]);
-  } else if (error != ESRCH && !has_ended(helper, id)) {
-    ++helper.threads.running;
-    helper.threads.refusal = static_cast<unsigned>(error);
-  }
+  if (error != 0 && error != ESRCH && !has_ended(helper, id)) count_running(helper, error);
   return true;
 }
 
@@ -223,10 +134,21 @@ bool meet_threads(Helper& helper) {
   return found_new;
 }
 
-void release_threads(const Helper& helper) {
+void read_states(Helper& helper) {
   for (unsigned i = 0; i < helper.traced_count; ++i) {
-    const Traced& traced = helper.traced[i];
-    if (traced.stopped) raw_syscall(SYS_ptrace, PTRACE_DETACH, traced.id, 0, traced.signal);
+    Traced& traced = helper.traced[i];
+    if (traced.stopped) leave_own_code(&traced);
+    if (traced.stopped) read_state(traced, &helper.states[helper.threads.count++]);
+    if (traced.stepping) count_running(helper, ETIMEDOUT);
+  }
+}
+
+// A thread that is stepping may wait for one of the others.
+void release_threads(Helper& helper) {
+  for (const bool stepping : {false, true}) {
+    for (unsigned i = 0; i < helper.traced_count; ++i) {
+      if (helper.traced[i].stepping == stepping) release_thread(&helper.traced[i]);
+    }
   }
 }
 
@@ -248,8 +170,10 @@ void catch_faults() {
 int help(void* argument) {
   Helper& helper = *static_cast<Helper*>(argument);
   catch_faults();
+  wake_waits();
   while (meet_threads(helper)) {
   }
+  read_states(helper);
   helper.work(helper.threads, helper.argument);
   helper.work_was_done = true;
   release_threads(helper);
@@ -267,6 +191,16 @@ void permit_tracing_by(long process) {
 constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;
 
 std::atomic<uint32_t> g_permitted{0};
+
+Address stack_pointer() {
+  Address value;
+#if defined(__x86_64__)
+  asm volatile("mov %%rsp, %0" : "=r"(value));
+#else
+  asm volatile("mov %0, sp" : "=r"(value));
+#endif
+  return value;
+}
 
 int start_helping(void* argument) {
   while (g_permitted.load() == 0) wait_while(g_permitted, 0, 1000);

@@ -78,7 +78,13 @@ bool has_unwinder() { return is_whole(linked_unwinder()); }
 #if ACRE_STATIC_ARCHIVE || ACRE_TESTING
 Unwinder find_unwinder() { return has_unwinder() ? linked_unwinder() : Unwinder{}; }
 
+#if ACRE_TESTING
+// A test may put code into the section acre_own_code, which then counts as acre's.
+extern "C" __attribute__((weak, visibility("hidden"))) const char __start_acre_own_code[], __stop_acre_own_code[];
+bool is_own_code(Address a) { return a >= address_of(__start_acre_own_code) && a < address_of(__stop_acre_own_code); }
+#else
 bool is_own_code(Address) { return false; }
+#endif
 OwnImage own_image() { return {}; }
 #else
 namespace {

@@ -73,7 +73,7 @@ class ReadablePages {
   Address last_;
 };
 
-// Whether this address is in acre's code. False if acre is part of the program.
+// Whether this address is in acre's code. False if acre is part of the program. (Unit tests: see linux_unwind.cc.)
 bool is_own_code(Address a);
 
 // The library's mapping, variables included. Empty if acre is part of the program.

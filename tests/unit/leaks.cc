@@ -1,17 +1,23 @@
 // Blocks, roots and what leads where. tests/leaks has whole programs.
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
 #include "acre/acre.h"
+#include "base/syscall.h"
 #include "leaks/blocks.h"
 #include "leaks/check.h"
 #include "os/os.h"
 #include "os/stop.h"
+#include "os/unwind.h"
 #include "support.h"
 
 namespace acre {
@@ -185,6 +191,118 @@ TEST(Leaks, OtherThreadsStandStillMeanwhile) {
   while (g_turns.load() == turns) std::this_thread::yield();  // they go on
   g_end.store(true);
   for (pthread_t& thread : threads) pthread_join(thread, nullptr);
+}
+
+// --- Threads that are stopped in acre's code: here what lies in this section. ------------------------------------------
+
+#define OWN_CODE __attribute__((section("acre_own_code"), noinline))
+std::atomic<uint32_t> g_gate{0};
+
+struct Inside {
+  unsigned threads = 0;  // that have stood still in acre's code
+};
+
+bool is_in_own_code(const os::ThreadState& thread) {
+  struct user_regs_struct general;
+  memcpy(&general, thread.word, sizeof general);
+#if defined(__x86_64__)
+  return os::is_own_code(general.rip);
+#else
+  return os::is_own_code(general.pc);
+#endif
+}
+
+unsigned threads_stopped_inside() {
+  Inside seen;
+  const auto work = [](const os::Threads& all, void* argument) {
+    for (unsigned i = 1; i < all.count; ++i) static_cast<Inside*>(argument)->threads += is_in_own_code(all.thread[i]);
+  };
+  EXPECT_EQ(os::with_threads_stopped(work, &seen), os::Stopped::kDone);
+  return seen.threads;
+}
+
+template <class Outside>
+void run_until_end(void (*inside)(), Outside outside) {
+  g_turns.store(0);
+  g_end.store(false);
+  std::thread thread([inside] {
+    while (!g_end.load()) {
+      inside();
+      g_turns.fetch_add(1);
+    }
+  });
+  outside(thread.native_handle());
+  g_end.store(true);
+  thread.join();
+}
+
+// Some 600 instructions, of which nobody sees one done but not all.
+OWN_CODE void count_to_200() {
+  for (int i = 0; i < 200; ++i) asm volatile("" : "+r"(i));
+}
+OWN_CODE void spin_until_open() {
+  while (g_gate.load() == 0) g_turns.store(1);
+}
+OWN_CODE void sleep_until_open() {
+  g_turns.store(1);
+  while (g_gate.load() == 0) {
+    raw_syscall(SYS_futex, reinterpret_cast<long>(&g_gate), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0);
+  }
+}
+
+void wait_for_turn() {
+  while (g_turns.load() == 0) std::this_thread::yield();
+}
+
+TEST(Leaks, ThreadsLeaveAcresCodeBeforeTheyAreLookedAt) {
+  run_until_end(count_to_200, [](pthread_t) {
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(threads_stopped_inside(), 0u);
+    wait_for_turn();
+  });
+}
+
+TEST(Leaks, ThreadsThatWaitInAcresCodeStayThere) {
+  for (void (*const waits)() : {spin_until_open, sleep_until_open}) {
+    g_gate.store(0);
+    run_until_end(waits, [](pthread_t) {
+      wait_for_turn();
+      EXPECT_EQ(threads_stopped_inside(), 1u);
+      g_gate.store(1);
+      os::wake(g_gate);
+    });
+  }
+}
+
+std::atomic<int> g_signals{0};
+std::atomic<int> g_traps{0};
+
+// Neither a signal, nor the thread's mask, nor the process's handler for the trap after a step.
+TEST(Leaks, StepsLeaveSignalsAsTheyAre) {
+  struct sigaction count = {}, count_traps = {}, signals_before, traps_before;
+  count.sa_handler = [](int) { g_signals.fetch_add(1); };
+  count_traps.sa_handler = [](int) { g_traps.fetch_add(1); };
+  sigaction(SIGUSR1, &count, &signals_before);
+  sigaction(SIGTRAP, &count_traps, &traps_before);
+  sigset_t trap, before;
+  sigemptyset(&trap);
+  sigaddset(&trap, SIGTRAP);
+  pthread_sigmask(SIG_BLOCK, &trap, &before);  // the new thread inherits that
+  run_until_end(count_to_200, [&](pthread_t thread) {
+    wait_for_turn();
+    pthread_kill(thread, SIGTRAP);  // pending while the thread is stepped
+    for (int sent = 1; sent <= 50; ++sent) {
+      pthread_kill(thread, SIGUSR1);
+      threads_stopped_inside();
+      while (g_signals.load() < sent) std::this_thread::yield();
+    }
+    EXPECT_EQ(g_signals.load(), 50);
+    EXPECT_EQ(g_traps.load(), 0);
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigaction(SIGUSR1, &signals_before, nullptr);
+  struct sigaction kept;
+  sigaction(SIGTRAP, &traps_before, &kept);
+  EXPECT_EQ(kept.sa_handler, count_traps.sa_handler);
 }
 
 TEST(Leaks, AFaultEndsTheHelperAlone) {
