@@ -193,7 +193,7 @@ TEST(Leaks, OtherThreadsStandStillMeanwhile) {
   for (pthread_t& thread : threads) pthread_join(thread, nullptr);
 }
 
-// --- Threads that are stopped in acre's code: here what lies in this section. ------------------------------------------
+// --- Threads that are stopped in acre's code: here what lies in this section. ---------------------------------------
 
 #define OWN_CODE __attribute__((section("acre_own_code"), noinline))
 std::atomic<uint32_t> g_gate{0};
