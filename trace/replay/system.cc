@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 
 #include "replay/player.h"
@@ -39,9 +40,16 @@ bool read_text(const char* path, char* text, size_t bytes) {
   return got > 0;
 }
 
+// Of threads that fail at the same time the first one goes on.
+void one_says() {
+  static std::atomic<bool> has_failed{false};
+  while (has_failed.exchange(true)) ::pause();
+}
+
 }  // namespace
 
 void fail(const char* what) {
+  one_says();
   {
     Text text(STDERR_FILENO);
     text << "acre replay: " << what << "\n";
@@ -50,6 +58,7 @@ void fail(const char* what) {
 }
 
 void fail(const char* what, uint64_t number, const char* more) {
+  one_says();
   {
     Text text(STDERR_FILENO);
     text << "acre replay: " << what << " " << number << more << "\n";
@@ -111,7 +120,8 @@ bool read_at(uint64_t offset, void* to, uint64_t bytes) {
 }
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+  const timespec second{1, 0};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &second, nullptr, 0);
 }
 
 void futex_wake_all(std::atomic<uint32_t>& word) {
