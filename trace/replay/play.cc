@@ -104,7 +104,8 @@ class Hand {
     own_.awaited.store(word_of(Op::kWait, thread, word));
     for (uint32_t done = other.done.load(); done <= word; done = other.done.load()) {
       futex_wait(other.done, done);
-      if (other.done.load() == done && all_wait()) fail("the schedule is damaged: threads wait for each other, at", word);
+      if (other.done.load() != done || !all_wait()) continue;
+      fail("the schedule is damaged: threads wait for each other, at", word);
     }
     own_.awaited.store(0);
     other.waiters.fetch_sub(1);
