@@ -75,6 +75,11 @@ class Collector {
     std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
     std::unordered_set<uint64_t> stack_numbers;                    // of those
     std::vector<MemorySample> samples;
+    std::vector<OthersSample> others;
+    MemorySample seen{};        // the last time that its memory was looked at
+    uint64_t sampled_ns = 0;    // when that was written last
+    bool is_seen_written = true;
+    uint64_t next_others_ns = 0;
   };
 
   bool look_for_processes();
@@ -90,7 +95,9 @@ class Collector {
   void end_by_status(Process& process, uint64_t now);
   void look_for_ends();
   void housekeeping();
-  void sample(Process& process);
+  void sample_memory();
+  void sample(Process& process, uint64_t now);
+  void sample_others(Process& process, uint64_t now);
   void write_samples(Process& process);
   void write_mappings(Process& process, bool even_if_the_same);
   void write_about(Process& process);
@@ -111,6 +118,7 @@ class Collector {
   uint64_t lanes_begun_ = UINT64_MAX;  // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
   uint64_t next_tick_ns_ = 0;
+  uint64_t next_samples_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;
   uint64_t over_since_ns_ = 0;
