@@ -133,6 +133,8 @@ Means means() {
 int run(int count, char** words) {
   g_player.options = options_of(count, words);
   open_schedule();
+  g_player.own_bytes.fetch_add(others_now());
+  g_player.most_own_bytes.store(g_player.own_bytes.load());
   forget_most_resident();
   const Costs before = costs_now();
   const uint64_t ticks = ticks_now();

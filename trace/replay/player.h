@@ -75,6 +75,8 @@ struct Resident {
   uint64_t all, shared;
 };
 Resident resident_now();
+// Of it, pages of files that were written to, and of the stack: what cannot be malloc's.
+uint64_t others_now();
 uint64_t most_resident();  // since the last forget_most_resident()
 void forget_most_resident();
 

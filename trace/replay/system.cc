@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstring>
 
 #include "replay/player.h"
 #include "replay/text.h"
@@ -77,6 +78,34 @@ Resident resident_now() {
   char text[256];
   if (!read_text("/proc/self/statm", text, sizeof text)) return {0, 0};
   return {number_in(text, nullptr, 1) * page, number_in(text, nullptr, 2) * page};
+}
+
+uint64_t others_now() {
+  const int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  uint64_t bytes = 0;
+  bool is_other = false;
+  char text[8192];
+  size_t used = 0;
+  ssize_t got;
+  while ((got = read(file, text + used, sizeof text - 1 - used)) > 0) {
+    used += static_cast<size_t>(got);
+    text[used] = 0;
+    char* line = text;
+    for (char* end; (end = strchr(line, '\n')) != nullptr; line = end + 1) {
+      *end = 0;
+      if (line[0] >= 'A' && line[0] <= 'Z') {
+        if (is_other && strncmp(line, "Anonymous:", 10) == 0) bytes += number_in(line, "Anonymous:", 0) * 1024;
+      } else {
+        is_other = strchr(line, '/') != nullptr || strstr(line, "[stack]") != nullptr;
+      }
+    }
+    used = strlen(line);
+    if (used == sizeof text - 1) used = 0;  // no line is that long
+    memmove(text, line, used);
+  }
+  close(file);
+  return bytes;
 }
 
 uint64_t most_resident() {

@@ -37,6 +37,15 @@ for _ in threads: passed.put(None)
 for thread in threads: thread.join()
 """
 
+GROWS = """
+import time
+kept = []
+for i in range(40000):
+    kept.append(b"x" * (100 + i % 3000))
+    if i % 5 == 0: kept[i // 2] = None
+time.sleep(0.4)
+"""
+
 
 class Replay(Tool):
     def __init__(self, tool, player, program, bad, library, work):
@@ -228,6 +237,18 @@ def check_real(checks, tool):
         checks.that(ended.returncode == 0, f"and plays on {preload or 'glibc'}", ended.stderr)
 
 
+def check_memory(checks, tool):
+    """A program that writes to all that it allocates."""
+    path = tool.work / "grows.actrace"
+    subprocess.run([tool.tool, "collect", "-o", path, "--preload", tool.library, "--", "/usr/bin/python3", "-c", GROWS],
+                   check=True, capture_output=True, env=dict(os.environ, PYTHONMALLOC="malloc"))
+    said, schedule = tool.schedule(path)
+    found = json.loads(tool.play(schedule, preload=tool.library).stdout)
+    for name in ("peak", "mean"):
+        program, replay = said[f"resident_{name}"], found[f"{name}_resident_bytes"]
+        checks.that(abs(replay / program - 1) < 0.03, f"{name} memory is the program's within 3 %", (program, replay))
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-replay-", ignore_cleanup_errors=True) as folder:
@@ -244,6 +265,7 @@ def main():
         check_pace(checks, tool)
         if library:
             check_real(checks, tool)
+            check_memory(checks, tool)
     return checks.conclude()
 
 
