@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <random>
 
 #include "say.h"
 #include "ticks.h"
@@ -41,6 +42,7 @@ bool Collector::begin() {
   header.version = record::kVersion;
   header.collector = static_cast<uint32_t>(getpid());
   header.stack_every = options_.stack_every;
+  header.clock.store(uint64_t{std::random_device{}() | 1u} << 32);
   header.state.store(CollectorState::kCollects);
   header.magic.store(record::kMagic, std::memory_order_release);
   if (!output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); })) {
@@ -76,7 +78,7 @@ void Collector::turn() {
   const bool is_time = now >= next_housekeeping_ns_;
   busy |= look_at_lanes(is_time);
   if (now >= next_tick_ns_) {
-    header.tick.fetch_add(1, std::memory_order_relaxed);
+    header.clock.fetch_add(1, std::memory_order_relaxed);
     next_tick_ns_ = now + kTick;
   }
   if (now >= next_samples_ns_) sample_memory();

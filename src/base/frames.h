@@ -20,7 +20,7 @@ struct CapturedFrames {
   bool truncated = false;       // there are more frames, or their number is unknown
   Address address[kMost];       // where each frame goes on, innermost first, without acre's own frames
   uint32_t depth[kMost];        // its stack pointer's distance from `stack_pointer`
-  Address stack_pointer = 0;    // of the caller of take()
+  Address stack_pointer = 0;    // of the first frame
   void** pointers() { return reinterpret_cast<void**>(address); }
 };
 
@@ -59,5 +59,13 @@ inline constexpr Address kCodeBits = (Address{1} << 48) - 1;  // above them: poi
 #else
 #error "acre knows the frames of x86-64 and aarch64"
 #endif
+
+// The frame to which the function returns in which this stands.
+#define ACRE_CALLERS_FRAME()                                                                     \
+  (::acre::frame_of_caller(static_cast<const ::acre::FrameRecord*>(__builtin_frame_address(0)), \
+                           ::acre::address_of(__builtin_dwarf_cfa())))
+inline StackFrame frame_of_caller(const FrameRecord* own, Address frame_end) {
+  return {own->return_address & kCodeBits, frame_end, own->caller};
+}
 
 }  // namespace acre

@@ -13,6 +13,9 @@ void release_slow(void* p);
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
+// The same for a thread whose heap is observed, once the observers know.
+void release_told(Heap& heap, Slab* slab, void* p);
+
 // Called after a free in an owned run whose countdown has reached zero.
 void release_event(Slab* slab);
 

@@ -100,13 +100,10 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
   if (!keep_block_while_sampling(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
-// For a thread whose heap is observed. The same as without observers once they were told.
-ACRE_ALWAYS_INLINE void release_observed(Heap& heap, Slab* slab, void* p) {
-  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) {
-    record::freeing(&heap, p);
-  } else {
-    hooks::freeing(p);
-  }
+}  // namespace
+
+// For a thread whose heap is observed. The same as without observers.
+ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
   if (relaxed_load(slab->owner) == heap.token) {
     slab::defer(slab, p);
     if (slab->countdown == 0) release_event(slab);
@@ -119,6 +116,13 @@ ACRE_ALWAYS_INLINE void release_observed(Heap& heap, Slab* slab, void* p) {
   }
 }
 
+namespace {
+
+ACRE_COLD void tell_and_release(Heap& heap, Slab* slab, void* p) {
+  hooks::freeing(p);
+  release_told(heap, slab, p);
+}
+
 // For a thread without a heap. A thread that has never allocated gets a heap now: it may be a thread that only frees
 // blocks of others, and without an outbox each block would cost an atomic operation.
 ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
@@ -126,11 +130,13 @@ ACRE_NOINLINE void release_uninitialized(Slab* slab, void* p) {
   release_without_heap(slab, p);
 }
 
-// For a thread without a heap, or whose heap is observed.
+// For a thread without a heap, or whose heap is observed. All calls are last but those to functions of the program.
 ACRE_APART void release_unusual(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
   if (hot->kind == HeapKind::kNone) return release_uninitialized(slab, p);
-  release_observed(*static_cast<Heap*>(hot), slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (ACRE_LIKELY(relaxed_load(hooks::g_on) == hooks::kRecorded)) return record::freeing_of_run(heap, slab, p);
+  tell_and_release(heap, slab, p);
 }
 
 // For blocks that do not go to the outbox, and for threads without a usual heap. Shared classes come last: they need no call.

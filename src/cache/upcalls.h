@@ -151,6 +151,8 @@ inline void tick_after_free(Heap& heap) {
 namespace record {
 void* allocated(Heap* heap, const void* block, size_t asked);  // returns block: callers end with the call
 void freeing(Heap* heap, const void* block);
+// The same, and then release_told(), so that callers end with the call.
+void freeing_of_run(Heap& heap, Slab* slab, void* block);
 // When a thread ends that has heap.recorder.
 void end_thread(Heap& heap);
 }

@@ -51,6 +51,7 @@ struct OwnStack {
   Address end = 0;
   Address gap = 0;  // a page above the stack pointer that could not be read
 
+  bool has(Address stack_pointer) const { return stack_pointer - from < end - from; }
   // Whether that holds for [stack_pointer, stack_end). Asks for pages that were not asked for before.
   bool reaches(Address stack_pointer, Address stack_end);
 };

@@ -11,7 +11,7 @@
 namespace acre::record {
 
 class Encoder {
-  static constexpr size_t kBytesPerTime = 64;  // a time is written after so many bytes of events
+  static constexpr size_t kBytesPerTime = 128;  // a time is written after so many bytes of events
 
  public:
   // A block begins: `at` is where its first event goes.
@@ -33,41 +33,55 @@ class Encoder {
   bool has_room() const { return at_ <= full_; }
   // Whether the time is to be written before the next event, or there is no room.
   bool is_at_stop() const { return at_ >= stop_; }
+  const uint8_t* stop() const { return stop_; }
+  bool is_below(const uint8_t* stop) const { return at_ < stop; }
   uint64_t seen() const { return seen_; }
+
+  // Most allocations: allocated_usual() writes the same for them as allocated(), in fewer instructions.
+  static bool is_usual(Address block, size_t n) { return n - (kUnit8 + 1) < kUnit16 - kUnit8 && is_aligned(block, 16); }
+
+  ACRE_ALWAYS_INLINE void allocated_usual(Address block, size_t n) {
+    const auto context = static_cast<unsigned>((n + 15) / 16);
+    const auto first = static_cast<uint16_t>(n + 3 * (n & ~size_t{63}) + 0x80);
+    uint8_t* at = at_;
+    memcpy(at, &first, sizeof first);
+    const auto away = static_cast<int64_t>(block - contexts_[context]);
+    at = put_mostly_short(at + sizeof first, static_cast<uint64_t>(away >> 3 ^ away >> 63));
+    keep(block, context);
+    at_ = at;
+  }
 
   ACRE_ALWAYS_INLINE void allocated(Address block, size_t n) {
     uint8_t* at = at_;
     const unsigned context = context_of(n);
-    if (ACRE_UNLIKELY(!is_aligned(block, 16) && (context != 0 || !is_aligned(block, 8)))) {
+    if (!is_aligned(block, 16) && (context != 0 || !is_aligned(block, 8))) {
       at = put(put_op(at, Op::kMallocAt), n);
       memcpy(at, &block, sizeof block);
-      at += sizeof block;
-    } else {
-      if (ACRE_LIKELY(n < kShortMalloc)) {
-        const uint16_t first = static_cast<uint16_t>(0x80 | (n & 63) | n >> 6 << 8);
-        memcpy(at, &first, sizeof first);
-        at += sizeof first;
-      } else {
-        at = put(put_op(at, Op::kMalloc), n);
-      }
-      const int64_t away = static_cast<int64_t>(block - contexts_[context]);
-      at = put(at, fold(away >> unit_log2(context)));
-      contexts_[context] = block;
+      at_ = at + sizeof block;
+      set_recent(block, context);
+      return;
     }
-    slots_[slot_of(block)] = block | static_cast<uint64_t>(context) << kContextShift;
-    at_ = at;
+    if (n < kShortMalloc) {
+      const auto first = static_cast<uint16_t>(0x80 | (n & 63) | n >> 6 << 8);
+      memcpy(at, &first, sizeof first);
+      at += sizeof first;
+    } else {
+      at = put(put_op(at, Op::kMalloc), n);
+    }
+    const auto away = static_cast<int64_t>(block - contexts_[context]);
+    at_ = put(at, fold(away >> unit_log2(context)));
+    keep(block, context);
   }
 
   ACRE_ALWAYS_INLINE void freeing(Address block) {
     uint8_t* at = at_;
     const unsigned slot = slot_of(block);
-    const uint64_t recent = slots_[slot];
-    if (ACRE_LIKELY((recent & kAddressMask) == block)) {
-      const uint16_t bytes = static_cast<uint16_t>((slot & 0x7f) | slot >> 7 << 8);
+    if (ACRE_LIKELY(slots_[slot] == block)) {
+      const auto bytes = static_cast<uint16_t>((slot & 0x7f) | slot >> 7 << 8);
       memcpy(at, &bytes, sizeof bytes);
       at += sizeof bytes;
       slots_[slot] = 0;
-      contexts_[recent >> kContextShift] = block;
+      contexts_[contexts_of_slots_[slot]] = block;
     } else {
       at = put(put_op(at, Op::kFree), away_from_last_free(block));
     }
@@ -139,8 +153,16 @@ class Encoder {
   void end() { at_ = put_op(at_, Op::kEnd); }
 
  private:
-  static constexpr unsigned kContextShift = 56;
-  static constexpr uint64_t kAddressMask = (uint64_t{1} << kContextShift) - 1;
+  // The block is the last one of its context, and in the table.
+  ACRE_ALWAYS_INLINE void keep(Address block, unsigned context) {
+    contexts_[context] = block;
+    set_recent(block, context);
+  }
+  ACRE_ALWAYS_INLINE void set_recent(Address block, unsigned context) {
+    const unsigned slot = slot_of(block);
+    slots_[slot] = block;
+    contexts_of_slots_[slot] = static_cast<uint8_t>(context);
+  }
 
   static uint8_t* put_op(uint8_t* at, Op op) {
     *at = static_cast<uint8_t>(0xc0 | static_cast<unsigned>(op));
@@ -154,6 +176,16 @@ class Encoder {
     }
     *at++ = static_cast<uint8_t>(n);
     return at;
+  }
+
+  // As put(). Whether one byte or two is often by chance, so no branch depends on it.
+  static ACRE_ALWAYS_INLINE uint8_t* put_mostly_short(uint8_t* at, uint64_t n) {
+    if (ACRE_UNLIKELY(n >= uint64_t{1} << 14)) return put(at, n);
+    const uint64_t high = n >> 7;
+    const unsigned has_two = high != 0;
+    const auto bytes = static_cast<uint16_t>((n & 0x7f) | has_two << 7 | high << 8);
+    memcpy(at, &bytes, sizeof bytes);
+    return at + 1 + has_two;
   }
 
   uint64_t away_from_last_free(Address block) const { return fold(static_cast<int64_t>(block - last_free_) >> 3); }
@@ -180,7 +212,8 @@ class Encoder {
   Address last_free_ = 0;
   Address last_run_ = 0;
   Address contexts_[kContexts] = {};
-  uint64_t slots_[size_t{1} << kSlotsLog2] = {};  // a block's address, and its context in the highest byte
+  Address slots_[size_t{1} << kSlotsLog2] = {};  // 0: empty
+  uint8_t contexts_of_slots_[size_t{1} << kSlotsLog2];
 };
 
 }  // namespace acre::record

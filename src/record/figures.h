@@ -5,7 +5,7 @@
 
 namespace acre::record::figures {
 
-// Whether none were written since the collector's clock has gone on (SharedHeader::tick). If so, the calling thread has
+// Whether none were written since the collector's clock has gone on (SharedHeader::clock). If so, the calling thread has
 // to write them.
 bool are_due(uint32_t tick);
 

@@ -75,9 +75,10 @@ enum class Kind : uint8_t {
 enum class Figure : uint8_t { kLive = 0, kActive = 1, kDirty = 2, kMuzzy = 3, kMapped = 4, kMetadata = 5, kCount = 6 };
 
 inline constexpr unsigned kContexts = 128;
+inline constexpr unsigned kUnit8 = 8, kUnit16 = 1024;  // bytes: the most of context 0, and of those that differ by 16
 inline constexpr unsigned context_of(uint64_t n) {
-  if (n <= 8) return 0;
-  if (n <= 1024) return static_cast<unsigned>((n + 15) / 16);
+  if (n <= kUnit8) return 0;
+  if (n <= kUnit16) return static_cast<unsigned>((n + 15) / 16);
   return 64 + static_cast<unsigned>(63 - __builtin_clzll(n));  // 74 …
 }
 inline constexpr unsigned unit_log2(unsigned context) { return context == 0 ? 3 : 4; }
@@ -129,7 +130,9 @@ struct SharedHeader {
   std::atomic<uint32_t> next_process; // numbers of processes, 0 …
   uint32_t stack_every;               // 0: no stacks; 1: of each allocation; n: of each n bytes, by the profiler's clock
   std::atomic<uint32_t> refused;      // processes, and threads of them, for which there was no entry
-  alignas(64) std::atomic<uint32_t> tick;  // the collector counts about 10 ms: a lane writes the time when this has changed
+  // The collector counts about 10 ms in the lower half: a lane writes the time when this has changed. The upper half is
+  // random and not 0, so that no two recordings have the same clock.
+  alignas(64) std::atomic<uint64_t> clock;
 };
 
 // A process that records, or one program of it: after an exec it begins another.

@@ -11,9 +11,12 @@
 
 namespace acre::record::lanes {
 
-constinit std::atomic<const SharedHeader*> g_header{nullptr};
+constinit std::atomic<const std::atomic<uint64_t>*> g_clock{nullptr};
 
 namespace {
+
+constinit std::atomic<uint64_t> g_no_clock{0};
+
 
 constexpr uint64_t kLookForCollectorMs = 1000;
 
@@ -68,6 +71,7 @@ int enter_process(uint32_t parent) {
   process->takeovers.store(0);
   process->state.store(ProcessState::kRecords, std::memory_order_release);
   g_process = process;
+  g_clock.store(&shared().clock);
   notify();
   return 0;
 }
@@ -93,7 +97,6 @@ int map(const char* place) {
     return EPROTO;
   }
   g_memory.store(static_cast<char*>(memory));
-  g_header.store(&header);
   return 0;
 }
 
@@ -148,6 +151,8 @@ bool begin(Recorder& recorder, uint32_t thread) {
   lane->taken.store(0);
   lane->thread_waits.store(0);
   recorder.lane = lane;
+  recorder.clock = &shared().clock;
+  recorder.clock_seen = 0;
   recorder.name_in_shards = lane->number + 1;
   recorder.blocks = reinterpret_cast<uint8_t*>(g_memory.load()) + kBlocksAt + static_cast<size_t>(lane - first) * kLaneBytes;
   recorder.block_number = 0;
@@ -180,6 +185,7 @@ bool next_block(Recorder& recorder) {
 }
 
 void leave() {
+  g_clock.store(&g_no_clock);
   g_process->state.store(ProcessState::kEnded, std::memory_order_release);
   notify();
 }

@@ -9,29 +9,29 @@ namespace acre::record {
 
 // What a thread needs to write its lane.
 struct Recorder {
-  static constexpr uint32_t kNotReady = UINT32_MAX;
-
-  // The session (record.cc) in which the next event can be written; kNotReady: there is no lane, or the thread is writing
-  // an event, so that one of a signal handler goes elsewhere.
-  std::atomic<uint32_t> ready{kNotReady};
-  uint32_t tick = 0;                // SharedHeader::tick when the time was written last
+  // Up to where events can be written, the encoder's stop. Null: there is no lane, or the thread is writing an event, so
+  // that one of a signal handler goes elsewhere.
+  std::atomic<const uint8_t*> ready_until{nullptr};
+  uint64_t clock_seen = 0;          // the collector's clock when the time was written last
+  uint64_t until_stack = 0;         // bytes to the next allocation that has a stack; 0: each has one
   uint32_t name_in_shards = 0;      // the lane's number, plus 1
   uint32_t block_number = 0;
   BlockHeader* block = nullptr;     // null: it has no lane
   Encoder encoder;
   LaneHeader* lane = nullptr;
+  const std::atomic<uint64_t>* clock = nullptr;  // of the lane's recording
   uint8_t* blocks = nullptr;        // the lane's
   uint32_t session = 0;             // of the lane
   char name[os::kNameBytes] = {};   // the thread's, as it was written (names.h)
-  uint32_t last_look = 0;           // at the name, in SharedHeader::tick
+  uint32_t last_look = 0;           // at the name, a tick()
   uint32_t ticks_to_look = 0;
   bool is_capturing = false;        // a stack (stacks.h)
   capture::LastWalk* last_walk = nullptr;
   uint32_t highest_stack = 0;       // number in written_stacks
-  uint64_t until_stack = 0;         // bytes to the next one
   uint8_t* written_stacks = nullptr;  // a bit for each number of which the lane has written the frames
   Recorder* next = nullptr;         // lists of record.cc
 
+  uint32_t tick() const { return static_cast<uint32_t>(clock_seen); }
   uint32_t number() const { return name_in_shards - 1; }
 };
 
@@ -70,11 +70,9 @@ ACRE_ALWAYS_INLINE void publish(Recorder& recorder) {
 // Begins the lane's next block. Waits for the collector while the ring is full. False: there is no collector any more.
 bool next_block(Recorder& recorder);
 
-extern std::atomic<const SharedHeader*> g_header ACRE_HIDDEN;
-ACRE_ALWAYS_INLINE uint32_t tick() {
-  return g_header.load(std::memory_order_relaxed)->tick.load(std::memory_order_relaxed);
-}
-
+// The collector's clock (SharedHeader::clock); 0 once the recording has ended. Not before the first recording.
+extern std::atomic<const std::atomic<uint64_t>*> g_clock ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE uint64_t clock() { return g_clock.load(std::memory_order_relaxed)->load(std::memory_order_relaxed); }
 // The counter of takeovers of this process.
 std::atomic<uint64_t>& takeovers();
 

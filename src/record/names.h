@@ -12,6 +12,6 @@ void begin(Recorder& recorder);
 void look(Recorder& recorder);
 
 // Whether it is time to look: soon after the beginning, then about each second in which the thread does something.
-inline bool is_time(const Recorder& recorder) { return recorder.tick - recorder.last_look >= recorder.ticks_to_look; }
+inline bool is_time(const Recorder& recorder) { return recorder.tick() - recorder.last_look >= recorder.ticks_to_look; }
 
 }  // namespace acre::record::names

@@ -37,6 +37,9 @@ void freeing(Heap* heap, const void* block);
 // A realloc that left the block as it is.
 void resized(Heap* heap, const void* block, size_t asked);
 
+// An on_runs::Hook.
+void tell_run(Address base, size_t pages, size_t block_bytes);
+
 // The child goes on as a process of its own.
 void at_fork(ForkStage stage);
 

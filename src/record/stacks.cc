@@ -56,6 +56,11 @@ bool is_chosen(Recorder* recorder, size_t asked) {
   return true;
 }
 
+bool is_written(const Recorder& recorder, uint32_t number) {
+  const uint8_t* const written = recorder.written_stacks;
+  return written != nullptr && (written[number / 8] >> number % 8 & 1) != 0;
+}
+
 }  // namespace
 
 bool set_every(uint32_t every) {
@@ -70,6 +75,7 @@ bool set_every(uint32_t every) {
 
 void begin(Recorder& recorder) {
   const uint32_t every = g_every.load(std::memory_order_relaxed);
+  recorder.until_stack = UINT64_MAX;
   if (every == 0) return;
   recorder.last_walk = new_last_walk(recorder.last_walk);
   recorder.until_stack = every == 1 ? 0 : gap_between_stacks(every);
@@ -81,7 +87,7 @@ void begin(Recorder& recorder) {
   recorder.highest_stack = 0;
 }
 
-void capture(Heap* heap, size_t asked, Captured& to) {
+void capture(Heap* heap, size_t asked, const StackFrame& first, Captured& to) {
   Recorder* recorder = heap == nullptr ? nullptr : heap->recorder;
   if (!is_chosen(recorder, asked)) return;
   // What the unwinder allocates, and what a signal handler does meanwhile, has no stack.
@@ -91,10 +97,14 @@ void capture(Heap* heap, size_t asked, Captured& to) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   capture::LastWalk* const last = recorder == nullptr ? nullptr : recorder->last_walk;
-  const uint64_t hash = capture_stack(to.frames, last);
+  const uint64_t hash = capture_stack(first, to.frames, last);
   if (hash != 0) {
     to.number = number_of(hash);
-    if (!is_defined(*recorder, to.number)) frames_of(*last, to.frames);
+    if (is_written(*recorder, to.number)) {
+      to.defined_in = recorder;
+    } else {
+      frames_of(*last, to.frames);
+    }
   } else if (to.frames.count != 0) {
     to.number = number_of(StackHash::of(to.frames));
   }
@@ -104,13 +114,8 @@ void capture(Heap* heap, size_t asked, Captured& to) {
   }
 }
 
-bool can_name(const Recorder& recorder, const Captured& stack) {
-  return stack.number != 0 && are_on() && (stack.frames.count != 0 || is_defined(recorder, stack.number));
-}
-
-bool is_defined(const Recorder& recorder, uint32_t number) {
-  const uint8_t* const written = recorder.written_stacks;
-  return written != nullptr && (written[number / 8] >> number % 8 & 1) != 0;
+bool is_defined(const Recorder& recorder, const Captured& stack) {
+  return stack.defined_in == &recorder || is_written(recorder, stack.number);
 }
 
 void define(Recorder& recorder, const Captured& stack) {

@@ -19,8 +19,8 @@ namespace acre::record {
 
 struct Recorder;
 
-// src/sample/for_recorder.cc. The calling thread's stack, as capture::take() has it. The unwinder may allocate.
-uint64_t capture_stack(CapturedFrames& frames, capture::LastWalk* last);
+// src/sample/for_recorder.cc. The calling thread's stack, as capture::take_from() has it. The unwinder may allocate.
+uint64_t capture_stack(const StackFrame& first, CapturedFrames& frames, capture::LastWalk* last);
 void frames_of(const capture::LastWalk& walk, CapturedFrames& frames);
 // For a thread that begins, in place of an earlier thread's. Null: memory is refused.
 capture::LastWalk* new_last_walk(capture::LastWalk* earlier);
@@ -40,18 +40,21 @@ bool set_every(uint32_t every);
 void begin(Recorder& recorder);
 
 struct Captured {
-  uint32_t number = 0;  // 0: there is no stack, or it is not known
-  CapturedFrames frames;  // none if the thread's own lane has written them
+  uint32_t number = 0;                    // 0: there is no stack, or it is not known
+  const Recorder* defined_in = nullptr;   // of which the lane has written the frames
+  CapturedFrames frames;                  // none if defined_in is set
 };
 
-// Before the event is begun. asked: bytes.
-void capture(Heap* heap, size_t asked, Captured& to);
+// Before the event is begun. asked: bytes. first: the innermost frame.
+void capture(Heap* heap, size_t asked, const StackFrame& first, Captured& to);
 
 // Whether the stack is known, and its frames too if this lane has not written them: it may not be the thread's own.
-bool can_name(const Recorder& recorder, const Captured& stack);
+inline bool can_name(const Recorder& recorder, const Captured& stack) {
+  return stack.number != 0 && are_on() && (stack.frames.count != 0 || stack.defined_in == &recorder);
+}
 
 // Whether the lane has written the frames, and to write them, as kStackIs.
-bool is_defined(const Recorder& recorder, uint32_t number);
+bool is_defined(const Recorder& recorder, const Captured& stack);
 void define(Recorder& recorder, const Captured& stack);
 
 }  // namespace stacks

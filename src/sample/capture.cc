@@ -177,7 +177,12 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
 
 // --- Known steps and walks ------------------------------------------------------------------------------------
 
+bool may_take_steps() {
+  return way() == Way::kKnownWalks && g_wrong_steps.load(std::memory_order_relaxed) < kMostWrongSteps;
+}
+
 bool take_by_steps(StackFrame frame, Address stack_end, Frames& frames) {
+  if (stack_end == 0 || !may_take_steps()) return false;
   os::ReadablePages pages(frame.stack_pointer);
   while (add_programs(frames, frame.code, frame.stack_pointer)) {
     const KnownSteps::Step step = g_known_steps.go(frame, stack_end, pages);
@@ -187,10 +192,6 @@ bool take_by_steps(StackFrame frame, Address stack_end, Frames& frames) {
     return false;
   }
   return true;
-}
-
-bool may_take_steps(Address stack_end) {
-  return stack_end != 0 && g_wrong_steps.load(std::memory_order_relaxed) < kMostWrongSteps;
 }
 
 // 0: not known.
@@ -233,9 +234,17 @@ ACRE_NOINLINE void compare(const StackFrame& first, Address stack_end, bool is_b
   }
 }
 
-bool is_to_be_compared() {
-  const uint64_t number = g_known.fetch_add(1, std::memory_order_relaxed);
-  return number < kComparedAtFirst || number % kComparedOfLater == 0;
+// A thread that has a last walk counts some walks by itself: else threads would wait for each other at the counter.
+bool is_to_be_compared(LastWalk* last) {
+  constexpr uint32_t kCountedAtOnce = 16;
+  uint32_t walks = 1;
+  if (last != nullptr && g_known.load(std::memory_order_relaxed) >= kComparedAtFirst) {
+    if (++last->uncounted < kCountedAtOnce) return false;
+    walks = last->uncounted;
+    last->uncounted = 0;
+  }
+  const uint64_t before = g_known.fetch_add(walks, std::memory_order_relaxed);
+  return before < kComparedAtFirst || (before + walks) % kComparedOfLater < walks;
 }
 
 // --- Whether the unwinder may be asked ----------------------------------------------------------------------------
@@ -273,7 +282,8 @@ void take_without_unwinder(const StackFrame& first, Frames& frames) {
     return follow(first, os::stack_end(first.stack_pointer), frames);
   }
   frames.truncated = true;
-  if (t_heap->caller != 0 && !os::is_own_code(t_heap->caller)) add(frames, t_heap->caller, first.stack_pointer);
+  const Address caller = t_heap->caller != 0 ? t_heap->caller : first.code;
+  if (!os::is_own_code(caller)) add(frames, caller, first.stack_pointer);
 }
 
 }  // namespace
@@ -298,24 +308,20 @@ void prepare() {
   set_way(Way::kKnownWalks);
 }
 
-ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) {
+ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) { return take_from(ACRE_CALLERS_FRAME(), frames, last); }
+
+// by: the walk by known steps that has just been made, and is to be compared; null: there is none.
+ACRE_NOINLINE static void take_otherwise(const StackFrame& first, Frames& frames, const LastWalk* by) {
   clear(frames);
-  const Way way = capture::way();
-  const auto* own = static_cast<const FrameRecord*>(__builtin_frame_address(0));
-  const StackFrame first{own->return_address & kCodeBits, address_of(__builtin_dwarf_cfa()), own->caller};
   frames.stack_pointer = first.stack_pointer;
-  if (way == Way::kNoUnwinder) return take_without_unwinder(first, frames), 0;
+  if (way() == Way::kNoUnwinder) return take_without_unwinder(first, frames);
   const Address stack_end = os::stack_end(first.stack_pointer);
-  const bool takes_steps = way == Way::kKnownWalks && may_take_steps(stack_end);
-  const bool has_walk = takes_steps && last != nullptr && last->reads(first, stack_end);
-  const bool is_again = has_walk && last->go(first, stack_end, g_known_steps);
-  if (is_again && ACRE_LIKELY(!is_to_be_compared())) return last->hash();
-  if (is_again) last->copy_to(frames);
-  const bool is_by_steps = is_again || (takes_steps && !has_walk && take_by_steps(first, stack_end, frames));
-  const bool is_known = is_by_steps || (way == Way::kKnownWalks && take_as_before(first, stack_end, frames));
-  if (is_known && !is_again && !is_to_be_compared()) return 0;
+  if (by != nullptr) by->copy_to(frames);
+  const bool is_by_steps = by != nullptr || take_by_steps(first, stack_end, frames);
+  const bool is_known = is_by_steps || (way() == Way::kKnownWalks && take_as_before(first, stack_end, frames));
+  if (is_known && by == nullptr && !is_to_be_compared(nullptr)) return;
   if (const Address code = unwinder_that_allocates(frames, first)) {
-    if (is_known) return 0;
+    if (is_known) return;
     add(frames, code, first.stack_pointer);
     frames.truncated = true;
   } else if (is_known) {
@@ -323,6 +329,12 @@ ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) {
   } else {
     take_by_unwinder(first, stack_end, frames);
   }
+}
+
+ACRE_NOINLINE uint64_t take_from(const StackFrame& first, Frames& frames, LastWalk* last) {
+  const bool is_again = last != nullptr && may_take_steps() && last->go(first, g_known_steps);
+  if (is_again && ACRE_LIKELY(!is_to_be_compared(last))) return last->hash();
+  take_otherwise(first, frames, is_again ? last : nullptr);
   return 0;
 }
 

@@ -35,6 +35,9 @@ void prepare();
 // has that hash.
 class LastWalk;
 uint64_t take(Frames& frames, LastWalk* last = nullptr);
+// The same for the stack from `first` on, a frame of the calling thread: where ACRE_CALLERS_FRAME() was evaluated, for
+// one.
+uint64_t take_from(const StackFrame& first, Frames& frames, LastWalk* last);
 
 // For tests. Starts the comparisons with the unwinder again, and the count of walks that were made without it.
 void set_way(Way way);

@@ -9,7 +9,9 @@
 
 namespace acre::record {
 
-uint64_t capture_stack(CapturedFrames& frames, capture::LastWalk* last) { return capture::take(frames, last); }
+uint64_t capture_stack(const StackFrame& first, CapturedFrames& frames, capture::LastWalk* last) {
+  return capture::take_from(first, frames, last);
+}
 
 capture::LastWalk* new_last_walk(capture::LastWalk* earlier) {
   void* memory = earlier != nullptr ? earlier : metadata::allocate(sizeof(capture::LastWalk));

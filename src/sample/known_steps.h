@@ -24,28 +24,29 @@ class KnownSteps {
     Address code_at = 0, saved_at = 0;
   };
 
-  // Goes from the frame to its caller's. kNone: it is not known how. kEnd: there is no caller. Reads words of the frame
-  // below the stack's end, and only where pages.reads() says so.
+  // Goes from the frame, which lies below the stack's end, to its caller's. kNone: it is not known how. kEnd: there is no
+  // caller. Reads words of the frame below the stack's end, and only where pages.reads() says so.
   template <class Pages>
   ACRE_ALWAYS_INLINE Step go(StackFrame& frame, Address stack_end, Pages&& pages, Read* read = nullptr) const {
     const uint32_t rule = find(frame.code);
-    if (ACRE_UNLIKELY(rule == 0 || kind_of(rule) >= Kind::kEnd)) {
-      return rule != 0 && kind_of(rule) == Kind::kEnd ? Step::kEnd : Step::kNone;
+    Address from = frame.stack_pointer;
+    if (ACRE_UNLIKELY(kind_of(rule) != Kind::kByStackPointer || rule == 0)) {
+      if (kind_of(rule) != Kind::kByFramePointer) return kind_of(rule) == Kind::kEnd ? Step::kEnd : Step::kNone;
+      from = frame.frame_pointer;
+      const bool is_inside = from - frame.stack_pointer < stack_end - frame.stack_pointer;
+      if (ACRE_UNLIKELY(!is_inside || !is_aligned(from, sizeof(Address)))) return Step::kNone;
     }
-    const Address from = kind_of(rule) == Kind::kByFramePointer ? frame.frame_pointer : frame.stack_pointer;
-    const Address bytes = words_of(rule) * sizeof(Address);
-    const Address end = from + bytes;
-    const bool is_inside = from >= frame.stack_pointer && from < stack_end && bytes <= stack_end - from;
-    if (ACRE_UNLIKELY(!is_inside || !is_aligned(end, sizeof(Address)))) return Step::kNone;
+    const Address end = from + words_of(rule) * sizeof(Address);
+    if (ACRE_UNLIKELY(end > stack_end)) return Step::kNone;
     const Address code_at = kRecordsEndFrames ? end - sizeof(Address) : from + sizeof(Address);
     if (ACRE_UNLIKELY(!pages.reads(code_at))) return Step::kNone;
+    Address saved_at = 0;
     if (saved_of(rule) != 0) {
-      const Address saved_at = end - saved_of(rule) * sizeof(Address);
+      saved_at = end - saved_of(rule) * sizeof(Address);
       if (ACRE_UNLIKELY(!pages.reads(saved_at))) return Step::kNone;
       frame.frame_pointer = word_at(saved_at);
-      if (read != nullptr) read->saved_at = saved_at;
     }
-    if (read != nullptr) read->code_at = code_at;
+    if (read != nullptr) *read = {code_at, saved_at};
     frame.code = word_at(code_at) & kCodeBits;
     frame.stack_pointer = end;
     return Step::kTaken;
@@ -89,7 +90,7 @@ class KnownSteps {
     uint32_t saved = 0;  // words from the frame's end down to the caller's frame pointer; 0: it is in the register
     bool operator==(const Rule&) const = default;
   };
-  static Kind kind_of(uint32_t rule) { return static_cast<Kind>(rule & 3); }
+  static Kind kind_of(uint32_t rule) { return static_cast<Kind>(rule & ((1u << kKindBits) - 1)); }
   static uint32_t words_of(uint32_t rule) { return rule >> kKindBits & ((1u << kCountBits) - 1); }
   static uint32_t saved_of(uint32_t rule) { return rule >> (kKindBits + kCountBits); }
   static uint32_t bits_of(const Rule& rule) {

@@ -10,65 +10,68 @@ namespace acre::capture {
 
 class LastWalk {
  public:
-  // Whether all words of the thread's stack from there on are readable.
-  bool reads(const StackFrame& first, Address stack_end) { return own_stack_.reaches(first.stack_pointer, stack_end); }
+  uint32_t uncounted = 0;  // walks, of capture.cc
 
-  // Walks from `first`, after reads(). False: a step is not known, or there are more frames than fit.
-  ACRE_ALWAYS_INLINE bool go(const StackFrame& first, Address stack_end, const KnownSteps& steps) {
+  // Walks from `first`. False: not all of the stack can be read, a step is not known, or there are more frames than fit.
+  ACRE_ALWAYS_INLINE bool go(const StackFrame& first, const KnownSteps& steps) {
+    if (ACRE_UNLIKELY(!own_stack_.has(first.stack_pointer)) && !find_stack(first.stack_pointer)) return false;
     const uint32_t changes = steps.changes();
-    unsigned kept = changes == changes_ && stack_end == stack_end_ ? count_ : 0;
-    count_ = 0;
-    Walked* fresh = walked_ + 2 * kMost;  // the new frames, from there down: first the innermost one
+    Walked* kept = changes == changes_ ? last_ : walked_;
+    Walked* const most_fresh = walked_ + kMost;
+    Walked* fresh = walked_ + kRoom;  // the new frames, from there down: first the innermost one
+    last_ = walked_;
     StackFrame frame = first;
     for (;;) {
-      while (kept != 0 && walked_[kept - 1].frame.stack_pointer < frame.stack_pointer) --kept;
-      if (kept != 0 && walked_[kept - 1].frame == frame) {
-        unsigned same = kept - 1;
-        while (same != 0 && walked_[same].leads_to(walked_[same - 1].frame)) --same;
-        if (same == 0) break;
-        if (fresh - (walked_ + kMost) < static_cast<long>(kept - same)) return false;
-        for (unsigned i = kept - 1; i > same; --i) *--fresh = walked_[i];
-        frame = walked_[same].frame;  // it has another caller now
-        kept = same;
+      while (kept->frame.stack_pointer < frame.stack_pointer) --kept;
+      if (kept->frame == frame) {
+        Walked* same = kept;
+        while (same->leads_to(same[-1].frame)) --same;
+        if (same == walked_ + 1) break;
+        if (fresh - most_fresh <= kept - same) return false;
+        for (; kept != same; --kept) *--fresh = *kept;
+        frame = same->frame;  // it has another caller now
+        --kept;
       }
-      if (fresh == walked_ + kMost) return false;
-      *--fresh = {frame, {}, 0};
-      const KnownSteps::Step step = steps.go(frame, stack_end, AllPages(), &fresh->read);
+      if (ACRE_UNLIKELY(fresh == most_fresh)) return false;
+      --fresh;
+      fresh->frame = frame;
+      const KnownSteps::Step step = steps.go(frame, own_stack_.end, AllPages(), &fresh->read);
+      if (ACRE_LIKELY(step == KnownSteps::Step::kTaken)) continue;
       if (step == KnownSteps::Step::kNone) return false;
-      if (step == KnownSteps::Step::kTaken) continue;
-      kept = 0;
+      fresh->read.code_at = address_of(&kNoCaller);
+      kept = walked_;
       break;
     }
-    const auto count = static_cast<unsigned>(walked_ + 2 * kMost - fresh);
-    if (kept + count > kMost) return false;
-    for (unsigned i = kept; i < kept + count; ++i, ++fresh) {
-      walked_[i] = *fresh;
-      walked_[i].hash = StackHash::step(i == 0 ? StackHash::kEmpty : walked_[i - 1].hash, fresh->frame.code);
+    if (ACRE_UNLIKELY(walked_ + kRoom - fresh > most_fresh - 1 - kept)) return false;
+    for (; fresh != walked_ + kRoom; ++fresh) {
+      const uint64_t outer = kept->hash;
+      *++kept = *fresh;
+      kept->hash = StackHash::step(outer, kept->frame.code);
     }
-    count_ = kept + count;
-    programs_ = count_;
-    while (programs_ != 0 && os::is_own_code(walked_[programs_ - 1].frame.code)) --programs_;
+    last_ = kept;
+    while (kept != walked_ && os::is_own_code(kept->frame.code)) --kept;
+    programs_ = kept;
     changes_ = changes;
-    stack_end_ = stack_end;
-    return programs_ != 0 && programs_ <= CapturedFrames::kMost;
+    return kept != walked_ && kept - walked_ <= CapturedFrames::kMost;
   }
 
   // Of the frames that copy_to() gives, as StackHash::of().
-  uint64_t hash() const { return walked_[programs_ - 1].hash; }
+  uint64_t hash() const { return programs_->hash; }
 
   // Frames without acre's own innermost ones.
   void copy_to(CapturedFrames& frames) const {
-    frames.count = programs_;
+    frames.count = static_cast<unsigned>(programs_ - walked_);
     frames.truncated = false;
-    for (unsigned i = 0; i < programs_; ++i) {
-      const StackFrame& frame = walked_[programs_ - 1 - i].frame;
+    for (unsigned i = 0; i < frames.count; ++i) {
+      const StackFrame& frame = programs_[-static_cast<int>(i)].frame;
       frames.address[i] = frame.code;
       frames.depth[i] = static_cast<uint32_t>(frame.stack_pointer - frames.stack_pointer);
     }
   }
 
  private:
-  static constexpr unsigned kMost = CapturedFrames::kMost + 16;  // with acre's own
+  // With acre's own, and a place before the outermost frame.
+  static constexpr size_t kMost = CapturedFrames::kMost + 16, kRoom = 2 * kMost;
 
   struct AllPages {
     static bool reads(Address) { return true; }
@@ -76,7 +79,7 @@ class LastWalk {
   struct Walked {
     StackFrame frame;
     KnownSteps::Read read;  // by the step to the caller
-    uint64_t hash;          // of this frame and those outside of it
+    uint64_t hash = StackHash::kEmpty;  // of this frame and those outside of it
 
     bool leads_to(const StackFrame& caller) const {
       return (word_at(read.code_at) & kCodeBits) == caller.code &&
@@ -84,12 +87,21 @@ class LastWalk {
     }
   };
 
+  ACRE_NOINLINE bool find_stack(Address stack_pointer) {
+    last_ = walked_;
+    const Address end = os::stack_end(stack_pointer);
+    return end != 0 && own_stack_.reaches(stack_pointer, end);
+  }
+
+  // What the outermost frame reads, in place of a return address, and what that is compared with: it leads nowhere.
+  static constexpr Address kNoCaller = 1;
+  static constexpr StackFrame kOutside{0, ~Address{0}, 0};
+
   os::OwnStack own_stack_;
-  unsigned count_ = 0;
-  unsigned programs_ = 0;  // of them: without acre's innermost ones
-  uint32_t changes_ = 0;   // KnownSteps::changes() before the walk
-  Address stack_end_ = 0;
-  Walked walked_[2 * kMost];  // the outermost frame first
+  Walked* last_ = walked_;      // the innermost frame; walked_: there is no walk
+  Walked* programs_ = walked_;  // the innermost one that is not acre's
+  uint32_t changes_ = 0;        // KnownSteps::changes() before the walk
+  Walked walked_[kRoom] = {{kOutside, {}}};  // the outermost frame second
 };
 
 }  // namespace acre::capture
