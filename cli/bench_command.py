@@ -20,7 +20,7 @@ def add_arguments(parser):
         Measures acre against the allocators that a user would pick instead, over programs, servers and stress, and
         writes a page of tables and pictures. Without an option, measures what acre judges itself by.
         """,
-        (("{acre} bench --quick", "a first impression, in about ten minutes"),
+        (("{acre} bench --quick", "a first impression, in ten minutes by the clock"),
          ("{acre} bench --workload redis --alloc acre --alloc jemalloc", "one workload, two allocators"),
          ("{acre} bench --alloc old=/path/to/libacre.so --alloc acre --rounds 9", "two builds of acre")),
         {1: "something could not be measured; the report says what"})
@@ -33,6 +33,7 @@ def add_arguments(parser):
     add_report(more.add_parser("report", help="the page again, from results"))
     add_overhead(more.add_parser("overhead", help="what heap profiling and recording cost"))
     add_traces(more.add_parser("traces", help="record workloads, for replays"))
+    add_contention(more.add_parser("contention", help="cache lines that move between processors, by a simulation"))
     add_compare(more.add_parser("compare", help="what got better or worse from one file of results to another"))
 
 
@@ -72,6 +73,21 @@ def add_traces(parser):
     add_yes(parser)
 
 
+def add_contention(parser):
+    parser.explain(
+        """
+        Counts the cache lines that move between processors while programs of the lab run, by a simulation of N
+        processors (qemu-user): transfers an allocation for acre and the peers, and what of acre moves most. No quiet
+        machine and no second processor is needed. Says nothing of time.
+        """,
+        (("{acre} bench contention --alloc acre --alloc mimalloc2", "two allocators and glibc, 2 to 16 processors"),
+         ("{acre} bench contention --workload larson --alloc acre --threads 64", "one program on 64 processors")),
+        {1: "a simulation failed; the table says why"})
+    arguments.contention(parser)
+    add_yes(parser)
+    parser.set_defaults(simulates=True)
+
+
 def add_compare(parser):
     parser.explain(
         """
@@ -102,8 +118,9 @@ def print_list(as_json):
 
 
 def main(options):
-    if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")):
-        usage_error("bench", "--json goes with --list, overhead --of and compare")
+    if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")
+                             or hasattr(options, "simulates")):
+        usage_error("bench", "--json goes with --list, overhead --of, compare and contention")
     if options.list:
         return print_list(options.json)
     if getattr(options, "reads_only", False) or getattr(options, "of", None):
@@ -111,7 +128,8 @@ def main(options):
     plays = (hasattr(options, "names") or getattr(options, "record", False)
              or any(name.startswith("replay") for name in getattr(options, "workload", ()))
              or any(name.startswith("acre-record") for name in getattr(options, "alloc", ())))
-    become_lab(options.yes, sys.argv[3:], ("build", "bench"), "bench" if plays else None)
+    needed = ("build", "bench", "contention") if hasattr(options, "simulates") else ("build", "bench")
+    become_lab(options.yes, sys.argv[3:], needed, "bench" if plays else None)
 
 
 def become_lab(yes, words, needed, plays=None):

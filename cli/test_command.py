@@ -43,7 +43,8 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus)$"], "every test on the library as it is used"),
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers)$"],
+          "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks, by gcc; only by name"),
@@ -54,14 +55,16 @@ SUITES = (
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
-          "the lab: each workload at a tiny size, its statistics", ("bench", "environment")),
+          "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention")),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
+    Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
+          "Perfetto's page and the Firefox Profiler's command open exports; by name only", ("record", "viewers")),
     Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
@@ -93,7 +96,7 @@ def print_suites(as_json):
         print(json.dumps([{"name": suite.name, "about": suite.about, "only_by_name": suite.name in ONLY_BY_NAME}
                           for suite in SUITES], indent=1))
     else:
-        print("\n".join(f"{suite.name:10}{suite.about}" for suite in SUITES))
+        print("\n".join(f"{suite.name:12}{suite.about}" for suite in SUITES))
     return 0
 
 

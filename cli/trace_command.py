@@ -6,8 +6,8 @@ import trace_tool
 from say import fail, say, usage_error
 
 KINDS = ("malloc", "calloc", "aligned", "realloc", "realloc-from", "resize", "free", "sized-free", "mark", "name",
-         "lost", "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
-FILTERS = ("process", "thread", "kind", "size", "address", "start", "end")
+         "tag", "lost", "figures", "run", "run-gone", "purged", "takeover", "sync", "stack", "cut", "end")
+FILTERS = ("process", "thread", "tag", "kind", "size", "address", "start", "end")
 FORMATS = ("pprof", "perfetto", "dhat", "firefox", "heaptrack", "text")
 
 
@@ -36,6 +36,7 @@ def add_arguments(parser):
     add_json(parser)
     parser.add_argument("--process", type=whole, metavar="N", help="events of this process, as --info numbers them")
     parser.add_argument("--thread", type=whole, metavar="TID", help="of this thread")
+    parser.add_argument("--tag", metavar="NAME", help="of threads while they have this tag in force (acre/tags.h)")
     parser.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"of this kind: {', '.join(KINDS)}")
     parser.add_argument("--size", type=range_of, metavar="N[-[N]]", help="allocations of so many bytes")
     parser.add_argument("--address", type=range_of, metavar="A[-[A]]", help="of blocks there")
@@ -43,6 +44,9 @@ def add_arguments(parser):
     parser.add_argument("--to", dest="end", type=seconds, metavar="SECONDS", help="until then")
     parser.add_argument("--at", type=seconds, metavar="SECONDS",
                         help="of --export pprof: what lives then, not at the end")
+    parser.add_argument("--within", type=events, metavar="N",
+                        help="of --export pprof: what is freed within N allocations and frees of its thread is "
+                             "temporary (1)")
     parser.add_argument("--binaries", metavar="FOLDER",
                         help="of --export: where programs and libraries are looked for first")
     parser.add_argument("--all", action="store_true", help="also what only orders the others, and ends of threads")
@@ -62,6 +66,7 @@ def checked(pattern, what):
 
 NUMBER = r"(0x[0-9a-fA-F]{1,16}|\d{1,18})"
 whole = checked(r"\d{1,9}", "number")
+events = checked(r"0*[1-9]\d{0,17}", "number of events")
 range_of = checked(f"{NUMBER}(-{NUMBER}?)?", "number or range such as 64, 64-128, 64-")
 seconds = checked(r"\d+(\.\d*)?|\.\d+", "number of seconds")
 
@@ -80,6 +85,8 @@ def check(options):
         usage_error("trace", "--export goes with --process, --from and --to alone")
     if options.at is not None and options.format != "pprof":
         usage_error("trace", "--at goes with --export pprof")
+    if options.within is not None and options.format != "pprof":
+        usage_error("trace", "--within goes with --export pprof")
     if options.binaries is not None and not options.format:
         usage_error("trace", "--binaries goes with --export")
 
@@ -105,7 +112,7 @@ def export(options, tool):
     try:
         recording = exports.Recording(
             tool, options.file, None if options.process is None else int(options.process), options.start, options.end,
-            options.at, None if options.format == "text" else symbols.ensure_tool("trace", options.yes),
+            options.at, options.within, None if options.format == "text" else symbols.ensure_tool("trace", options.yes),
             symbols.where_binaries_are(options.binaries), lambda text: say(f"trace: {text}"))
         exports.write(recording, options.format, options.output)
     except names.Unreadable as error:

@@ -19,7 +19,8 @@ namespace acre::trace {
 
 const char kExportUsage[] =
     "acre-trace mappings FILE     JSON: what names the addresses of each process\n"
-    "acre-trace sites FILE [--process N] [--from S] [--to S] [--at S]     JSON: what each call stack allocated\n"
+    "acre-trace sites FILE [--process N] [--from S] [--to S] [--at S] [--within N]\n"
+    "                                              JSON: what each call stack allocated\n"
     "acre-trace timeline FILE [--process N] [--from S] [--to S] [--parts N] [--blocks BYTES]     JSON: over time\n"
     "acre-trace export FILE --format text|heaptrack [--names FILE] [--process N] [--from S] [--to S]\n"
     "acre-trace import FILE -o FILE     what heaptrack has written, or plain text\n";
@@ -54,6 +55,7 @@ bool run_for_exports(const char* what, int count, char** words, int& code) {
       {"to", required_argument, nullptr, 'T'},      {"at", required_argument, nullptr, 'a'},
       {"parts", required_argument, nullptr, 'n'},   {"blocks", required_argument, nullptr, 'b'},
       {"format", required_argument, nullptr, 'F'},  {"names", required_argument, nullptr, 'N'},
+      {"within", required_argument, nullptr, 'w'},
       {nullptr, 0, nullptr, 0}};
   constexpr const char* kSeconds = "trace: these are no seconds:";
   SitesOptions sites_options;
@@ -86,6 +88,7 @@ bool run_for_exports(const char* what, int count, char** words, int& code) {
         }
         break;
       case 'N': export_options.names = optarg; break;
+      case 'w': sites_options.within = whole_of(optarg, "trace: this is no number of events:"); break;
       default: return true;
     }
   }

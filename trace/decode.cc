@@ -9,7 +9,7 @@ using record::Op;
 
 const char* name_of(What what) {
   constexpr const char* kNames[] = {"allocate", "free",    "resize", "takeover", "sync",   "stack", "mark", "name",
-                                    "lost",     "figures", "run",    "run gone", "purged", "cut",   "end"};
+                                    "tag",      "lost",    "figures", "run",     "run gone", "purged", "cut",  "end"};
   return kNames[static_cast<size_t>(what)];
 }
 
@@ -202,8 +202,9 @@ bool Decoder::operation(Event& event, Op op, bool& complete) {
       }
       return true;
     }
-    case Op::kMark:
-    case Op::kName: event.what = op == Op::kMark ? What::kMark : What::kName; return text(event);
+    case Op::kMark: event.what = What::kMark; return text(event);
+    case Op::kName: event.what = What::kName; return text(event);
+    case Op::kTag: event.what = What::kTag; return text(event);
     case Op::kLost: event.what = What::kLost; return number(event.numbers[0]);
     case Op::kFigures: {
       event.what = What::kFigures;

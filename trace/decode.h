@@ -20,6 +20,7 @@ enum class What : uint8_t {
   kStackIs,   // numbers: the stack's number; list: its frames
   kMark,
   kName,     // text
+  kTag,      // text
   kLost,     // numbers: so many events
   kFigures,  // list: by record::Figure
   kRunIs,    // address; numbers: pages of 4 KiB, block bytes or 0

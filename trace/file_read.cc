@@ -116,9 +116,9 @@ bool Reader::add(const std::string& path, bool first) {
   if (!whole || memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0) {
     return refuse("'" + path + "' is no trace of acre");
   }
-  if (header.version != kFileVersion) {
+  if (header.version == 0 || header.version > kFileVersion) {
     return refuse("'" + path + "' has version " + std::to_string(header.version) +
-                  " of the format, and this acre reads " + std::to_string(kFileVersion));
+                  " of the format, and this acre reads 1 to " + std::to_string(kFileVersion));
   }
   if (header.crc32 != crc32_of(&header, offsetof(FileHeader, crc32))) {
     return refuse("'" + path + "' is damaged at its beginning");

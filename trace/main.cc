@@ -82,6 +82,7 @@ int run_reader(const char* what, int count, char** words) {
       {"size", required_argument, nullptr, 's'},   {"address", required_argument, nullptr, 'a'},
       {"from", required_argument, nullptr, 'f'},   {"to", required_argument, nullptr, 'T'},
       {"all", no_argument, nullptr, 'A'},          {"stacks", no_argument, nullptr, 'S'},
+      {"tag", required_argument, nullptr, 'g'},
       {nullptr, 0, nullptr, 0}};
   int letter;
   while ((letter = getopt_long(count, words, "", kOptions, nullptr)) != -1) {
@@ -99,6 +100,7 @@ int run_reader(const char* what, int count, char** words) {
       case 'T': options.to = number_of(optarg, "trace: these are no seconds:"); break;
       case 'A': options.all = true; break;
       case 'S': options.stacks = true; break;
+      case 'g': options.tag = optarg; break;
       default: return 2;
     }
   }

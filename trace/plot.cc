@@ -18,6 +18,7 @@
 #include "plot_tiles.h"
 #include "progress.h"
 #include "proc.h"
+#include "recording.h"
 #include "say.h"
 
 namespace acre::trace {
@@ -25,6 +26,7 @@ namespace acre::trace {
 namespace {
 
 constexpr uint32_t kBuckets = 4096;
+constexpr char kCutOff[] = " has no end: it was cut off, or the recording goes on";
 // Parts of the budget; tiles get the rest. What an entry takes, about.
 constexpr uint64_t kPartOfSites = 8, kPartOfRanges = 8, kPartOfBlocks = 3;
 constexpr size_t kBytesOfABlock = 10, kBytesOfAnEntry = 10;  // about, in the file
@@ -79,11 +81,15 @@ std::string texts_of(const std::vector<std::string>& texts) {
 
 std::string meta_of(Reader& reader, const Order& order, const Clock& clock, const Scan& scan, unsigned levels,
                     uint32_t range_buckets, const std::vector<std::string>& notes) {
-  std::string threads, groups;
+  std::string threads, tags, groups;
   for (const PlotThread& thread : scan.threads) {
     threads += (threads.empty() ? "{" : ",{") + std::string("\"tid\":") + std::to_string(thread.tid) +
                member("lane", uint64_t{thread.lane}) + member("name", json_string(thread.name)) +
                member("bytes", thread.bytes) + '}';
+  }
+  for (const PlotTag& tag : scan.tags) {
+    tags += (tags.empty() ? "{" : ",{") + std::string("\"name\":") + json_string(tag.name) +
+            member("bytes", tag.bytes) + '}';
   }
   for (const uint64_t end : kGroupEnds) groups += std::to_string(end) + ',';
   return "\"version\":1" + member("process", uint64_t{scan.process}) + member("from", scan.from) +
@@ -92,7 +98,8 @@ std::string meta_of(Reader& reader, const Order& order, const Clock& clock, cons
          member("realtime", static_cast<double>(reader.header().realtime_ns) / 1e9) +
          member("classes", '[' + groups + "null]") + member("range_buckets", uint64_t{range_buckets}) +
          member("levels", uint64_t{levels}) + member("notes", texts_of(notes)) +
-         member("threads", '[' + threads + ']') + member("processes", processes_of(reader, order, clock));
+         member("threads", '[' + threads + ']') +
+         member("tags", '[' + tags + ']') + member("processes", processes_of(reader, order, clock));
 }
 
 std::string marks_of(const std::vector<PlotMark>& marks) {
@@ -137,7 +144,10 @@ int plot(const PlotOptions& options) {
     return 1;
   }
   uint64_t problems = 0;
-  Order order(reader, [&](const Problem& problem) { problems += problem.kind != Problem::kNoOrder; });
+  std::string first_problem;
+  Order order(reader, [&](const Problem& problem) {
+    if (problem.kind != Problem::kNoOrder && problems++ == 0) first_problem = text_of(problem);
+  });
   const Clock clock(reader);
   const uint32_t process = options.process.value_or(largest_process(reader));
   if (!order.processes().contains(process)) {
@@ -147,13 +157,13 @@ int plot(const PlotOptions& options) {
       say("plot: '%s' has no events", options.path.c_str());
     return 1;
   }
-  Progress progress("plot");
+  std::optional<Progress> progress("plot");
   uint64_t all = 0;
   for (const Chunk& chunk : reader.chunks()) {
     if (chunk.header.type == ChunkType::kEvents && chunk.header.process == process) all += chunk.header.raw_bytes;
   }
   const Scan found = scan(reader, order, clock, options, process, [&](uint64_t bytes) {
-    progress.say("looks through the events:", static_cast<double>(bytes) / static_cast<double>(all));
+    progress->say("looks through the events:", static_cast<double>(bytes) / static_cast<double>(all));
   });
   FILE* const output = fopen(options.output.c_str(), "we");
   if (output == nullptr) {
@@ -163,7 +173,7 @@ int plot(const PlotOptions& options) {
   const size_t most_blocks = std::max<size_t>(options.budget / kPartOfBlocks / kBytesOfABlock, 1000);
   const unsigned deepest = deepest_level(found, options.deepest, found.allocations <= most_blocks);
   const unsigned columns_log2 = deepest + 8;
-  Curves curves(found.from, found.to, kBuckets, found.threads.size());
+  Curves curves(found.from, found.to, kBuckets, found.threads.size(), found.tags.size());
   KeptBlocks kept(most_blocks);
   Pyramid pyramid(deepest, found.to - found.from, options.budget - options.budget / kPartOfBlocks);
   const uint64_t height = std::max<uint64_t>(found.axis.height() >> columns_log2, 1);
@@ -175,14 +185,18 @@ int plot(const PlotOptions& options) {
   Holders holders(found);
   Fill fill(found, columns_log2, {curves, sweep, kept, sites, ranges, runs, holders});
   fill.run(reader, order, clock, [&](double when) {
-    progress.say("draws:", (when - found.from) / (found.to - found.from));
+    progress->say("draws:", (when - found.from) / (found.to - found.from));
   });
   add_memory(reader, clock, process, curves);
+  progress.reset();
+  if (!reader.has_index()) say("plot: '%s'%s; what is there is drawn", options.path.c_str(), kCutOff);
+  say_damage("plot", options.path, reader, problems, first_problem);
 
   std::vector<std::string> notes;
   const auto note = [&](uint64_t count, const std::string& text) {
     if (count != 0) notes.push_back(std::to_string(count) + ' ' + text);
   };
+  if (!reader.has_index()) notes.emplace_back("the file" + std::string(kCutOff));
   note(reader.damaged_bytes(), "bytes of the file are damaged");
   note(problems, "parts of the file are damaged or missing");
   note(fill.lost, "events were lost by the recorder");

@@ -33,6 +33,9 @@ inline constexpr unsigned group_of(uint64_t size) {
 inline constexpr uint32_t kOtherThread = 255;  // in the image and of blocks: none that is named
 inline constexpr unsigned kDrawnThreads = 31;  // those that allocate most
 
+// Tags by number: the named ones, those in which most is allocated, are 1 ….
+inline constexpr uint8_t kNoTag = 0, kOtherTag = 255;
+
 // Larger blocks cannot be: a damaged file has them.
 inline constexpr uint64_t kMostBlock = uint64_t{1} << 47;
 

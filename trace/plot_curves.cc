@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace acre::trace {
 
@@ -14,7 +16,7 @@ std::vector<float> narrow(const std::vector<double>& values) { return {values.be
 
 }  // namespace
 
-Curves::Curves(double from, double to, uint32_t buckets, size_t threads)
+Curves::Curves(double from, double to, uint32_t buckets, size_t threads, size_t tags)
     : from_(from),
       width_((to - from) / buckets),
       buckets_(buckets),
@@ -23,7 +25,9 @@ Curves::Curves(double from, double to, uint32_t buckets, size_t threads)
       allocated_(buckets),
       allocations_(buckets),
       frees_(buckets),
-      threads_(std::min<size_t>(threads, kNamedThreads) + 1, Curve(buckets)) {
+      threads_(std::min<size_t>(threads, kNamedThreads) + 1, Curve(buckets)),
+      tags_(tags == 0 ? 0 : tags + 1, Curve(buckets)),
+      by_tag_(tags_.size()) {
   for (Curve& curve : groups_) curve.resize(buckets);
 }
 
@@ -36,11 +40,20 @@ void Curves::come_to(double when) {
   while (at_ < to) {
     for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
     ++at_;
+    for (size_t i = 0; i < tags_.size(); ++i) tags_[i][at_] = static_cast<double>(by_tag_[i]);
     most_[at_] = least_[at_] = static_cast<double>(live_);
   }
 }
 
-void Curves::live(uint64_t before, uint64_t after) {
+void Curves::live_of(uint8_t tag, uint64_t before, uint64_t after) {
+  if (tag == kNoTag || tags_.empty()) return;
+  const size_t index = std::min<size_t>(tag, tags_.size()) - 1;
+  by_tag_[index] += after - before;
+  tags_[index][at_] = std::max(tags_[index][at_], static_cast<double>(by_tag_[index]));
+}
+
+void Curves::live(uint64_t before, uint64_t after, uint8_t tag) {
+  live_of(tag, before, after);
   live_ += after - before;
   if (before != 0) by_group_[group_of(before)] -= before;
   if (after != 0) by_group_[group_of(after)] += after;
@@ -48,22 +61,22 @@ void Curves::live(uint64_t before, uint64_t after) {
   least_[at_] = std::min(least_[at_], static_cast<double>(live_));
 }
 
-void Curves::begin(uint64_t size) {
-  live(0, size);
+void Curves::begin(uint64_t size, uint8_t tag) {
+  live(0, size, tag);
   most_[0] = least_[0] = static_cast<double>(live_);
 }
 
-void Curves::allocate(double when, uint64_t size, uint32_t thread) {
+void Curves::allocate(double when, uint64_t size, uint32_t thread, uint8_t tag) {
   come_to(when);
-  live(0, size);
+  live(0, size, tag);
   allocated_[at_] += static_cast<double>(size);
   ++allocations_[at_];
   threads_[std::min<size_t>(thread, threads_.size() - 1)][at_] += static_cast<double>(size);
 }
 
-void Curves::free(double when, uint64_t size) {
+void Curves::free(double when, uint64_t size, uint8_t tag) {
   come_to(when);
-  live(size, 0);
+  live(size, 0, tag);
   ++frees_[at_];
 }
 
@@ -72,9 +85,15 @@ void Curves::free_unknown(double when) {
   ++frees_[at_];
 }
 
-void Curves::resize(double when, uint64_t before, uint64_t after) {
+void Curves::resize(double when, uint64_t before, uint64_t after, uint8_t tag) {
   come_to(when);
-  live(before, after);
+  live(before, after, tag);
+}
+
+void Curves::move(double when, uint64_t size, uint8_t from, uint8_t to) {
+  come_to(when);
+  live_of(from, size, 0);
+  live_of(to, 0, size);
 }
 
 void Curves::set(Curve& curve, double when, double value) {
@@ -98,6 +117,25 @@ void Curves::finish() {
   for (unsigned group = 0; group < kGroups; ++group) groups_[group][at_] = static_cast<double>(by_group_[group]);
 }
 
+// Those of which most lives, on average; others together.
+void Curves::write_tags(PlotLines& lines) const {
+  if (tags_.empty()) return;
+  const auto sum = [](const Curve& curve) { return std::accumulate(curve.begin(), curve.end(), 0.0); };
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i + 1 < tags_.size(); ++i) order.emplace_back(-sum(tags_[i]), i);
+  std::sort(order.begin(), order.end());
+  Curve rest = tags_.back();
+  for (size_t place = 0; place < order.size(); ++place) {
+    const auto [less, i] = order[place];
+    if (less == 0) continue;
+    if (place < kNamedTags)
+      lines.line("curve:tag:" + std::to_string(i), array_of(narrow(tags_[i])));
+    else
+      std::transform(rest.begin(), rest.end(), tags_[i].begin(), rest.begin(), std::plus<>());
+  }
+  if (sum(rest) != 0) lines.line("curve:tag:rest", array_of(narrow(rest)));
+}
+
 void Curves::write(PlotLines& lines) const {
   const auto write = [&](const std::string& name, const Curve& curve) {
     if (!curve.empty()) lines.line("curve:" + name, array_of(curve));
@@ -110,11 +148,15 @@ void Curves::write(PlotLines& lines) const {
   write("resident", resident_);
   write("mapped", mapped_);
   for (size_t i = 0; i < kFigures; ++i) write(kFigureNames[i], figures_[i]);
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    const bool is_rest = i + 1 == threads_.size();
-    if (is_rest && std::all_of(threads_[i].begin(), threads_[i].end(), [](double v) { return v == 0; })) continue;
-    lines.line("curve:thread:" + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(threads_[i])));
-  }
+  const auto write_each = [&](const std::string& name, const std::vector<Curve>& curves) {
+    for (size_t i = 0; i < curves.size(); ++i) {
+      const bool is_rest = i + 1 == curves.size();
+      if (is_rest && std::all_of(curves[i].begin(), curves[i].end(), [](double v) { return v == 0; })) continue;
+      lines.line("curve:" + name + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(curves[i])));
+    }
+  };
+  write_each("thread:", threads_);
+  write_tags(lines);
   for (unsigned group = 0; group < kGroups; ++group) {
     lines.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));
   }

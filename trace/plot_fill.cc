@@ -18,7 +18,8 @@ Fill::Fill(const Scan& scan, unsigned columns_log2, const PlotParts& parts)
       columns_log2_(columns_log2),
       quanta_per_second_(static_cast<double>(Sweep::kQuanta << columns_log2) / (scan.to - scan.from)),
       parts_(parts),
-      events_(scan.threads.size()) {}
+      events_(scan.threads.size()),
+      tags_(scan.tags) {}
 
 uint64_t Fill::quanta(double when) const {
   return static_cast<uint64_t>(std::max(0.0, (std::min(when, scan_.to) - scan_.from) * quanta_per_second_));
@@ -45,7 +46,7 @@ void Fill::vanish(uint64_t address, const Live& live, double when, bool lives_on
   const double end = lives_on ? std::numeric_limits<double>::quiet_NaN() : when;
   const double from = std::max(live.from, scan_.from);
   const double area = static_cast<double>(block.bytes) * (when - from);
-  parts_.kept.add({area, from, end, block.y, live.size, live.thread, live.site});
+  parts_.kept.add({area, from, end, block.y, live.size, live.thread, live.site, live.tag});
 }
 
 void Fill::account(const Live& live, double when, bool lives_on, uint32_t thread) {
@@ -85,7 +86,7 @@ void Fill::begin(uint32_t process, uint32_t parent) {
 void Fill::start(Blocks<Live>& blocks) {
   has_started_ = true;
   for (const auto& [address, live] : blocks.of(scan_.process)) {
-    parts_.curves.begin(live.size);
+    parts_.curves.begin(live.size, live.tag);
     appear(address, live, scan_.from);
   }
 }
@@ -114,6 +115,12 @@ void Fill::other(const Merged& merged, double when) {
   }
 }
 
+void Fill::set_tag(Live* block, uint8_t tag, bool is_drawn, double when) {
+  if (block == nullptr || block->tag == tag) return;
+  if (is_drawn) parts_.curves.move(when, block->size, block->tag, tag);
+  block->tag = tag;
+}
+
 void Fill::on(const Merged& merged, Blocks<Live>& blocks, double when) {
   const Event& event = *merged.event;
   const bool is_own = merged.process == scan_.process, is_drawn = is_own && has_started_;
@@ -123,34 +130,39 @@ void Fill::on(const Merged& merged, Blocks<Live>& blocks, double when) {
   const bool is_known = blocks.take(merged.process, event.address, live);
   if (!is_known && event.what != What::kAllocate) earlier += is_drawn;
   if (event.what == What::kFree) {
+    if (is_known) {
+      if (const uint64_t to = tags_.freed(merged, live.tag))
+        set_tag(blocks.find(merged.process, to), live.tag, is_drawn, when);
+    }
     if (!is_drawn) return;
     if (!is_known) return parts_.curves.free_unknown(when);
-    parts_.curves.free(when, live.size);
+    parts_.curves.free(when, live.size, live.tag);
     account(live, when, false, thread);
     return vanish(event.address, live, when, false);
   }
   if (is_known && is_drawn) {
     if (event.what == What::kAllocate) {  // its free is missing
       ++again;
-      parts_.curves.free(when, live.size);
+      parts_.curves.free(when, live.size, live.tag);
       account(live, when, false, kOtherThread);
     } else {
-      parts_.curves.resize(when, live.size, event.size);
+      parts_.curves.resize(when, live.size, event.size, live.tag);
     }
     vanish(event.address, live, when, false);
   }
   if (event.what == What::kAllocate || !is_known) {
     const uint64_t events = thread < events_.size() ? events_[thread] : 0;
-    live = {when, when, 0, events, parts_.sites.site_of(merged.process, event), thread};
+    const uint8_t tag = event.what == What::kAllocate ? tags_.allocated(merged) : kNoTag;
+    live = {when, when, 0, events, parts_.sites.site_of(merged.process, event), thread, tag};
   }
   live.from = when;
   live.size = event.size;
   if (is_drawn) {
     if (event.what == What::kAllocate) {
-      parts_.curves.allocate(when, event.size, thread);
+      parts_.curves.allocate(when, event.size, thread, live.tag);
       parts_.sites.count(live.site, static_cast<double>(event.size) * parts_.sites.weight(live.site, event.size));
     } else if (!is_known) {
-      parts_.curves.resize(when, 0, event.size);
+      parts_.curves.resize(when, 0, event.size, live.tag);
     }
     appear(event.address, live, when);
   }
@@ -176,6 +188,7 @@ void Fill::run(Reader& reader, Order& order, const Clock& clock, const std::func
     if (!ancestors.contains(merged.process)) continue;
     blocks.before(merged, [](uint32_t, uint64_t, const Live&) { return true; });
     parts_.sites.on(merged);
+    tags_.on(merged);
     if (merged.process != last_process) begin(merged.process, order.processes().at(merged.process).parent);
     last_process = merged.process;
     const double when = clock.seconds(merged.event->ticks);

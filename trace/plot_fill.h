@@ -13,6 +13,7 @@
 #include "plot_scan.h"
 #include "plot_sites.h"
 #include "plot_sweep.h"
+#include "plot_tags.h"
 
 namespace acre::trace {
 
@@ -55,6 +56,7 @@ class Fill {
     uint64_t size;
     uint64_t events;  // of its thread, before it
     uint32_t site, thread;
+    uint8_t tag;
   };
 
   static void note_run(const Event& event, Runs::Map& runs, double when);
@@ -63,6 +65,8 @@ class Fill {
   void on(const Merged& merged, Blocks<Live>& blocks, double when);
   void other(const Merged& merged, double when);
   void mark(double when, const char* kind, std::string text, uint32_t thread);
+  // A realloc of the block there has given it this tag.
+  void set_tag(Live* block, uint8_t tag, bool is_drawn, double when);
   void appear(uint64_t address, const Live& live, double when);
   void vanish(uint64_t address, const Live& live, double when, bool lives_on);
   // What a block was, at its free or at the end. thread: that freed it.
@@ -76,6 +80,7 @@ class Fill {
   const double quanta_per_second_;
   const PlotParts parts_;
   std::vector<uint64_t> events_;  // by thread
+  BlockTags tags_;
   std::map<uint32_t, Runs::Map> runs_of_parents_;
   bool has_started_ = false;
 };

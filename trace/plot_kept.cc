@@ -41,6 +41,7 @@ std::string KeptBlocks::encode(double from, double to) const {
     return static_cast<uint32_t>(std::clamp((when - from) / step + 0.5, 0.0, kTimeSteps));
   };
   std::vector<uint32_t> begins, ends, ys, sizes, threads, sites;
+  std::vector<uint8_t> tags;
   // The largest unit of addresses, a power of 2, which all have or which is needed.
   unsigned shift = all_y == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(all_y));
   while (most_y >> shift > UINT32_MAX) ++shift;
@@ -51,6 +52,7 @@ std::string KeptBlocks::encode(double from, double to) const {
     sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(entry.size, UINT32_MAX)));
     threads.push_back(entry.thread);
     sites.push_back(entry.site);
+    tags.push_back(entry.tag);
   }
   const std::string scale = ",\"scale\":" + json_number(step) + ",\"offset\":" + json_number(from);
   Columns columns;
@@ -65,6 +67,7 @@ std::string KeptBlocks::encode(double from, double to) const {
     columns.add("size", sizes);
   }
   columns.add("thread", threads).add("site", sites);
+  if (has_tags_) columns.add("tag", tags);
   return "\"complete\":" + std::string(is_complete() ? "true" : "false") + ",\"least\":" + json_number(least_) +
          ",\"count_all\":" + std::to_string(count_) + ',' + columns.members();
 }

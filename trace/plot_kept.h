@@ -15,12 +15,14 @@ class KeptBlocks {
     double from, to;  // to: NaN where it lives at the end
     uint64_t y, size;
     uint32_t thread, site;
+    uint8_t tag;
   };
 
   // Keeps at least `most` entries if there are so many, and takes memory for twice as many.
   explicit KeptBlocks(size_t most) : most_(most) {}
 
   void add(const Entry& entry) {
+    has_tags_ |= entry.tag != 0;
     ++count_;
     if (entry.area < least_) return;
     entries_.push_back(entry);
@@ -45,6 +47,7 @@ class KeptBlocks {
   size_t most_;
   uint64_t count_ = 0;
   double least_ = 0;
+  bool has_tags_ = false;
   std::vector<Entry> entries_;
 };
 

@@ -68,6 +68,7 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
   double first = std::numeric_limits<double>::infinity(), last = -first;
   const double least = options.from.value_or(-first), most = options.to.value_or(first);
   std::map<uint32_t, PlotThread> lanes;
+  std::unordered_map<std::string, uint64_t> tags;  // name → bytes allocated
   std::vector<uint8_t> bytes;
   Decoder decoder;
   Event event;
@@ -83,10 +84,12 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
       if (const auto tid = facts.threads.find(lane); tid != facts.threads.end()) thread.tid = tid->second;
       if (const auto name = facts.names.find(lane); name != facts.names.end()) thread.name = name->second;
     }
+    uint64_t* tag = nullptr;  // in force
     decoder.begin(bytes, chunk.header.first_ticks, chunk.header.seen);
     while (decoder.next(event)) {
       const double seconds = clock.seconds(event.ticks);
       if (event.what == What::kName) thread.name = event.text;
+      if (event.what == What::kTag) tag = event.text.empty() ? nullptr : &tags[std::string(event.text)];
       if (event.what == What::kRunIs) result.has_runs = true;
       first = std::min(first, seconds);
       last = std::max(last, seconds);
@@ -96,6 +99,7 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
       if (event.what == What::kAllocate) {
         ++result.allocations;
         thread.bytes += event.size;
+        if (tag != nullptr) *tag += event.size;
       }
       if (can_be(event.address, event.size)) result.axis.add(event.address, std::max<uint64_t>(event.size, 1));
     }
@@ -112,6 +116,11 @@ Scan scan(Reader& reader, const Order& order, const Clock& clock, const PlotOpti
   std::sort(result.threads.begin(), result.threads.end(), [](const PlotThread& a, const PlotThread& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.lane < b.lane;
   });
+  for (const auto& [name, all] : tags) result.tags.push_back({name, all});
+  std::sort(result.tags.begin(), result.tags.end(), [](const PlotTag& a, const PlotTag& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  if (result.tags.size() >= kOtherTag) result.tags.resize(kOtherTag - 1);
   for (uint32_t i = 0; i < result.threads.size(); ++i) result.thread_of[result.threads[i].lane] = i;
   return result;
 }

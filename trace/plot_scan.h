@@ -19,6 +19,11 @@ struct PlotThread {
   uint64_t bytes;  // allocated
 };
 
+struct PlotTag {
+  std::string name;
+  uint64_t bytes;  // allocated while threads had it in force
+};
+
 struct Scan {
   uint32_t process = kNone;
   double from = 0, to = 0;  // seconds
@@ -27,6 +32,7 @@ struct Scan {
   Axis axis;                         // without what is older than `from`
   std::vector<PlotThread> threads;   // those that allocated most first
   std::unordered_map<uint32_t, uint32_t> thread_of;  // lane → index in threads
+  std::vector<PlotTag> tags;         // the same, at most 254
   bool has_runs = false;
 
   uint32_t thread(uint32_t lane) const {

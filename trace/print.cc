@@ -9,6 +9,7 @@
 #include "recording.h"
 #include "say.h"
 #include "stacks.h"
+#include "tags.h"
 
 namespace acre::trace {
 
@@ -17,8 +18,8 @@ using record::Kind;
 namespace {
 
 constexpr const char* kKinds[] = {"malloc",  "calloc",   "aligned",  "realloc", "free", "sized-free", "realloc-from",
-                                  "resize",  "takeover", "sync",     "stack",   "mark", "name",       "lost",
-                                  "figures", "run",      "run-gone", "purged",  "cut",  "end"};
+                                  "resize",  "takeover", "sync",     "stack",   "mark", "name",       "tag",
+                                  "lost",    "figures",  "run",      "run-gone", "purged", "cut", "end"};
 constexpr const char* kFigureNames[] = {"live", "active", "dirty", "muzzy", "mapped", "metadata"};
 
 const char* word_of(const Event& event) {
@@ -82,7 +83,8 @@ void print_text(const Merged& merged, double seconds, const Stacks::Frames* fram
       for (const uint64_t frame : event.list) printf("  0x%" PRIx64, frame);
       break;
     case What::kMark:
-    case What::kName: printf("  %s", json_string(event.text).c_str()); break;
+    case What::kName:
+    case What::kTag: printf("  %s", json_string(event.text).c_str()); break;
     case What::kFigures:
       for (size_t i = 0; i < event.list.size() && i < std::size(kFigureNames); ++i) {
         printf("  %s %" PRIu64, kFigureNames[i], event.list[i]);
@@ -137,7 +139,8 @@ void print_json(const Merged& merged, double seconds, const Stacks::Frames* fram
       print_frames(event.list);
       break;
     case What::kMark:
-    case What::kName: printf(",\"text\":%s", json_string(event.text).c_str()); break;
+    case What::kName:
+    case What::kTag: printf(",\"text\":%s", json_string(event.text).c_str()); break;
     case What::kFigures:
       for (size_t i = 0; i < event.list.size() && i < std::size(kFigureNames); ++i)
         plain(kFigureNames[i], event.list[i]);
@@ -171,11 +174,13 @@ int print(const PrintOptions& options) {
   Recording recording;
   if (!recording.open(options.path)) return 1;
   Stacks stacks(recording.reader(), recording.order());
+  TagsInForce<std::string> tags;
   Merged merged;
   while (recording.next(merged)) {
+    const bool has_tag = !options.tag || tags.on(merged, [](auto name) { return std::string(name); }) == *options.tag;
     if (options.stacks) stacks.on(merged);
     const double seconds = recording.seconds(merged);
-    if (!is_chosen(options, merged, seconds)) continue;
+    if (!has_tag || !is_chosen(options, merged, seconds)) continue;
     const bool has_frames = options.stacks && merged.event->stack != kNoStack;
     const Stacks::Frames* const frames = has_frames ? &stacks.frames(merged.process, merged.event->stack) : nullptr;
     if (options.json)

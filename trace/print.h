@@ -19,6 +19,7 @@ struct PrintOptions {
   bool stacks = false;              // with the frames of each event's stack
   std::optional<uint32_t> process;  // its number in the file
   std::optional<uint32_t> thread;   // the kernel's number
+  std::optional<std::string> tag;   // in force in the event's thread
   std::string kind;                 // a word; empty: all
   std::optional<Range> size;        // of allocations and resizes
   std::optional<Range> address;     // allocations: those that overlap; others: the block's address

@@ -17,6 +17,19 @@ constexpr uint64_t kLookEvery = 1 << 16;            // events
 constexpr uint64_t kShowAfter = 1'000'000'000;      // ns
 }  // namespace
 
+std::string text_of(const Problem& problem) {
+  return "process " + std::to_string(problem.process) + ", lane " + std::to_string(problem.lane) + ", block " +
+         std::to_string(problem.block) + ", byte " + std::to_string(problem.offset) + ": " + problem.text;
+}
+
+void say_damage(const char* command, const std::string& path, const Reader& reader, uint64_t problems,
+                const std::string& first) {
+  if (reader.damaged_bytes() != 0) {
+    say("%s: %" PRIu64 " bytes of '%s' are damaged and were left out", command, reader.damaged_bytes(), path.c_str());
+  }
+  if (problems != 0) say("%s: %" PRIu64 " parts were left out; the first: %s", command, problems, first.c_str());
+}
+
 bool Recording::open(const std::string& path) {
   path_ = path;
   if (!reader_.open(path)) {
@@ -25,9 +38,7 @@ bool Recording::open(const std::string& path) {
   }
   order_ = std::make_unique<Order>(reader_, [this](const Problem& problem) {
     if (problem.kind == Problem::kNoOrder || problems_++ != 0) return;  // the former is for check
-    first_problem_ = "process " + std::to_string(problem.process) + ", lane " + std::to_string(problem.lane) +
-                     ", block " + std::to_string(problem.block) + ", byte " + std::to_string(problem.offset) + ": " +
-                     problem.text;
+    first_problem_ = text_of(problem);
   });
   clock_ = std::make_unique<Clock>(reader_);
   for (const Chunk& chunk : reader_.chunks()) {
@@ -62,10 +73,7 @@ int Recording::finish() {
     say("cannot write to stdout: %s", strerror(errno));
     return 1;
   }
-  if (reader_.damaged_bytes() != 0) {
-    say("trace: %" PRIu64 " bytes of '%s' are damaged and were left out", reader_.damaged_bytes(), path_.c_str());
-  }
-  if (problems_ != 0) say("trace: %" PRIu64 " parts were left out; the first: %s", problems_, first_problem_.c_str());
+  say_damage("trace", path_, reader_, problems_, first_problem_);
   return problems_ != 0 || reader_.damaged_bytes() != 0 ? 1 : 0;
 }
 

@@ -10,6 +10,12 @@
 
 namespace acre::trace {
 
+// Where it lies and what it is.
+std::string text_of(const Problem& problem);
+// Lines about what a command leaves out of a recording. problems: how many, with the text of the first.
+void say_damage(const char* command, const std::string& path, const Reader& reader, uint64_t problems,
+                const std::string& first);
+
 class Recording {
  public:
   // False: a line has said why.

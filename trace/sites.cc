@@ -147,7 +147,7 @@ class Finder {
     process.now -= amount;
     site.lifetime += amount.blocks * (seconds_ - block.since);
     if (may_be_temporary && block.lane == merged.lane &&
-        process.events[merged.lane] - block.event <= kTemporaryEvents) {
+        process.events[merged.lane] - block.event <= options_.within) {
       site.temporary += amount;
     }
   }

@@ -10,9 +10,6 @@
 
 namespace acre::trace {
 
-// A block is temporary if its thread frees it within so many of its own next allocations, frees and resizes.
-inline constexpr uint64_t kTemporaryEvents = 1;
-
 // Of sampled blocks: what they stand for, as the profiler weighs them.
 struct Amount {
   double blocks = 0, bytes = 0;
@@ -28,6 +25,8 @@ struct SitesOptions {
   std::optional<uint32_t> process;
   std::optional<double> from, to;  // seconds: blocks from before are left out, and what is behind
   std::optional<double> at;        // when blocks live; otherwise at the end
+  // A block is temporary if its thread frees it within so many of its own next allocations, frees and resizes.
+  uint64_t within = 1;
 };
 
 struct Site {

@@ -92,7 +92,8 @@ class Skimmer {
       }
       case Op::kStackIs: return number(stack) && number(n) && n <= record::kMostFrames && pass(n);
       case Op::kMark:
-      case Op::kName: return number(n) && pass_bytes(n);
+      case Op::kName:
+      case Op::kTag: return number(n) && pass_bytes(n);
       case Op::kLost:
         if (!number(n)) return false;
         found_.lost += n;

@@ -12,8 +12,10 @@ from rich.console import Console
 from . import (
     arguments,
     beside,
+    budget,
     catalog,
     compare,
+    contention,
     overhead,
     peers,
     place,
@@ -52,6 +54,12 @@ def parse(words):
 def parse_overhead(words):
     parser = argparse.ArgumentParser(prog="acre bench overhead")
     arguments.overhead(parser)
+    return parser.parse_args(words)
+
+
+def parse_contention(words):
+    parser = argparse.ArgumentParser(prog="acre bench contention")
+    arguments.contention(parser)
     return parser.parse_args(words)
 
 
@@ -124,7 +132,8 @@ def check_pairs(workloads):
 def planned(workloads, allocators, options):
     extent = plan.EXTENTS[options.extent]
     if options.beside is None:
-        return plan.steps(workloads, allocators, extent, options.rounds, options.threads)
+        steps = plan.steps(workloads, allocators, extent, options.rounds, options.threads)
+        return plan.breadth_first(steps) if options.extent in plan.MOST_S else steps
     known = {allocator.name: allocator for allocator in allocators}
     if options.beside not in known:
         raise ValueError(f"--beside {options.beside}: none of the allocators of this run, {', '.join(known)}")
@@ -159,11 +168,14 @@ def measure(lab, options, words, workloads=None):
     say(f"{count(workloads, 'workload')}, {count(allocators, 'allocator')}, {count(steps, 'run')}; results in {folder}")
     interrupted = False
     with progress.Bar(TALK) as bar:
-        work = runner.Runner(lab, journal, options.percent, bar)
+        limited = budget.Budget(plan.MOST_S.get(options.extent))
+        work = runner.Runner(lab, journal, options.percent, bar, limited)
         try:
             work.run(steps)
         except KeyboardInterrupt:
             interrupted = True
+    if limited.left_out:
+        say(f"{limited.summary()}; take them too with: acre bench --resume={folder}")
     if interrupted:
         say(f"interrupted; go on with: acre bench --resume={folder}")
     return 130 if interrupted else 1 if work.given_up else 0, folder
@@ -221,6 +233,8 @@ def main(words):
         lab = place.here()
         if command == "replay":
             return run_replay(lab, words[1:])
+        if command == "contention":
+            return contention.main(lab, parse_contention(words[1:]), say, OUT)
         if command == "traces":
             return traces.main(lab, words[1:], say)
         options = parse(words)

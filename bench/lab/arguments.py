@@ -23,7 +23,7 @@ def numbers(text):
 def measure(parser):
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--quick", dest="extent", action="store_const", const="quick", default="normal",
-                        help="a first impression, in about ten minutes")
+                        help="a first impression, in ten minutes by the clock")
     extent.add_argument("--full", dest="extent", action="store_const", const="full",
                         help="every case, every number of threads")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
@@ -69,6 +69,16 @@ def overhead(parser):
     parser.add_argument("--of", metavar="RESULTS", help="print the table again, from a folder or a file of results")
     parser.add_argument("--json", action="store_true", help="with --of: print JSON, for programs")
     measure(parser)
+
+
+def contention(parser):
+    parser.add_argument("--workload", action="append", default=[], metavar="NAME",
+                        help="this program of the lab, with threads; may be given again (six that hand blocks on)")
+    parser.add_argument("--alloc", action="append", default=[], metavar="NAME[=PATH]",
+                        help="this allocator of `acre bench --list`, or a library under that name; may be given again")
+    parser.add_argument("--threads", type=numbers, default=[], metavar="N,N…",
+                        help="so many threads, each on a processor of its own: 1 to 64 (2,8,16)")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def report(parser):

@@ -8,6 +8,7 @@ from .workload import FULL, GROUPS, NORMAL, QUICK, REPLAYS
 EXTENTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
 ROUNDS = {"quick": 2, "normal": 5, "full": 5}
 PERCENT = {"quick": 15, "normal": 100, "full": 100}
+MOST_S = {"quick": 570}  # of all runs (budget.py): ten minutes with the page
 WARM_UP = 0  # the round before the first
 LATENCY_PERCENT = 25  # of the work, when single calls are timed
 
@@ -73,6 +74,18 @@ def pairs(workloads, base, others, extent, rounds, threads=()):
                     for case in cases_of(workload, extent, threads)
                 ]
     return plan
+
+
+def breadth_first(plan):
+    """For a plan that may be cut short: each case's first round behind its own warm-up, and the groups in turns, so that
+    a cut takes second rounds before it takes cases, and cases of all groups alike."""
+    ranks, counts = {}, dict.fromkeys(GROUPS, 0)
+    for step in plan:
+        if step.place not in ranks:
+            group = step.workload.group
+            ranks[step.place] = (counts[group], GROUPS.index(group))
+            counts[group] += 1
+    return sorted(plan, key=lambda step: (max(step.round, WARM_UP + 1), ranks[step.place], step.round))
 
 
 def steps(workloads, allocators, extent, rounds, threads=()):

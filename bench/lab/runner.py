@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 
 from . import beside, machine
+from .budget import Budget
 from .collect import run_as_named
 from .plan import LATENCY_PERCENT, WARM_UP
 from .workload import Failed
@@ -65,6 +66,7 @@ class Forecast:
             self.seconds[step.place, step.timed].append(seconds)
 
     def remaining(self, steps):
+        """-> seconds, or None where nothing is known yet"""
         all_seconds = [s for case in self.seconds.values() for s in case]
         if not all_seconds:
             return None
@@ -78,9 +80,10 @@ class Forecast:
 
 
 class Runner:
-    def __init__(self, lab, journal, percent, watcher):
+    def __init__(self, lab, journal, percent, watcher, budget=None):
         """watcher.update(step, position, count, seconds left or None, text or None) is told of progress."""
         self.lab, self.journal, self.percent, self.watcher = lab, journal, percent, watcher
+        self.budget = budget or Budget()
         self.forecast = Forecast()
         self.sums = {}  # (case, percent) -> {allocator: the checksum of its run}
         self.given_up = {}  # (case, allocator) -> reason: a failure is not repeated every round
@@ -89,17 +92,23 @@ class Runner:
         done = done_before(self.journal.path)
         steps = [step for step in plan if step.key not in done]
         for position, step in enumerate(steps):
-            self.watcher.update(step, position, len(steps), self.forecast.remaining(steps[position:]), None)
+            self.watcher.update(step, position, len(steps), self.seconds_left(steps[position:]), None)
             if (step.place, step.allocator.name) in self.given_up:
                 continue
-            begin = time.monotonic()
+            if not self.budget.allows(step, steps[position:], self.forecast.remaining):
+                continue
+            begin = self.budget.clock()
             try:
                 text = self.take(step)
             except Failed as failure:
                 text = f"failed: {failure}"
                 self.give_up(step, step.allocator.name, self.percent, str(failure))
-            self.forecast.add(step, time.monotonic() - begin)
-            self.watcher.update(step, position + 1, len(steps), self.forecast.remaining(steps[position + 1 :]), text)
+            self.forecast.add(step, self.budget.clock() - begin)
+            self.watcher.update(step, position + 1, len(steps), self.seconds_left(steps[position + 1 :]), text)
+
+    def seconds_left(self, steps):
+        known = [left for left in (self.forecast.remaining(steps), self.budget.left) if left is not None]
+        return max(0, min(known)) if known else None
 
     def take(self, step):
         percent = self.percent

@@ -31,6 +31,7 @@ constexpr unsigned kChange = 64;                // requests between two that clo
 constexpr unsigned kObjects = 24;               // of a connection
 constexpr unsigned kTemporaries = 6;            // of a request
 constexpr double kIdleSeconds = 12;             // longer than the 10 s in which memory usually decays
+constexpr unsigned kWholeIdle = 25;             // percent of the work from which on the idle phase has its whole length
 constexpr double kShortestIdle = 0.2;
 constexpr auto kTimer = std::chrono::milliseconds(100);
 constexpr auto kSampling = std::chrono::milliseconds(20);
@@ -201,7 +202,8 @@ int main(int argc, char** argv) {
   const unsigned count = arguments.threads;
   const unsigned long requests = std::max(1ul, arguments.scaled(kRequests) / count);
   const bool quiet = arguments.number("quiet", 0) != 0;
-  const double idle_seconds = std::max(kShortestIdle, kIdleSeconds * arguments.percent / 100);
+  const double idle_share = std::min(1.0, static_cast<double>(arguments.percent) / kWholeIdle);
+  const double idle_seconds = std::max(kShortestIdle, kIdleSeconds * idle_share);
   const std::size_t data_bytes = (arguments.number("data", 0) << 20) / 100 * arguments.percent;
   std::vector<bench::Block*> data = make_data(data_bytes);
   std::vector<Connection> connections(std::max<std::size_t>(20 * count, arguments.scaled(kConnections)));

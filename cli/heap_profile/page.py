@@ -8,7 +8,7 @@ from .about import why_empty
 from .names import forms
 from .profile import combined, shown_stack
 
-TEMPLATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "page.html")
+HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 class Tree:
@@ -82,11 +82,17 @@ def data(heading, profile, before, kind, by_line):
     }
 
 
+def text(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return file.read()
+
+
 def page(heading, profile, before=None, kind=None, by_line=False):
     """heading: about.heading(); before: what the profile is compared with; kind: of values, shown first; by_line: lines
     are shown first, and not functions."""
-    with open(TEMPLATE, encoding="utf-8") as file:
-        template = file.read()
+    template = text("page.html")
+    for place, name in (("{{FLAME_STYLE}}", "flame.css"), ("{{FLAME_SCRIPT}}", "flame.js")):
+        template = template.replace(place, text(name))
     kind = profile.default if kind is None else kind
     inside = json.dumps(data(heading, profile, before, kind, by_line), separators=(",", ":")).replace("<", "\\u003c")
     return template.replace("{{TITLE}}", html.escape(heading[0])).replace("{{DATA}}", inside)

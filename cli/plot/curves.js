@@ -38,6 +38,10 @@ async function fragmentation(recording, whole) {
   );
 }
 
+// The numbers of curves that are numbered, and "rest".
+const numbered = (recording, of) =>
+  [...recording.lines.keys()].filter(name => name.startsWith(`curve:${of}:`)).map(name => name.split(":")[2]);
+
 const rateText = value => `${bytesText(value)}/s`;
 const shareText = value => `${value.toFixed(0)} %`;
 
@@ -65,9 +69,7 @@ const kCurves = [
     "allocated a second",
     rateText,
     async recording => {
-      const threads = [...recording.lines.keys()]
-        .filter(name => name.startsWith("curve:thread:"))
-        .map(name => name.slice(13));
+      const threads = numbered(recording, "thread");
       if (threads.length < 2)
         return [["all threads", "#4269d0", perSecond(recording, await curve(recording, "alloc_bytes"))]];
       return Promise.all(
@@ -75,6 +77,20 @@ const kCurves = [
           thread === "rest" ? "others" : recording.threadText(+thread),
           thread === "rest" ? kOther : threadColour(+thread),
           perSecond(recording, await curve(recording, `thread:${thread}`)),
+        ]),
+      );
+    },
+  ],
+  [
+    "live by tag",
+    bytesText,
+    async (recording, all) => {
+      const names = all.flatMap(one => numbered(one, "tag").map(tag => one.tagText(+tag))); // the same have one colour
+      return Promise.all(
+        numbered(recording, "tag").map(async tag => [
+          tag === "rest" ? "others" : recording.tagText(+tag),
+          tag === "rest" ? kOther : threadColour([...new Set(names)].indexOf(recording.tagText(+tag))),
+          await curve(recording, `tag:${tag}`),
         ]),
       );
     },
@@ -125,7 +141,7 @@ class Curves {
         (
           await Promise.all(
             this.recordings.map(async recording =>
-              (await of(recording))
+              (await of(recording, this.recordings))
                 .filter(([, , values]) => values?.some(value => value !== null))
                 .map(([name, colour, values]) => ({ recording, name, colour, values })),
             ),

@@ -73,6 +73,10 @@ class Recording {
     const thread = this.meta.threads[index];
     return thread ? `${thread.tid}${thread.name ? ` “${thread.name}”` : ""}` : "another thread";
   }
+  tagText(index) {
+    const tag = this.meta.tags?.[index];
+    return tag ? `“${tag.name}”` : "another tag";
+  }
 }
 
 // The addresses that were ever used, without the gaps: an offset counts their bytes.

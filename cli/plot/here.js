@@ -33,7 +33,7 @@ function tellHere(image) {
   const place = `${momentText(time + view.base, view.to - view.from)} s, ${hex(image.axis.address(offset))}`;
   const block = image.perPixel <= 4096 ? blockAt(image, time, offset) : null;
   if (block !== null) {
-    const { from, to, y, size, thread, site } = image.list.columns,
+    const { from, to, y, size, thread, site, tag } = image.list.columns,
       at = block;
     const lives = !Number.isFinite(to[at]),
       age = Math.max(time - (from[at] - meta.from), 0);
@@ -41,7 +41,8 @@ function tellHere(image) {
       `${countText(size[at])} bytes`,
       ` at ${hex(image.axis.address(y[at]))}, ${secondsText(age)} old, ` +
         (lives ? "lives at the end" : `lived ${secondsText(to[at] - from[at])}`) +
-        `, thread ${image.recording.threadText(thread[at])}, ${image.recording.siteText(site[at])}` +
+        `, thread ${image.recording.threadText(thread[at])}${tag?.[at] ? `, tag ${image.recording.tagText(tag[at] - 1)}` : ""}` +
+        `, ${image.recording.siteText(site[at])}` +
         runText(image, time, offset),
     );
   }

@@ -10,8 +10,8 @@ from heap_profile.page import Tree
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SCRIPTS = ("vendor/uPlot.iife.min.js", "data.js", "view.js", "colours.js", "tiles.js", "image.js", "here.js",
-           "input.js", "curves.js", "flame.js", "range.js", "main.js")
-STYLES = ("vendor/uPlot.min.css", "page.css")
+           "input.js", "curves.js", "../heap_profile/flame.js", "flame.js", "range.js", "main.js")
+STYLES = ("vendor/uPlot.min.css", "../heap_profile/flame.css", "page.css")
 NAME = re.compile(rb'\{"name": ?"([a-z_]+(?::[a-z0-9_]+)*)"')
 NEEDED = "meta", "address", "sites"
 MOST_COMMAND = 300  # characters

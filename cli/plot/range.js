@@ -181,13 +181,7 @@ class RangePanel {
     this.table(
       columns,
       nodes,
-      node => this.functions.text(node),
-      node =>
-        this.functions
-          .path(node)
-          .slice(1)
-          .reverse()
-          .map(at => this.functions.name(at)),
+      ...this.texts(),
       all.at(-1),
     );
   }
@@ -277,47 +271,68 @@ class RangePanel {
     if (coarse)
       this.why("Sizes and lifetimes are kept for sixteenths of the time: those that the range touches are added up.");
   }
+  // At the end of the range, of each recording; of two what is more.
   async showHolders() {
     const tables = await Promise.all(this.recordings.map(recording => recording.table("holders")));
     if (this.tab !== "holders") return;
-    const holders = tables.at(-1),
-      recording = this.recordings.at(-1);
     this.table([["", () => 0]], [], null, null, 0);
-    if (!holders || holders.rows === 0) return this.why("No call site keeps a nearly empty run from being returned.");
+    const found = tables.map((table, at) => this.holdersOf(table, this.recordings[at], this.functions.nodeOfSite[at]));
+    const isOne = found.length === 1;
+    this.why(
+      found.map(({ said }, at) => (isOne ? said : `${at + 1}: ${said}`)).join(" ") +
+        (found.some(({ units }) => units.size) ? " They cannot go back to the system while these blocks live." : ""),
+    );
+    const of = (at, what) => node => found[at][what].get(node) ?? 0,
+      title = found.at(-1).what;
+    const columns = isOne
+      ? [
+          [title, of(0, "units"), false, countText],
+          ["bytes in them", of(0, "bytes"), false, bytesText],
+        ]
+      : [
+          [`more ${title}`, node => of(1, "units")(node) - of(0, "units")(node), true, countText],
+          ["first file", of(0, "units"), false, countText],
+          ["second file", of(1, "units"), false, countText],
+        ];
+    this.table(columns, [...new Set(found.flatMap(({ units }) => [...units.keys()]))], ...this.texts(), 0);
+  }
+  // -> units and bytes by node; what units are, and what is said of them.
+  holdersOf(table, recording, nodes) {
+    const found = { units: new Map(), bytes: new Map(), what: "runs", said: "" };
+    if (!table || table.rows === 0)
+      return { ...found, said: "No call site keeps a nearly empty run from being returned." };
     const end = rangeOrAll()[1],
-      { moments } = holders;
+      { moments, columns } = table;
     let moment = 0;
     moments.forEach((time, at) => {
       if (time - recording.meta.from <= end + recording.span * 1e-6) moment = at;
     });
-    const of = this.recordings.length > 1 ? " of the second file" : "";
-    const rows = [],
-      { columns } = holders;
-    for (let row = 0; row < holders.rows; row++) if (columns.moment[row] === moment) rows.push(row);
-    const what = holders.unit ? `areas of ${bytesText(holders.unit)}` : "runs";
-    this.why(
-      rows.length
-        ? `At ${momentText(moments[moment] - recording.meta.from + view.base, recording.span)} s${of}: ` +
-            `${what} of which less than a quarter is in use, by the call sites whose blocks are in them. ` +
-            "They cannot go back to the system while these blocks live."
-        : `At ${momentText(moments[moment] - recording.meta.from + view.base, recording.span)} s no ${what} are nearly empty.`,
-    );
-    const nodes = this.functions.nodeOfSite.at(-1);
-    this.table(
-      [
-        [holders.unit ? "areas" : "runs", row => columns.units[row], false, countText],
-        ["bytes in them", row => columns.bytes[row], false, bytesText],
-      ],
-      rows,
-      row => this.functions.text(nodes[columns.site[row]]),
-      row =>
-        this.functions
-          .path(nodes[columns.site[row]])
+    for (let row = 0; row < table.rows; row++) {
+      if (columns.moment[row] !== moment) continue;
+      const node = nodes[columns.site[row]];
+      for (const what of ["units", "bytes"])
+        found[what].set(node, (found[what].get(node) ?? 0) + columns[what][row]);
+    }
+    found.what = table.unit ? "areas" : "runs";
+    const when = `At ${momentText(moments[moment] - recording.meta.from + view.base, recording.span)} s`,
+      what = table.unit ? `areas of ${bytesText(table.unit)}` : "runs";
+    found.said = found.units.size
+      ? `${when}: ${what} of which less than a quarter is in use, by the call sites whose blocks are in them.`
+      : `${when} no ${what} are nearly empty.`;
+    return found;
+  }
+  // Of a row of the table, which is a node: its text, and its whole stack.
+  texts() {
+    const { functions } = this;
+    return [
+      node => functions.text(node),
+      node =>
+        functions
+          .path(node)
           .slice(1)
           .reverse()
-          .map(at => this.functions.name(at)),
-      0,
-    );
+          .map(at => functions.name(at)),
+    ];
   }
 }
 

@@ -12,13 +12,15 @@ from . import dhat, firefox, names, perfetto, pprof
 
 @dataclass
 class Recording:
-    """A file, and what of it is asked for. process: its number, or None. start, end, at: seconds as text, or None."""
+    """A file, and what of it is asked for. process: its number, or None. start, end, at: seconds as text, or None.
+    within: of temporary blocks, how many events as text, or None."""
     tool: str
     path: str
     process: int
     start: str
     end: str
     at: str
+    within: str
     symbolizer: object
     binaries: object
     warn: object
@@ -36,8 +38,9 @@ class Recording:
 
     def sites(self):
         """What each call stack allocated: the JSON of `acre-trace sites`."""
-        at = ["--at", self.at] if self.at is not None else []
-        return self.ask("sites", *self.words(), *at)["processes"]
+        more = [word for name, value in (("--at", self.at), ("--within", self.within)) if value is not None
+                for word in (name, value)]
+        return self.ask("sites", *self.words(), *more)["processes"]
 
     def timeline(self, *words):
         return self.ask("timeline", *self.words(), *words)

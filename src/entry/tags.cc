@@ -17,6 +17,12 @@ Tag* tag_of(acre_tag_t* tag) { return reinterpret_cast<Tag*>(tag); }
 const Tag* tag_of(const acre_tag_t* tag) { return reinterpret_cast<const Tag*>(tag); }
 acre_tag_t* handle_of(Tag* tag) { return reinterpret_cast<acre_tag_t*>(tag); }
 
+// The end of a call that may have changed the tag in force.
+int told(int error) {
+  if (error == 0) record::tag_changed();
+  return error;
+}
+
 }  // namespace
 
 extern "C" {
@@ -24,9 +30,9 @@ extern "C" {
 ACRE_EXPORT void acre_trace_mark(const char* text) { record::mark(text); }
 
 ACRE_EXPORT acre_tag_t* acre_tag(const char* name) { return handle_of(tags::find(name)); }
-ACRE_EXPORT int acre_tag_push(const char* name) { return tags::push(name); }
-ACRE_EXPORT int acre_tag_enter(acre_tag_t* tag) { return tags::enter(tag_of(tag)); }
-ACRE_EXPORT int acre_tag_pop() { return tags::pop(); }
+ACRE_EXPORT int acre_tag_push(const char* name) { return told(tags::push(name)); }
+ACRE_EXPORT int acre_tag_enter(acre_tag_t* tag) { return told(tags::enter(tag_of(tag))); }
+ACRE_EXPORT int acre_tag_pop() { return told(tags::pop()); }
 ACRE_EXPORT acre_tag_t* acre_tag_in_force() { return handle_of(tags::in_force()); }
 
 ACRE_EXPORT acre_tag_t* acre_tag_of(const void* block) {

@@ -9,7 +9,7 @@ namespace acre::manual {
 
 ACRE_COLD bool allocate_small(SizeClass c, size_t asked, void** block) {
   if (Tag* tag = tags::in_force()) {
-    *block = tags::allocate(*tag, c);
+    *block = tags::allocate(*tag, c, asked);
   } else if (ManualArena* arena = binding::of_caller()) {
     *block = arenas::allocate_small_in(*arena, c, asked, nullptr);
   } else {

@@ -207,10 +207,10 @@ bool charge_asking(Tag& tag, size_t bytes) {
 
 // --- Blocks ---------------------------------------------------------------------------------------------------
 
-void* allocate(Tag& tag, SizeClass c) {
+void* allocate(Tag& tag, SizeClass c, size_t asked) {
   if (!charge_asking(tag, size_of_class(c))) return out_of_memory(kSmallMax);
   ThreadTags* mine = tags_of_caller();
-  void* block = arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c, size_of_class(c),
+  void* block = arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c, asked,
                                           mine == nullptr || mine->depth == 0 ? nullptr : &mine->kept);
   if (block == nullptr) {
     discharge(tag, size_of_class(c));
@@ -245,7 +245,7 @@ static void* allocate_large(Tag& tag, size_t n, size_t alignment, bool zeroed) {
 void* allocate(Tag& tag, size_t n, size_t alignment, bool zeroed) {
   const SizeClass c = class_for_aligned(n, alignment);
   if (c == kSmallClasses) return allocate_large(tag, n, alignment, zeroed);
-  void* block = allocate(tag, c);
+  void* block = allocate(tag, c, n);
   if (zeroed && block != nullptr) memset(block, 0, n);
   return block;
 }

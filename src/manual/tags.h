@@ -96,9 +96,9 @@ inline Tag* of(const Found& found, const void* p) {
   return is_sampled(found) ? nullptr : found.run->tag;
 }
 
-// A small block of this class, or n bytes at a multiple of alignment (a power of two), zeroed if so asked. The block
-// counts for the tag. Null and ENOMEM if the limit or the system refuses.
-void* allocate(Tag& tag, SizeClass c);
+// A small block of this class for which the program asked `asked` bytes, or n bytes at a multiple of alignment (a power
+// of two), zeroed if so asked. The block counts for the tag. Null and ENOMEM if the limit or the system refuses.
+void* allocate(Tag& tag, SizeClass c, size_t asked);
 void* allocate(Tag& tag, size_t n, size_t alignment, bool zeroed);
 
 // As charge() (cache/upcalls.h), but asks the program's function before it refuses.

@@ -131,6 +131,7 @@ class Encoder {
   // Cut off after kMostText bytes.
   void mark(const char* text) { put_text(Op::kMark, text); }
   void name(const char* text) { put_text(Op::kName, text); }
+  void tag(const char* text) { put_text(Op::kTag, text); }
 
   void cut(uint32_t lane, uint32_t block, uint32_t used) {
     at_ = put(put(put(put_op(at_, Op::kCut), lane), block), used);

@@ -59,6 +59,7 @@ enum class Op : uint8_t {
   kPurged = 16,    // count of pages that went back to the system
   kCut = 17,       // in a forked child: lane, block and used of a lane of the parent when it forked; see ProcessHeader
   kEnd = 18,       // the lane's last event
+  kTag = 19,       // length, text: the tag that the thread has in force from now on, up to the block's end; empty: none
 };
 
 // What was called. A realloc that moves is kReallocTo, then kReallocFrom; of a large block that is resized where it is,
@@ -107,7 +108,7 @@ inline constexpr size_t kMostEvent = 1400;     // bytes, kStackIs being the long
 // process maps all of it. Pages that nobody has touched take no memory. All words are little-endian.
 
 inline constexpr uint64_t kMagic = 0x3145434152544341;  // "ACTRACE1"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 inline constexpr size_t kBlockBytes = size_t{64} << 10;
 inline constexpr unsigned kBlocksPerLane = 4;

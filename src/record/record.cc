@@ -152,7 +152,7 @@ ACRE_COLD void mark(const char* text) {
   if (recorder == nullptr) return;
   if (recorder->encoder.has_room() || next_block(*recorder)) {
     recorder->encoder.time(read_ticks());
-    recorder->encoder.mark(text);
+    text != nullptr ? recorder->encoder.mark(text) : names::write_tag(*recorder);
   }
   leave(*recorder);
 }

@@ -25,8 +25,11 @@ bool is_on();
 // Whether allocations' stacks are recorded. capture::prepare() (sample/capture.h) is to follow then.
 bool has_stacks();
 
-// Writes a text into the recording, if there is one: docs/record.md.
+// Writes a text into the recording, if there is one: docs/record.md. Null: the tag that the thread has in force.
 void mark(const char* text);
+inline void tag_changed() {
+  if (is_on()) mark(nullptr);
+}
 
 // --- For hooks.cc ---------------------------------------------------------------------------------------------
 

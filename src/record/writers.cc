@@ -105,7 +105,7 @@ void leave(Recorder& recorder) {
 }
 
 bool next_block(Recorder& recorder) {
-  if (ACRE_LIKELY(lanes::next_block(recorder))) return true;
+  if (ACRE_LIKELY(lanes::next_block(recorder))) return names::begin_block(recorder), true;
   stop();
   return false;
 }

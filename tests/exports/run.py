@@ -88,6 +88,9 @@ def check_pprof(checks, exports):
     checks.that(kept == [KEPT + 1, KEPT * SIZE + 1000, (KEPT - 1) * SIZE, 0], "pprof: what was allocated and lives", kept)
     drops = [of(samples, "drops", kind) for kind in ("alloc_space", "temporary_objects", "temporary_space", "inuse_space")]
     checks.that(drops == [DROPPED * DROP, DROPPED, DROPPED * DROP, 0], "what was temporary", drops)
+    fours = [of(found, "fours", "temporary_objects") for found in
+             (samples, *(exports.profile(exports.one, f"within{n}.pb.gz", "--within", n) for n in (3, 4)))]
+    checks.that(fours == [0, 0, 20], "--within: freed within so many events", fours)
     checks.that(of(samples, "moves", "inuse_space") == MOVED, "a realloc belongs to who called it", samples)
     stack = next(stack for stack, _ in samples if "keeps" in stack)
     checks.that(stack[:3] == ("inlined", "keeps", "main"), "with what was inlined", stack)
@@ -264,7 +267,9 @@ def check_errors(checks, exports):
     broken.write_bytes(struct.pack("<I", 0xfd2fb528) + b"damaged")
     nothing, out = exports.folder / "nothing", exports.folder / "out"
     for words, code in (([nothing, "--export", "pprof", "-o", out], 1), ([exports.one, "--export", "pprof"], 2),
-                        ([exports.one, "--export", "dhat", "-o", out, "--at", "1"], 2), ([exports.one, "-o", out], 2),
+                        ([exports.one, "--export", "dhat", "-o", out, "--at", "1"], 2),
+                        ([exports.one, "--export", "dhat", "-o", out, "--within", "5"], 2),
+                        ([exports.one, "--export", "pprof", "-o", out, "--within", "0"], 2), ([exports.one, "-o", out], 2),
                         ([exports.one, "--export", "text", "-o", out, "--size", "5"], 2),
                         ([exports.one, "--export", "text", "-o", out, "--process", "77"], 1),
                         ([exports.one, "--export", "text", "-o", nothing / "out"], 1), ([broken, "--import", "-o", out], 1),

@@ -32,6 +32,14 @@ __attribute__((noinline)) static void *moves(void *block) {
   return block;
 }
 
+/* Between a block and its free lie three of the others. */
+__attribute__((noinline)) static void fours(void) {
+  void *blocks[4];
+  for (int i = 0; i < 4; ++i) blocks[i] = malloc(300);
+  __asm__ volatile("" : : "r"(blocks) : "memory");
+  for (int i = 0; i < 4; ++i) free(blocks[i]);
+}
+
 static void *thread(void *block) {
   free(block);
   return 0;
@@ -46,6 +54,7 @@ int main(int count, char **words) {
   mark("half \"time\"");
   usleep(20000);
   for (int i = 0; i < 500; ++i) drops();
+  for (int i = 0; i < 5; ++i) fours();
   pthread_create(&other, 0, thread, first);
   pthread_join(other, 0);
   moves(keeps(1000));

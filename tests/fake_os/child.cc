@@ -25,6 +25,7 @@ namespace {
 constexpr char kBody[] = "ACRE_FAKE_OS_BODY";
 constexpr char kArgument[] = "ACRE_FAKE_OS_ARGUMENT";
 constexpr char kRefuse[] = "ACRE_FAKE_OS_REFUSE";  // "allowed,refused"
+constexpr char kAnswer[] = "ACRE_FAKE_OS_ANSWER";  // a descriptor
 
 int g_answer_fd = -1;
 
@@ -150,17 +151,18 @@ void answer_with(long number) {
 }
 
 std::string in_new_image(const char* body, const std::string& argument, const std::string& refuse,
-                         const std::string& conf) {
+                         const std::string& conf, long* requests) {
   return run_child(
       [&] {
         setenv(kBody, body, 1);
         setenv(kArgument, argument.c_str(), 1);
         setenv(kRefuse, refuse.c_str(), 1);
         setenv("ACRE_CONF", conf.c_str(), 1);
+        setenv(kAnswer, std::to_string(g_answer_fd).c_str(), 1);
         execl("/proc/self/exe", "fake_os", static_cast<char*>(nullptr));
         _exit(3);
       },
-      nullptr);
+      requests);
 }
 
 void use_up_metadata() {
@@ -195,6 +197,8 @@ void run_body_if_image() {
   }
   if (strcmp(body, "succeed") == 0) {
     run_to_the_end(kScripts[index], true);
+    g_answer_fd = atoi(getenv(kAnswer));
+    answer_with(os::testing::requests_made());
     _exit(0);
   }
   _exit(4);

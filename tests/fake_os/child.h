@@ -12,9 +12,9 @@ std::string in_child(const std::function<void()>& body, long* answer = nullptr);
 void answer_with(long number);
 
 // The same in a new image of this program, whose start-up runs with these variables in its environment. The
-// body is named, since only its name gets there.
+// body is named, since only its name gets there. One that succeeds answers with its requests, start-up's among them.
 std::string in_new_image(const char* body, const std::string& argument, const std::string& refuse,
-                         const std::string& conf);
+                         const std::string& conf, long* requests = nullptr);
 
 // For refuse_requests.
 inline constexpr long kFromThereOn = 1000000000;

@@ -266,7 +266,9 @@ void tags(Blocks& blocks) {
       }
       FAKE_OS_CHECK(acre_tag_pop() == (inner_error == 0 || tag != nullptr ? 0 : EINVAL));
     }
-    for (size_t i = first; i < blocks.count(); i += 5) blocks.resize(i, blocks.size_of(i) * 3);
+    for (size_t i = first; i < blocks.count(); i += 5) {
+      blocks.resize(i, smaller(blocks.size_of(i) * 3, blocks.size_of(i) + 4 * kMiB));
+    }
     FAKE_OS_CHECK(acre_tag_in_force() == tag);
     const int popped = acre_tag_pop();
     FAKE_OS_CHECK(popped == 0 || (error != 0 && popped == EINVAL));

@@ -48,7 +48,8 @@ def clean_environment(**more):
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "ACRE_CONF", "DESTDIR", "CFLAGS", "CXXFLAGS",
                                    "LDFLAGS", "PKG_CONFIG_PATH")}
-    # The first `go tool pprof` compiles pprof, which takes half a minute: once and not for each HOME.
+    # Debian's go brings pprof; since 1.25 others compile pprof when it is first asked for, which takes half a minute.
+    environment["PATH"] = f"/usr/lib/go/bin:{environment.get('PATH', os.defpath)}"
     environment.setdefault("GOCACHE", os.path.expanduser("~/.cache/go-build"))
     environment.update({name: str(value) for name, value in more.items()})
     return environment

@@ -12,6 +12,7 @@ UNIT, R, BUCKETS, CELLS = 65536, 64, 256, 256
 RANGES = [[0x7F0000000000, 8], [0x7F0010000000, 4]]
 TOTAL, HEIGHT, END = 12 * UNIT, 1 << 20, 10.0
 CLASSES = [64, 256, 1024, 8192, None]
+TAGS = ["load", "request 17"]
 THREADS = [{"tid": 100, "name": "main"}, {"tid": 101, "name": "worker"}]
 FRAMES = [[], [0x1010, 0x1020, 0x1001], [0x1030, 0x1020, 0x1001], [0x1040, 0x1001], [0x1050, 0x1060, 0x1001]]
 FUNCTIONS = {
@@ -75,6 +76,11 @@ def class_of(size):
     return next(at for at, upper in enumerate(CLASSES) if upper is None or size <= upper)
 
 
+def tag_of(block):
+    """The table's and the cache's blocks have one."""
+    return {1: 1, 3: 2}.get(block.site, 0)
+
+
 def age_byte(seconds):
     return 1 + round(254 * min(max((math.log10(max(seconds, 1e-9)) + 6) / 10, 0), 1))
 
@@ -124,6 +130,7 @@ def lines(of, command="demo --requests 300", scale=1.0, levels=3):
         "stack_every": 1,
         "realtime": 1700000000.0,
         "threads": THREADS,
+        "tags": [{"name": name, "bytes": 0} for name in TAGS],
         "classes": CLASSES,
         "range_buckets": R,
         "levels": levels,
@@ -131,18 +138,21 @@ def lines(of, command="demo --requests 300", scale=1.0, levels=3):
     }
     yield {"name": "address", "unit": UNIT, "ranges": RANGES, "height": HEIGHT}
     live, made = [0.0] * BUCKETS, {thread: [0.0] * BUCKETS for thread in (0, 1)}
-    by_class = [[0.0] * BUCKETS for _ in CLASSES]
+    by_class, by_tag = ([[0.0] * BUCKETS for _ in of_all] for of_all in (CLASSES, TAGS))
     for block in of:
         made[block.thread][bucket(block.start, BUCKETS)] += block.size * scale
         for at in range(bucket(block.start, BUCKETS), bucket(block.until, BUCKETS) + math.isnan(block.end)):
             live[at] += block.size * scale
             by_class[class_of(block.size)][at] += block.size * scale
+            if tag_of(block):
+                by_tag[tag_of(block) - 1][at] += block.size * scale
     resident = [math.nan if at % 4 else 300_000 + max(live[: at + 1]) for at in range(BUCKETS)]
     curves = {
         "live_bytes": live,
         "resident": resident,
         "alloc_bytes": [a + b for a, b in zip(*made.values())],
         **{f"thread:{at}": values for at, values in made.items()},
+        **{f"tag:{at}": values for at, values in enumerate(by_tag)},
         **{f"class:{at}": values for at, values in enumerate(by_class)},
     }
     for name, values in curves.items():
@@ -169,6 +179,7 @@ def lines(of, command="demo --requests 300", scale=1.0, levels=3):
             "size": packed("u32", [block.size for block in of]),
             "thread": packed("u32", [block.thread for block in of]),
             "site": packed("u32", [block.site for block in of]),
+            "tag": packed("u8", [tag_of(block) for block in of]),
         },
     }
     table, soon, sizes = {}, {}, [0] * (16 * 24 * 24)
@@ -195,7 +206,7 @@ def lines(of, command="demo --requests 300", scale=1.0, levels=3):
         "columns": {
             "moment": packed("u16", [2, 2]),
             "site": packed("u32", [3, 1]),
-            "units": packed("u32", [3, 1]),
+            "units": packed("u32", [round(3 * scale), 1]),
             "bytes": packed("f64", [7200, 4096]),
         },
     }

@@ -5,6 +5,7 @@
 //   pause          blocks of 3000 bytes, a second later of 4000
 //   churn COUNT    blocks of all sizes, up to 30 MB at a time, then none; the last of COUNT after its pages went back
 //   names          a thread that gives itself a name after its first block
+//   tags           blocks of 6000 … 6008 bytes, in a thread of 7000 …, while it has none, one or several tags
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -15,6 +16,12 @@
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "acre/tags.h"
+
+#pragma weak acre_tag_push
+#pragma weak acre_tag_enter
+#pragma weak acre_tag_pop
 
 // Each function calls one function of malloc's, and does something afterwards, so that it is on the stack.
 #define SITE(name) extern "C" __attribute__((noinline)) void name
@@ -64,7 +71,33 @@ SITE(all_sites)(size_t more) {
   asm volatile("");
 }
 
+// Allocates `size` bytes under each tag that is in force in turn, 1 more each time.
+SITE(tagged)(size_t size) {
+  site_malloc(size);
+  acre_tag_push("outer");
+  site_malloc(size + 1);
+  acre_tag_push("in \"quotes\"");
+  site_malloc(size + 2);
+  acre_tag_enter(nullptr);
+  site_malloc(size + 3);
+  acre_tag_pop();
+  site_malloc(size + 4);
+  acre_tag_pop();
+  for (int i = 0; i < 30000; ++i) site_malloc(size + 5);  // several blocks of the lane
+  const pid_t child = fork();
+  site_malloc(child == 0 ? size + 6 : size + 7);
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  acre_tag_pop();
+  site_malloc(size + 8);
+}
+
 int main(int count, char** words) {
+  if (count > 1 && strcmp(words[1], "tags") == 0) {
+    tagged(6000);
+    std::thread(tagged, 7000).join();
+    return 0;
+  }
   if (count > 2 && strcmp(words[1], "often") == 0) {
     for (long i = 0; i < atol(words[2]); ++i) site_malloc(1000);
     return 0;

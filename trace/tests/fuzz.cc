@@ -104,7 +104,7 @@ std::vector<uint8_t> random_events(std::mt19937_64& random) {
   uint64_t counter = 0;
   for (int i = 0; i < 300; ++i) {
     const uint64_t address = 0x7f0000000000 + (random() % 4096) * 64;
-    switch (random() % 12) {
+    switch (random() % 13) {
       case 0: encoder.time(static_cast<uint64_t>(i) * 100); break;
       case 1: encoder.takeover(record::shard_of(address), 1 + random() % 4, ++counter); break;
       case 2: encoder.sync(counter); break;
@@ -114,6 +114,7 @@ std::vector<uint8_t> random_events(std::mt19937_64& random) {
       case 6: encoder.resize(address, random() % 100000); break;
       case 7:
       case 8: encoder.free(address); break;
+      case 9: encoder.text(record::Op::kTag, std::string_view("tag 9", random() % 6)); break;
       default: encoder.allocate(random() % 3000, address); break;
     }
   }
@@ -207,7 +208,7 @@ int main(int count, char** words) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     read_block(bytes.data(), bytes.size());
   }
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     write_strange(random);
     problems += check_file(path()).problems;
     if (i % 8 == 0) plot_file();

@@ -1,4 +1,4 @@
-// Reads a plot's data as its page does: lines by name, arrays by their members.
+// Reads a plot's data as its page does: lines by name, arrays by their members. A recording of a few blocks to plot.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,9 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "build.h"
+#include "plot.h"
 
 namespace acre::trace::testing {
 
@@ -107,5 +110,29 @@ class PlotData {
  private:
   std::map<std::string, std::string> lines_;
 };
+
+// --- Recordings to plot ---
+
+inline constexpr uint64_t kBase = 0x7f0000000000;
+inline constexpr double kTick = 1e-9;
+
+class Plot : public ::testing::Test {
+ protected:
+  PlotData plotted(const PlotOptions& wanted = {}) {
+    PlotOptions options = wanted;
+    options.path = folder / "a";
+    options.output = folder / "a.plot";
+    options.deepest = std::min(options.deepest, 1u);
+    EXPECT_EQ(plot(options), 0);
+    return PlotData(options.output);
+  }
+  const Folder folder;
+};
+
+inline void take(Encoder& encoder) { encoder.takeover(record::shard_of(kBase), 1, 1); }
+
+inline BuiltBlock block_of(const Encoder& encoder, uint32_t lane = 0, uint32_t process = 0, uint64_t ticks = 0) {
+  return {process, lane, 0, ticks, 0, encoder.bytes, 1};
+}
 
 }  // namespace acre::trace::testing

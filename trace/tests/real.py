@@ -152,11 +152,29 @@ def check_names(checks, recorder):
                 [ended, names, block])
 
 
+def check_tags(checks, recorder):
+    """Each thread's tag is known, from its first event on, in each of its blocks, and in a child."""
+    ended, path = recorder.record(recorder.program, "tags")
+    found = recorder.check(path)
+    checks.that(ended.returncode == 0 and found["sound"], "a recording with tags is sound", [ended, found])
+    inner = 'in "quotes"'
+    wanted = [None, "outer", inner, None, inner, "outer", "outer", "outer", None]
+    for first in (6000, 7000):
+        of = {size: tag for size, tag in zip(range(first, first + 9), wanted)}
+        for tag in ("outer", inner):
+            sizes = {event["size"] for event in recorder.events(path, "--tag", tag, "--size", f"{first}-{first + 8}")}
+            checks.that(sizes == {size for size in of if of[size] == tag}, f"events by the tag {tag}", [first, sizes])
+    loop = recorder.events(path, "--tag", "outer", "--size", 6005)
+    checks.that(len(loop) == 30000, "also where a lane has several blocks", len(loop))
+    text = recorder("print", path, "--kind", "tag").stdout
+    checks.that(text.count('"in \\"quotes\\""') == 2 * 2 and text.count('  ""') >= 2 * 2, "text has tags, too", text)
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_sampled_stacks, check_pause):
+        for check in (check_stacks, check_sampled_stacks, check_pause, check_runs, check_names, check_tags):
             check(checks, recorder)
     return checks.conclude()
 

@@ -71,9 +71,10 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   encoder.run_gone(0x7f0000100000);
   encoder.purged(33);
   encoder.cut(1, 2, 3);
+  encoder.text(Op::kTag, "query 17");
   encoder.end();
   const std::vector<Event> events = decoded(encoder.bytes, 1000, 50);
-  ASSERT_EQ(events.size(), 20u);
+  ASSERT_EQ(events.size(), 21u);
   const auto is = [&](size_t i, What what, uint64_t address, uint64_t size) {
     EXPECT_EQ(events[i].what, what) << i;
     EXPECT_EQ(events[i].address, address) << i;
@@ -110,6 +111,8 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   is(16, What::kRunGone, 0x7f0000100000, 0);
   EXPECT_EQ(events[17].numbers[0], 33u);
   EXPECT_EQ(events[18].numbers, (std::array<uint64_t, 3>{1, 2, 3}));
+  EXPECT_EQ(events[19].what, What::kTag);
+  EXPECT_EQ(events[19].text, "query 17");
 }
 
 // Many blocks that share slots of the table of recent blocks, of all contexts.

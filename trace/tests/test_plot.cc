@@ -6,28 +6,6 @@
 namespace acre::trace::testing {
 namespace {
 
-constexpr uint64_t kBase = 0x7f0000000000;
-constexpr double kTick = 1e-9;
-
-class Plot : public ::testing::Test {
- protected:
-  PlotData plotted(const PlotOptions& wanted = {}) {
-    PlotOptions options = wanted;
-    options.path = folder / "a";
-    options.output = folder / "a.plot";
-    options.deepest = std::min(options.deepest, 1u);
-    EXPECT_EQ(plot(options), 0);
-    return PlotData(options.output);
-  }
-  const Folder folder;
-};
-
-void take(Encoder& encoder) { encoder.takeover(record::shard_of(kBase), 1, 1); }
-
-BuiltBlock block_of(const Encoder& encoder, uint32_t lane = 0, uint32_t process = 0, uint64_t ticks = 0) {
-  return {process, lane, 0, ticks, 0, encoder.bytes, 1};
-}
-
 // From 0 to 4096 µs, so that a bucket is a microsecond.
 Encoder three_blocks() {
   Encoder encoder;
@@ -255,6 +233,26 @@ TEST_F(Plot, DamageIsPassedOver) {
   bytes.resize(bytes.size() / 2);
   write_bytes(folder / "a", bytes);
   PlotData(plotted()).array("curve:live_bytes");
+}
+
+TEST_F(Plot, SaysWhatIsDamaged) {
+  write_file(folder / "a", {block_of(three_blocks()), block_of(three_blocks(), 1)});
+  ::testing::internal::CaptureStderr();
+  plotted();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  std::vector<uint8_t> bytes = bytes_of(folder / "a");
+  bytes.resize(bytes.size() - sizeof(Trailer));
+  write_bytes(folder / "a", bytes);
+  ::testing::internal::CaptureStderr();
+  EXPECT_NE(plotted().line("meta").find("\"notes\":[\"the file has no end"), std::string::npos);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "acre plot: '" + folder / "a" +
+                "' has no end: it was cut off, or the recording goes on; what is there is drawn\n");
+  bytes[64 + 64 + 20] ^= 1;  // in what the first chunk has
+  write_bytes(folder / "a", bytes);
+  ::testing::internal::CaptureStderr();
+  plotted();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("are damaged and were left out"), std::string::npos);
 }
 
 TEST_F(Plot, HasNothingToDraw) {

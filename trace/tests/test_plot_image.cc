@@ -164,7 +164,7 @@ TEST(PlotTiles, AreTheMeansOfFour) {
 
 TEST(PlotKept, NamesTheLargest) {
   KeptBlocks kept(100);
-  for (int i = 0; i < 1000; ++i) kept.add({static_cast<double>((i * 7) % 1000), 0.001 * i, NAN, 16, 8, 0, 0});
+  for (int i = 0; i < 1000; ++i) kept.add({static_cast<double>((i * 7) % 1000), 0.001 * i, NAN, 16, 8, 0, 0, 0});
   EXPECT_EQ(kept.members(0, 1, 1 << 20).find("\"complete\":false,\"least\":899,\"count_all\":1000,"), 0u);
   EXPECT_EQ(kept.count(), 100u);
 }

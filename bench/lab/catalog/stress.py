@@ -33,7 +33,13 @@ def rpmalloc_cases():
         ("every loop handed over", "cross=1"),
     ):
         cases += line(None, full=[4], variant=variant, arguments=[*FEW, *SMALL, argument])
+    fifth = ("loops=3000", "blocks=1000", "ops=1000", "min=16", "max=16000", "cross=5")
+    cases += line(2, full=[8], variant="16–16000 B, a fifth handed over", arguments=fifth)
     return cases
+
+
+TWO_BYTES = ("replacements=500000", "touch=two")
+HUGE_BUFFERS = ("buffers=600", "alive=20", "smallest=5", "largest=25")
 
 
 def sides(ratio, quick, normal=(), full=()):
@@ -67,7 +73,14 @@ WORKLOADS = [
     workload(
         "larson",
         "random blocks replaced, the array handed to a fresh thread again and again",
-        line(2, [1, 8], [4, 16, 32]),
+        line(2, [1, 8], [4, 16, 32])
+        + line(2, [1], [8, 32], variant="500 000 a thread, two bytes touched", arguments=TWO_BYTES),
+        latency=True,
+    ),
+    workload(
+        "survivors",
+        "threads that come and go, and blocks that outlive them for long",
+        line(2, [1, 8], [4, 16]),
         latency=True,
     ),
     workload(
@@ -93,7 +106,12 @@ WORKLOADS = [
         latency=True,
     ),
     workload("shuffled", "many small blocks, freed in random order", line(2, [1], [4, 8, 16]), latency=True),
-    workload("large", "buffers of 256 KiB to 8 MiB, written and replaced", line(2, [1], [4, 8]), latency=True),
+    workload(
+        "large",
+        "buffers of 256 KiB to 8 MiB, or of 5 to 25 MiB, written and replaced",
+        line(2, [1], [4, 8]) + line(1, full=[2], variant="5–25 MiB", arguments=HUGE_BUFFERS),
+        latency=True,
+    ),
     workload(
         "wasteland",
         "a pool of threads builds a large structure and idles, one thread works on",

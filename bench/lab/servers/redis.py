@@ -10,6 +10,8 @@ from .processes import Daemon, Meter, ServerWorkload, confirm, run_client
 
 STEP = 320  # redis-benchmark sends multiples of its clients times its pipeline
 BATCH = 200  # commands that our own client sends at once
+IDLE_S = 12  # longer than the 10 s in which memory usually decays
+WHOLE_IDLE = 25  # percent of the work from which on the idle phase has its whole length
 
 
 class Client:
@@ -123,6 +125,9 @@ class RedisLists(Redis):
         return meter.sample(digest(client), operations=float(sum(count for count, *_ in work)))
 
 
+MIXED = [(8, 40), (60, 160), (200, 700), (900, 3000)]  # lengths of values
+
+
 class Mix:
     """Phases of commands on values of mixed sizes, and what must be stored after them."""
 
@@ -179,7 +184,7 @@ class Mix:
         return self.random.sample(list(self.stored), int(len(self.stored) * share))
 
     def phases(self):
-        yield self.set_some(self.keys, [(8, 40), (60, 160), (200, 700), (900, 3000)])
+        yield self.set_some(self.keys, MIXED)
         yield self.delete(0.7)
         yield self.set_some(self.keys // 2, [(300, 1100)])
         yield self.append_to(0.3, 50, 400)
@@ -188,24 +193,64 @@ class Mix:
         yield self.delete(0.4)
         yield self.get_some(0.8)
 
+    def phases_to_little(self):
+        """What is left of each page is little, and lies everywhere."""
+        yield self.set_some(self.keys, MIXED)
+        yield self.delete(0.9)
 
-class RedisMixed(Redis):
-    """What is resident at the end, for each byte of data that is left, shows fragmentation. What the server
-    needs without any data does not count."""
+
+class Mixing(Redis):
+    """Phases of Mix, timed; what is resident behind them. What the server needs without any data does not count."""
+
+    def drive_phases(self, server, client, phases):
+        """-> seconds"""
+        wall_s = 0.0
+        for batches in phases:
+            begin = time.perf_counter()
+            client.send(batches)
+            wall_s += time.perf_counter() - begin
+        return wall_s
+
+    def require_stored(self, client, mix):
+        stored = int(client.ask("DBSIZE"))
+        if stored != len(mix.stored):
+            raise Failed(f"{len(mix.stored)} keys should be stored, not {stored}")
+
+
+class RedisMixed(Mixing):
+    """What is resident at the end, for each byte of data that is left, shows fragmentation."""
 
     def load(self, server, client, path, percent):
         mix = Mix(max(500, 200_000 * percent // 100))
-        wall_s = 0.0
         meter = Meter(server.pids())
         empty_kib = meter.watch.resident_kib()
         with meter:
-            for batches in mix.phases():
-                begin = time.perf_counter()
-                client.send(batches)
-                wall_s += time.perf_counter() - begin
+            wall_s = self.drive_phases(server, client, mix.phases())
         left_kib = meter.watch.resident_kib()
-        if int(client.ask("DBSIZE")) != len(mix.stored):
-            raise Failed(f"{len(mix.stored)} keys should be stored, not {client.ask('DBSIZE')}")
+        self.require_stored(client, mix)
         per_byte = (left_kib - empty_kib) * 1024 / mix.data_bytes()
         extras = {"left_kib": left_kib, "resident_per_data_byte": round(per_byte, 4)}
+        return meter.sample(digest(client), wall_s=wall_s, operations=float(mix.commands), extras=extras)
+
+
+class RedisDeleted(Mixing):
+    """Nine values of ten are deleted, and then nothing is asked: how fast and how far does memory come back? In the
+    extras the data that is left is 1; the time of the idle phase is not judged."""
+
+    def load(self, server, client, path, percent):
+        mix = Mix(max(500, 200_000 * percent // 100))
+        meter = Meter(server.pids())
+        empty_kib = meter.watch.resident_kib()
+        with meter:
+            wall_s = self.drive_phases(server, client, mix.phases_to_little())
+            loaded = len(meter.watch.curve)
+            time.sleep(IDLE_S * min(1, percent / WHOLE_IDLE))
+        left_kib = meter.watch.resident_kib()
+        self.require_stored(client, mix)
+        idle = [kib for _, kib in meter.watch.curve[loaded:]] + [left_kib]
+
+        def ratio(kib):
+            return round((kib - empty_kib) * 1024 / mix.data_bytes(), 4)
+
+        extras = {"left_kib": left_kib, "idle_ratio": ratio(left_kib), "idle_mean_ratio": ratio(sum(idle) / len(idle))}
         return meter.sample(digest(client), wall_s=wall_s, operations=float(mix.commands), extras=extras)
