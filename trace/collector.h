@@ -55,6 +55,13 @@ class Collector {
   bool has_failed() const { return has_failed_; }
 
  private:
+  template <class Sample>
+  struct Samples {
+    std::vector<Sample> kept;
+    Sample seen{};          // the last one
+    uint64_t kept_ns = 0;   // when one was kept last
+    bool is_seen_kept = true;
+  };
   struct Process {
     unsigned slot;
     uint32_t number;
@@ -74,11 +81,8 @@ class Collector {
     std::map<uint32_t, std::pair<uint32_t, std::string>> threads;  // of lanes that are in use: number, name
     std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
     std::unordered_set<uint64_t> stack_numbers;                    // of those
-    std::vector<MemorySample> samples;
-    std::vector<OthersSample> others;
-    MemorySample seen{};        // the last time that its memory was looked at
-    uint64_t sampled_ns = 0;    // when that was written last
-    bool is_seen_written = true;
+    Samples<MemorySample> memory;
+    Samples<OthersSample> others;
     uint64_t next_others_ns = 0;
   };
 
@@ -98,6 +102,8 @@ class Collector {
   void sample_memory();
   void sample(Process& process, uint64_t now);
   void sample_others(Process& process, uint64_t now);
+  template <class Sample>
+  void keep(Samples<Sample>& samples, const Sample& found, uint64_t now);
   void write_samples(Process& process);
   void write_mappings(Process& process, bool even_if_the_same);
   void write_about(Process& process);

@@ -37,6 +37,7 @@ for _ in threads: passed.put(None)
 for thread in threads: thread.join()
 """
 
+NO_HUGE_PAGES = "huge_pages:never"
 GROWS = """
 import time
 kept = []
@@ -58,8 +59,8 @@ class Replay(Tool):
         ended = self("schedule", path, "-o", made, "--json", *words)
         return json.loads(ended.stdout), made
 
-    def play(self, schedule, *words, preload=None):
-        environment = dict(os.environ, **({"LD_PRELOAD": str(preload)} if preload else {}))
+    def play(self, schedule, *words, preload=None, **settings):
+        environment = dict(os.environ, **settings, **({"LD_PRELOAD": str(preload)} if preload else {}))
         return subprocess.run([self.player, *words, schedule], capture_output=True, text=True, timeout=60,
                               env=environment)
 
@@ -238,12 +239,13 @@ def check_real(checks, tool):
 
 
 def check_memory(checks, tool):
-    """A program that writes to all that it allocates."""
+    """A program that writes to all that it allocates. Whether the system has huge pages is its own affair."""
     path = tool.work / "grows.actrace"
-    subprocess.run([tool.tool, "collect", "-o", path, "--preload", tool.library, "--", "/usr/bin/python3", "-c", GROWS],
+    subprocess.run([tool.tool, "collect", "-o", path, "--preload", tool.library, "--conf", NO_HUGE_PAGES, "--",
+                    "/usr/bin/python3", "-c", GROWS],
                    check=True, capture_output=True, env=dict(os.environ, PYTHONMALLOC="malloc"))
     said, schedule = tool.schedule(path)
-    found = json.loads(tool.play(schedule, preload=tool.library).stdout)
+    found = json.loads(tool.play(schedule, preload=tool.library, ACRE_CONF=NO_HUGE_PAGES).stdout)
     for name in ("peak", "mean"):
         program, replay = said[f"resident_{name}"], found[f"{name}_resident_bytes"]
         checks.that(abs(replay / program - 1) < 0.03, f"{name} memory is the program's within 3 %", (program, replay))
