@@ -62,8 +62,8 @@ def add_overhead(parser):
 def add_traces(parser):
     parser.explain(
         """
-        Records redis, sqlite, python, g++, z3, node and mariadb as the lab runs them, each once, for `acre replay` and
-        `acre bench --workload replay:NAME`. What was recorded before is kept.
+        Records redis, sqlite, python, g++, z3, node, a browser's page and mariadb as the lab runs them, each once, for
+        `acre replay` and `acre bench --workload replay:NAME`. What was recorded before is kept.
         """,
         (("{acre} bench traces", "the usual ones"),
          ("{acre} bench traces redis lua --percent 20", "two workloads, a fifth of their work"),

@@ -81,6 +81,7 @@ void Collector::turn() {
     header.clock.fetch_add(1, std::memory_order_relaxed);
     next_tick_ns_ = now + kTick;
   }
+  if (now >= next_samples_ns_) sample_memory();
   if (is_time) {
     housekeeping();
     next_housekeeping_ns_ = now + kLongestWait;

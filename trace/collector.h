@@ -55,6 +55,13 @@ class Collector {
   bool has_failed() const { return has_failed_; }
 
  private:
+  template <class Sample>
+  struct Samples {
+    std::vector<Sample> kept;
+    Sample seen{};          // the last one
+    uint64_t kept_ns = 0;   // when one was kept last
+    bool is_seen_kept = true;
+  };
   struct Process {
     unsigned slot;
     uint32_t number;
@@ -74,7 +81,9 @@ class Collector {
     std::map<uint32_t, std::pair<uint32_t, std::string>> threads;  // of lanes that are in use: number, name
     std::vector<uint8_t> stacks;                                   // events kStackIs; only with a bound
     std::unordered_set<uint64_t> stack_numbers;                    // of those
-    std::vector<MemorySample> samples;
+    Samples<MemorySample> memory;
+    Samples<OthersSample> others;
+    uint64_t next_others_ns = 0;
   };
 
   bool look_for_processes();
@@ -90,7 +99,11 @@ class Collector {
   void end_by_status(Process& process, uint64_t now);
   void look_for_ends();
   void housekeeping();
-  void sample(Process& process);
+  void sample_memory();
+  void sample(Process& process, uint64_t now);
+  void sample_others(Process& process, uint64_t now);
+  template <class Sample>
+  void keep(Samples<Sample>& samples, const Sample& found, uint64_t now);
   void write_samples(Process& process);
   void write_mappings(Process& process, bool even_if_the_same);
   void write_about(Process& process);
@@ -111,6 +124,7 @@ class Collector {
   uint64_t lanes_begun_ = UINT64_MAX;  // of all processes, when lanes_ was made
   uint64_t next_housekeeping_ns_ = 0;
   uint64_t next_tick_ns_ = 0;
+  uint64_t next_samples_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
   uint64_t began_ns_ = 0;
   uint64_t over_since_ns_ = 0;

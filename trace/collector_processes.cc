@@ -26,7 +26,6 @@ namespace {
 
 constexpr uint64_t kSecond = 1000000000;
 constexpr uint64_t kPatience = kSecond / 4;
-constexpr size_t kSamplesPerChunk = 64;
 
 ChunkHeader chunk_of(ChunkType type, uint32_t process) {
   ChunkHeader chunk;
@@ -168,8 +167,7 @@ void Collector::begin_process(unsigned slot) {
     process.mappings = parent->mappings;
     output_.write(chunk_of(ChunkType::kMappings, process.number), process.mappings);
   }
-  process.samples.reserve(kSamplesPerChunk);
-  sample(process);
+  sample(process, nanoseconds_of(CLOCK_MONOTONIC));
 }
 
 void Collector::write_about(Process& process) {
@@ -201,23 +199,6 @@ void Collector::write_mappings(Process& process, bool even_if_the_same) {
   process.next_mappings_ns = after + std::max<uint64_t>(kSecond, (after - before) * 100);  // a hundredth of a processor
 }
 
-void Collector::sample(Process& process) {
-  const auto statm = statm_of(process.pid);
-  if (!statm || statm->mapped == 0) return;  // it has ended
-  process.samples.push_back({ticks_now(), statm->mapped, statm->resident, statm->shared});
-  if (process.samples.size() >= kSamplesPerChunk) write_samples(process);
-}
-
-void Collector::write_samples(Process& process) {
-  if (process.samples.empty()) return;
-  ChunkHeader chunk = chunk_of(ChunkType::kMemory, process.number);
-  chunk.first_ticks = process.samples.front().ticks;
-  chunk.last_ticks = process.samples.back().ticks;
-  output_.write(chunk, std::span<const uint8_t>{reinterpret_cast<const uint8_t*>(process.samples.data()),
-                                                process.samples.size() * sizeof(MemorySample)});
-  process.samples.clear();
-}
-
 void Collector::write_clock() {
   ClockPair pair{};
   uint64_t best = UINT64_MAX;
@@ -247,7 +228,6 @@ void Collector::checkpoint() {
 void Collector::housekeeping() {
   const uint64_t now = nanoseconds_of(CLOCK_MONOTONIC);
   for (auto& [number, process] : processes_) {
-    sample(process);
     if (now >= process.next_mappings_ns) write_mappings(process, false);
   }
   if (now >= next_clock_ns_) {

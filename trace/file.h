@@ -30,6 +30,7 @@ enum class ChunkType : uint16_t {
   kIndex = 8,         // IndexEntry …; the last chunk
   kStacks = 9,        // events kStackIs alone, that stood in segments dropped since
   kNames = 10,        // of an import: text, a line an address, of what another tool knew of it
+  kOthers = 11,       // OthersSample …
 };
 
 enum class Ending : uint32_t {
@@ -95,6 +96,10 @@ struct ClockPair {
 
 struct MemorySample {
   uint64_t ticks, mapped, resident, shared;  // bytes, as in /proc/PID/statm
+};
+
+struct OthersSample {
+  uint64_t ticks, bytes;  // of others_of() in proc.h
 };
 
 inline constexpr uint32_t kMostPayload = 256u << 20;  // raw bytes of a chunk

@@ -16,6 +16,7 @@
 #include "plot_output.h"
 #include "plot_scan.h"
 #include "plot_tiles.h"
+#include "progress.h"
 #include "proc.h"
 #include "recording.h"
 #include "say.h"
@@ -29,26 +30,6 @@ constexpr char kCutOff[] = " has no end: it was cut off, or the recording goes o
 // Parts of the budget; tiles get the rest. What an entry takes, about.
 constexpr uint64_t kPartOfSites = 8, kPartOfRanges = 8, kPartOfBlocks = 3;
 constexpr size_t kBytesOfABlock = 10, kBytesOfAnEntry = 10;  // about, in the file
-
-// A line on a terminal that is written over.
-class Progress {
- public:
-  void say(const char* what, double part) {
-    const int percent = static_cast<int>(100 * std::clamp(part, 0.0, 1.0));
-    if (!shows_ || (percent == percent_ && what == what_)) return;
-    percent_ = percent;
-    what_ = what;
-    fprintf(stderr, "\r\033[Kacre plot: %s %d %%", what, percent);
-  }
-  ~Progress() {
-    if (what_ != nullptr) fputs("\r\033[K", stderr);
-  }
-
- private:
-  const bool shows_ = isatty(2) != 0;
-  int percent_ = -1;
-  const char* what_ = nullptr;
-};
 
 std::string member(const char* name, const std::string& json) { return ",\"" + std::string(name) + "\":" + json; }
 std::string member(const char* name, uint64_t value) { return member(name, std::to_string(value)); }
@@ -176,7 +157,7 @@ int plot(const PlotOptions& options) {
       say("plot: '%s' has no events", options.path.c_str());
     return 1;
   }
-  std::optional<Progress> progress(std::in_place);
+  std::optional<Progress> progress("plot");
   uint64_t all = 0;
   for (const Chunk& chunk : reader.chunks()) {
     if (chunk.header.type == ChunkType::kEvents && chunk.header.process == process) all += chunk.header.raw_bytes;

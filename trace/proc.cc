@@ -86,6 +86,25 @@ std::optional<Statm> statm_of(pid_t pid) {
   return Statm{mapped * kPage, resident * kPage, shared * kPage};
 }
 
+uint64_t others_in(std::string_view smaps) {
+  uint64_t bytes = 0, named_end = 0;
+  bool is_other = false;
+  while (!smaps.empty()) {
+    const std::string line(smaps.substr(0, smaps.find('\n')));
+    smaps.remove_prefix(std::min(line.size() + 1, smaps.size()));
+    uint64_t begin, end, kib;
+    int name = 0;
+    if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &begin, &end, &name) == 2) {
+      const bool is_named = name != 0 && line[static_cast<size_t>(name)] != 0 && line.find("[anon:acre:") == std::string::npos;
+      is_other = is_named || begin == named_end;
+      if (is_named) named_end = end;
+    } else if (is_other && sscanf(line.c_str(), "Anonymous: %" SCNu64, &kib) == 1) {
+      bytes += kib * 1024;
+    }
+  }
+  return bytes;
+}
+
 std::optional<Identity> identity_of(pid_t pid) {
   const std::string stat = read_all(proc_file(pid, "stat"));
   const size_t name_end = stat.rfind(')');

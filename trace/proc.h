@@ -22,6 +22,11 @@ struct Statm {
 };
 std::optional<Statm> statm_of(pid_t pid);
 
+// Of resident memory that is neither shared nor a file's, bytes that cannot be an allocator's, from the text of
+// /proc/PID/smaps: pages of mappings that have a name and were written to, and of those directly behind one, which are
+// variables without a value.
+uint64_t others_in(std::string_view smaps);
+
 struct Identity {            // of the program that a process runs: an exec changes it
   uint64_t start_time = 0;   // of the process, in clock ticks after boot
   uint64_t start_stack = 0;  // 0: not to be seen

@@ -1,4 +1,5 @@
-// What a process had resident, of no file and not shared: between the samples in the file a straight line.
+// What an allocator has resident in a process: memory of no file and not shared, without what cannot be an allocator's.
+// Between the samples in the file a straight line.
 #pragma once
 
 #include <algorithm>
@@ -13,30 +14,19 @@ namespace acre::trace {
 class Residence {
  public:
   void read(Reader& reader, uint32_t process) {
-    std::vector<uint8_t> payload;
-    for (const Chunk& chunk : reader.chunks()) {
-      if (chunk.header.type != ChunkType::kMemory || chunk.header.process != process) continue;
-      if (!reader.read(chunk, payload)) continue;
-      for (size_t at = 0; at + sizeof(MemorySample) <= payload.size(); at += sizeof(MemorySample)) {
-        MemorySample sample;
-        memcpy(&sample, payload.data() + at, sizeof sample);
-        const uint64_t own = sample.resident - std::min(sample.resident, sample.shared);
-        points_.push_back({sample.ticks, static_cast<double>(std::min(own, kMost))});
-      }
-    }
-    std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.ticks < b.ticks; });
+    std::vector<Point> others;
+    read<OthersSample>(reader, process, ChunkType::kOthers, [&](const OthersSample& sample) {
+      others.push_back({sample.ticks, bytes_of(sample.bytes)});
+    });
+    read<MemorySample>(reader, process, ChunkType::kMemory, [&](const MemorySample& sample) {
+      points_.push_back({sample.ticks, bytes_of(sample.resident - std::min(sample.resident, sample.shared))});
+    });
+    sort(others);
+    sort(points_);
+    for (Point& point : points_) point.bytes = std::max(0.0, point.bytes - at(others, point.ticks));
   }
 
-  double at(uint64_t ticks) const {
-    if (points_.empty()) return 0;
-    const auto behind = std::upper_bound(points_.begin(), points_.end(), ticks,
-                                         [](uint64_t value, const Point& point) { return value < point.ticks; });
-    if (behind == points_.begin()) return behind->bytes;
-    if (behind == points_.end()) return behind[-1].bytes;
-    const Point &before = behind[-1], &after = *behind;
-    const double part = static_cast<double>(ticks - before.ticks) / static_cast<double>(after.ticks - before.ticks);
-    return before.bytes + part * (after.bytes - before.bytes);
-  }
+  double at(uint64_t ticks) const { return at(points_, ticks); }
 
   void sum_up(uint64_t begin, uint64_t end, uint64_t& peak, uint64_t& mean) const {
     double most = std::max(at(begin), at(end)), sum = 0;
@@ -60,6 +50,36 @@ class Residence {
     uint64_t ticks;
     double bytes;
   };
+  static double at(const std::vector<Point>& points, uint64_t ticks) {
+    if (points.empty()) return 0;
+    const auto behind = std::upper_bound(points.begin(), points.end(), ticks,
+                                         [](uint64_t value, const Point& point) { return value < point.ticks; });
+    if (behind == points.begin()) return behind->bytes;
+    if (behind == points.end()) return behind[-1].bytes;
+    const Point &before = behind[-1], &after = *behind;
+    const double part = static_cast<double>(ticks - before.ticks) / static_cast<double>(after.ticks - before.ticks);
+    return before.bytes + part * (after.bytes - before.bytes);
+  }
+
+  template <class Sample, class Take>
+  static void read(Reader& reader, uint32_t process, ChunkType type, Take take) {
+    std::vector<uint8_t> payload;
+    for (const Chunk& chunk : reader.chunks()) {
+      if (chunk.header.type != type || chunk.header.process != process) continue;
+      if (!reader.read(chunk, payload)) continue;
+      for (size_t at = 0; at + sizeof(Sample) <= payload.size(); at += sizeof(Sample)) {
+        Sample sample;
+        memcpy(&sample, payload.data() + at, sizeof sample);
+        take(sample);
+      }
+    }
+  }
+
+  static double bytes_of(uint64_t value) { return static_cast<double>(std::min(value, kMost)); }
+  static void sort(std::vector<Point>& points) {
+    std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.ticks < b.ticks; });
+  }
+
   std::vector<Point> points_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "order.h"
+#include "progress.h"
 #include "residence.h"
 #include "schedule_words.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr uint64_t kLeastEvents = 16;  // of each lane, on average between two samples: fewer would be all waits
 constexpr uint64_t kFewSamples = 64;   // but not fewer samples than that
+constexpr uint64_t kProgressEvery = 1 << 16;  // events
 constexpr double kMostSeconds = 1e8;   // of a recording: clocks in a file may be wrong
 
 struct Block {
@@ -65,7 +67,11 @@ class Builder {
     if (!result_.error.empty()) return false;
     if (words_.open(options_.output)) {
       Merged merged;
-      while (words_.error().empty() && order_.next(merged)) of_event(merged);
+      const uint64_t all = result_.other_events + chosen_events_;
+      for (uint64_t count = 0; words_.error().empty() && order_.next(merged); of_event(merged)) {
+        if (!is_of_block(merged.event->what) || ++count % kProgressEvery != 0) continue;
+        progress_.say("reads the recording:", static_cast<double>(count) / static_cast<double>(all));
+      }
       for (auto& [lane, half] : halves_) end_half(thread_of(lane, 0), half);
       if (until_sample_ != sample_each_ || words_.samples() == 0) sample();
       words_.finish(result_.peak_bytes);
@@ -104,7 +110,7 @@ class Builder {
       if (!options_.process && count > events[result_.process]) result_.process = process;
       result_.other_events += count;
     }
-    const uint64_t most = events[result_.process];
+    const uint64_t most = chosen_events_ = events[result_.process];
     result_.other_events -= most;
     result_.other_processes = events.size() - 1;
     const uint64_t wanted = kLeastEvents * lanes[result_.process].size();
@@ -285,6 +291,8 @@ class Builder {
   std::unordered_map<uint32_t, uint32_t> lanes_;  // lane → thread
   std::unordered_map<uint32_t, Half> halves_;     // by lane
   Residence memory_;
+  Progress progress_{"replay"};
+  uint64_t chosen_events_ = 0;  // as the headers of the process's blocks count them
   uint64_t sample_each_ = 0, until_sample_ = 0;
   uint64_t first_ticks_ = 0, last_ticks_ = 0;
   uint64_t live_bytes_ = 0;

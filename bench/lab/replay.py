@@ -60,13 +60,14 @@ class Replay(Workload):
             part = self.schedule.with_suffix(".part")
             words = [tool, "schedule", self.recording, "-o", part, "--json"]
             words += ["--process", self.process] if self.process is not None else []
-            done = subprocess.run([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([*map(str, words)], stdout=subprocess.PIPE, text=True)  # stderr has its progress
+            said = json.loads(done.stdout) if done.stdout else {"error": f"acre-trace ended with {done.returncode}"}
             if done.returncode != 0:
-                raise Failed(done.stderr.strip().removeprefix("acre replay: "))
-            facts.write_text(json.dumps({**json.loads(done.stdout), "said": done.stderr.splitlines()}))
+                raise Failed(said["error"])
+            facts.write_text(done.stdout)
             part.rename(self.schedule)
         self.facts = json.loads(facts.read_text())
-        self.notes = self.facts["said"]
+        self.notes = [f"acre replay: {note}" for note in self.facts["notes"]]
 
     def played(self, lab, allocator, timed=False):
         """-> what the player says, as main.cc writes it"""

@@ -103,7 +103,7 @@ def show(found, console, facts):
         console.print()
     console.print(f"Behind each figure its ratio to {BASE} in the same round: ≈ is no difference beyond the noise, ? "
                   "too few rounds to tell. Memory is the heap's; by live: over time, to the bytes that were asked for. "
-                  "The program's are of the recording, with all that is not malloc's; time is its whole time.",
+                  "The program's are of the recording, with what it maps itself; time is its whole time.",
                   highlight=False, markup=False)
     for row in rows(found):
         if row["failed"]:

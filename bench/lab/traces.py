@@ -7,7 +7,7 @@ from .launch import Allocator
 from .replay import PREFIX, SUFFIX
 from .workload import Failed
 
-USUAL = ("redis", "sqlite", "python", "g++", "z3", "node", "mariadb")
+USUAL = ("redis", "sqlite", "python", "g++", "z3", "node", "page", "mariadb")
 
 
 def record(lab, workload, percent, path):

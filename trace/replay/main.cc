@@ -74,7 +74,8 @@ void open_schedule() {
   }
   g_player.entries = read_table<ThreadEntry>(header.threads_offset, header.threads);
   g_player.recorded = read_table<Sample>(header.samples_offset, header.samples);
-  if (header.longest_piece > g_player.file_bytes || header.slots > header.operations) {
+  if (header.longest_piece > g_player.file_bytes || header.slots > header.operations ||
+      header.operations > g_player.file_bytes / sizeof(uint64_t)) {
     fail("the schedule is damaged: its header cannot be true");
   }
   g_player.threads = static_cast<Thread*>(map_memory(uint64_t{header.threads} * sizeof(Thread)));
@@ -132,6 +133,8 @@ Means means() {
 int run(int count, char** words) {
   g_player.options = options_of(count, words);
   open_schedule();
+  g_player.own_bytes.fetch_add(others_now());
+  g_player.most_own_bytes.store(g_player.own_bytes.load());
   forget_most_resident();
   const Costs before = costs_now();
   const uint64_t ticks = ticks_now();

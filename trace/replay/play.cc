@@ -81,6 +81,7 @@ class Hand {
       }
     }
     if (latency_ != nullptr) add_latency();
+    own_.has_ended.store(true);
   }
 
  private:
@@ -100,11 +101,37 @@ class Hand {
     }
     ++own_.sleeps;
     other.waiters.fetch_add(1);
-    for (uint32_t done = other.done.load(); done <= word; done = other.done.load()) futex_wait(other.done, done);
+    own_.awaited.store(word_of(Op::kWait, thread, word));
+    for (uint32_t done = other.done.load(); done <= word; done = other.done.load()) {
+      futex_wait(other.done, done);
+      if (other.done.load() != done || !all_wait()) continue;
+      fail("the schedule is damaged: threads wait for each other, at", word);
+    }
+    own_.awaited.store(0);
     other.waiters.fetch_sub(1);
   }
 
+  // Whether no thread can go on: each that has begun and not ended sleeps until another has done what it has not done.
+  // Numbers of done words only grow, and a second look finds each thread in the same wait: so all were at once.
+  static bool all_wait() {
+    uint64_t waits[2] = {0, 0};
+    for (uint64_t& sum : waits) {
+      for (uint32_t i = 0; i < g_player.header.threads; ++i) {
+        const Thread& thread = g_player.threads[i];
+        if ((i != 0 && !thread.has_begun.load()) || thread.has_ended.load()) continue;
+        const uint64_t awaited = thread.awaited.load();
+        if (awaited == 0 || g_player.threads[slot_of(awaited)].done.load() > value_of(awaited)) return false;
+        sum = (sum ^ awaited) * 0x100000001b3;
+      }
+    }
+    return waits[0] == waits[1];
+  }
+
   void wait_until(uint64_t ns) {
+    const uint64_t count = g_player.header.samples;
+    if (count == 0 || ns > g_player.recorded[count - 1].time_ns) {
+      fail("the schedule is damaged: it goes on when it has ended, ns:", ns);
+    }
     const uint64_t wanted = g_player.begin_ns + ns;
     if (now_ns() + kLeastSleep > wanted) return;
     const timespec time{static_cast<time_t>(wanted / 1'000'000'000), static_cast<long>(wanted % 1'000'000'000)};
@@ -162,6 +189,7 @@ class Hand {
   uint64_t size_of(uint64_t word) {
     const uint64_t size = value_of(word) | high_ << 32;
     high_ = 0;
+    if (size > g_player.header.peak_bytes) fail("the schedule is damaged: a block has more bytes than lived:", size);
     return size;
   }
 

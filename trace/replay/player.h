@@ -34,7 +34,8 @@ struct alignas(64) Thread {
   std::atomic<uint64_t> live_bytes;  // allocated less freed by it, modulo 2^64
   uint64_t operations;
   uint64_t sleeps;  // waits that took so long that it slept
-  std::atomic<bool> has_begun;
+  std::atomic<uint64_t> awaited;  // the kWait in which it sleeps; 0: none
+  std::atomic<bool> has_begun, has_ended;
 };
 
 struct Point {  // a sample
@@ -74,6 +75,8 @@ struct Resident {
   uint64_t all, shared;
 };
 Resident resident_now();
+// Of it, pages of files that were written to, and of the stack: what cannot be malloc's.
+uint64_t others_now();
 uint64_t most_resident();  // since the last forget_most_resident()
 void forget_most_resident();
 
@@ -81,6 +84,7 @@ void* map_memory(uint64_t bytes);  // zeroed and resident; counts as the player'
 void unmap_memory(void* memory, uint64_t bytes);
 bool read_at(uint64_t offset, void* to, uint64_t bytes);  // of the schedule
 
+// A second at most.
 void futex_wait(std::atomic<uint32_t>& word, uint32_t value);
 void futex_wake_all(std::atomic<uint32_t>& word);
 

@@ -6,7 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
+#include <cstring>
 
 #include "replay/player.h"
 #include "replay/text.h"
@@ -39,9 +41,16 @@ bool read_text(const char* path, char* text, size_t bytes) {
   return got > 0;
 }
 
+// Of threads that fail at the same time the first one goes on.
+void one_says() {
+  static std::atomic<bool> has_failed{false};
+  while (has_failed.exchange(true)) ::pause();
+}
+
 }  // namespace
 
 void fail(const char* what) {
+  one_says();
   {
     Text text(STDERR_FILENO);
     text << "acre replay: " << what << "\n";
@@ -50,6 +59,7 @@ void fail(const char* what) {
 }
 
 void fail(const char* what, uint64_t number, const char* more) {
+  one_says();
   {
     Text text(STDERR_FILENO);
     text << "acre replay: " << what << " " << number << more << "\n";
@@ -68,6 +78,34 @@ Resident resident_now() {
   char text[256];
   if (!read_text("/proc/self/statm", text, sizeof text)) return {0, 0};
   return {number_in(text, nullptr, 1) * page, number_in(text, nullptr, 2) * page};
+}
+
+uint64_t others_now() {
+  const int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  uint64_t bytes = 0;
+  bool is_other = false;
+  char text[8192];
+  size_t used = 0;
+  ssize_t got;
+  while ((got = read(file, text + used, sizeof text - 1 - used)) > 0) {
+    used += static_cast<size_t>(got);
+    text[used] = 0;
+    char* line = text;
+    for (char* end; (end = strchr(line, '\n')) != nullptr; line = end + 1) {
+      *end = 0;
+      if (line[0] >= 'A' && line[0] <= 'Z') {
+        if (is_other && strncmp(line, "Anonymous:", 10) == 0) bytes += number_in(line, "Anonymous:", 0) * 1024;
+      } else {
+        is_other = strchr(line, '/') != nullptr || strstr(line, "[stack]") != nullptr;
+      }
+    }
+    used = strlen(line);
+    if (used == sizeof text - 1) used = 0;  // no line is that long
+    memmove(text, line, used);
+  }
+  close(file);
+  return bytes;
 }
 
 uint64_t most_resident() {
@@ -111,7 +149,8 @@ bool read_at(uint64_t offset, void* to, uint64_t bytes) {
 }
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+  const timespec second{1, 0};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &second, nullptr, 0);
 }
 
 void futex_wake_all(std::atomic<uint32_t>& word) {

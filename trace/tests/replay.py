@@ -4,10 +4,12 @@ What the player had is held against what the events say, as `acre-trace print` h
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from random import Random
 
 from run import Checks, Tool
 
@@ -35,6 +37,16 @@ for _ in threads: passed.put(None)
 for thread in threads: thread.join()
 """
 
+NO_HUGE_PAGES = "huge_pages:never"
+GROWS = """
+import time
+kept = []
+for i in range(40000):
+    kept.append(b"x" * (100 + i % 3000))
+    if i % 5 == 0: kept[i // 2] = None
+time.sleep(0.4)
+"""
+
 
 class Replay(Tool):
     def __init__(self, tool, player, program, bad, library, work):
@@ -45,10 +57,10 @@ class Replay(Tool):
         """-> what acre-trace says of it, the schedule"""
         made = path.with_suffix(".schedule")
         ended = self("schedule", path, "-o", made, "--json", *words)
-        return (json.loads(ended.stdout) if ended.returncode == 0 else {"error": ended.stderr}), made
+        return json.loads(ended.stdout), made
 
-    def play(self, schedule, *words, preload=None):
-        environment = dict(os.environ, **({"LD_PRELOAD": str(preload)} if preload else {}))
+    def play(self, schedule, *words, preload=None, **settings):
+        environment = dict(os.environ, **settings, **({"LD_PRELOAD": str(preload)} if preload else {}))
         return subprocess.run([self.player, *words, schedule], capture_output=True, text=True, timeout=60,
                               env=environment)
 
@@ -131,8 +143,74 @@ def check_errors(checks, tool, schedule):
     for words in (["--touch", "some", schedule], [], ["--frobnicate", schedule], [schedule, schedule]):
         ended = subprocess.run([tool.player, *words], capture_output=True, text=True)
         checks.that(ended.returncode == 2 and ended.stderr.count("\n") == 1, f"{words[:-1]}: 2 and a line", ended)
-    said, _ = tool.schedule(tool.work / "nothing.actrace")
-    checks.that(said["error"].startswith("acre replay: ") and said["error"].count("\n") == 1, "no file: a line", said)
+    nothing = tool.work / "nothing.actrace"
+    said, made = tool.schedule(nothing)
+    ended = tool("schedule", nothing, "-o", made)
+    checks.that(ended.returncode == 1 and ended.stderr == f"acre replay: {said['error']}\n", "no file: a line", ended)
+
+
+class Words:
+    """A schedule in memory (trace/replay/format.h), to be damaged."""
+
+    WAIT, TIME = 7, 10
+
+    def __init__(self, schedule):
+        self.data = bytearray(schedule.read_bytes())
+        _, self.threads, _, _, entries = struct.unpack_from("<8sIIQQ", self.data)
+        self.places = []  # of all words
+        for thread in range(self.threads):
+            _, piece = struct.unpack_from("<QQ", self.data, entries + 16 * thread)
+            while piece != 0:
+                following, count = struct.unpack_from("<QQ", self.data, piece)
+                self.places += range(piece + 16, piece + 16 + 8 * count, 8)
+                piece = following
+
+    def of(self, operation):
+        return [at for at in self.places if self.data[at] & 15 == operation]
+
+    def count(self, thread):
+        """Words of a thread."""
+        entries = struct.unpack_from("<Q", self.data, 24)[0]
+        return struct.unpack_from("<Q", self.data, entries + 16 * thread)[0]
+
+    def change(self, at, change):
+        struct.pack_into("<Q", self.data, at, change(struct.unpack_from("<Q", self.data, at)[0]))
+
+
+def check_damage(checks, tool, schedule):
+    """Whatever is in a schedule, its player comes to an end, with a line if it is not well."""
+    damaged = schedule.with_suffix(".damaged")
+
+    def play(words, *options):
+        """-> its exit code and what it said"""
+        damaged.write_bytes(words.data)
+        try:
+            ended = tool.play(damaged, *options)
+        except subprocess.TimeoutExpired:
+            return None, "it waits forever"
+        return ended.returncode, ended.stderr
+
+    words = Words(schedule)
+    for at in words.of(Words.WAIT):  # for the other's end
+        words.change(at, lambda word: word & 0xFFFFFFFF | (words.count(word >> 5 & 0x7FFFFFF) - 1) << 32)
+    code, text = play(words)
+    checks.that(code == 1 and "threads wait for each other" in text and text.count("\n") == 1,
+                "threads that wait for each other: a line", text)
+    words = Words(schedule)
+    words.change(words.of(Words.TIME)[-1], lambda word: word | 1 << 62)
+    code, text = play(words, "--pace")
+    checks.that(code == 1 and text.count("\n") == 1, "a time in years: a line", text)
+    random, wrong = Random(1), []
+    for _ in range(150):
+        words = Words(schedule)
+        for _ in range(random.randint(1, 3)):
+            at = random.choice((random.choice(words.places), random.choice(words.of(Words.WAIT)),
+                                random.randrange(0, len(words.data) - 8, 8)))
+            words.change(at, lambda word: word ^ 1 << random.randrange(64))
+        code, text = play(words, *random.choice(([], ["--pace"], ["--touch", "none"])))
+        if (code, text.count("\n")) not in ((0, 0), (1, 1)):
+            wrong.append((code, text))
+    checks.that(not wrong, "any bits may be wrong: a line, or none", wrong)
 
 
 def check_pace(checks, tool):
@@ -160,6 +238,19 @@ def check_real(checks, tool):
         checks.that(ended.returncode == 0, f"and plays on {preload or 'glibc'}", ended.stderr)
 
 
+def check_memory(checks, tool):
+    """A program that writes to all that it allocates. Whether the system has huge pages is its own affair."""
+    path = tool.work / "grows.actrace"
+    subprocess.run([tool.tool, "collect", "-o", path, "--preload", tool.library, "--conf", NO_HUGE_PAGES, "--",
+                    "/usr/bin/python3", "-c", GROWS],
+                   check=True, capture_output=True, env=dict(os.environ, PYTHONMALLOC="malloc"))
+    said, schedule = tool.schedule(path)
+    found = json.loads(tool.play(schedule, preload=tool.library, ACRE_CONF=NO_HUGE_PAGES).stdout)
+    for name in ("peak", "mean"):
+        program, replay = said[f"resident_{name}"], found[f"{name}_resident_bytes"]
+        checks.that(abs(replay / program - 1) < 0.03, f"{name} memory is the program's within 3 %", (program, replay))
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-replay-", ignore_cleanup_errors=True) as folder:
@@ -168,11 +259,15 @@ def main():
         _, path = tool.collect("threads", 4, 5000)
         _, schedule = check_play(checks, tool, "threads that free each other's blocks", path)
         check_errors(checks, tool, schedule)
+        _, path = tool.collect("threads", 4, 400)
+        _, schedule = tool.schedule(path)
+        check_damage(checks, tool, schedule)
         _, path = tool.collect("fork", 2000)
         check_play(checks, tool, "a program that forks", path)
         check_pace(checks, tool)
         if library:
             check_real(checks, tool)
+            check_memory(checks, tool)
     return checks.conclude()
 
 

@@ -6,6 +6,21 @@
 namespace acre::trace::testing {
 namespace {
 
+TEST(Proc, WhatIsNotTheAllocators) {
+  const auto mapping = [](const char* head, int kib) {
+    return std::string(head) + "\nSize: 999 kB\nRss: 500 kB\nAnonymous: " + std::to_string(kib) + " kB\nVmFlags: rd\n";
+  };
+  const std::string heap = mapping("7f0000000000-7f0000100000 rw-p 00000000 00:00 0 ", 1);
+  const std::string file = mapping("7f0000200000-7f0000201000 rw-p 00010000 fe:00 7    /usr/lib/a b.so", 20);
+  const std::string variables = mapping("7f0000201000-7f0000203000 rw-p 00000000 00:00 0 ", 300);
+  const std::string behind = mapping("7f0000203000-7f0000204000 rw-p 00000000 00:00 0 ", 4000);
+  const std::string named = mapping("7f0000300000-7f0000304000 rw-p 00000000 00:00 0    [anon:acre:heap]", 50000);
+  const std::string stack = mapping("7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0    [stack]", 600000);
+  EXPECT_EQ(others_in(heap + file + variables + behind + named + stack), (20 + 300 + 600000) * 1024u);
+  EXPECT_EQ(others_in(heap + variables + "cut off"), 0u);
+  EXPECT_GT(others_in(read_all("/proc/self/smaps")), 4096u);
+}
+
 TEST(Proc, JsonHasAnyBytes) {
   EXPECT_EQ(json_string("plain"), "\"plain\"");
   EXPECT_EQ(json_string("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\\u007f\"");

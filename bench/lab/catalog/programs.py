@@ -7,7 +7,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from inputs import headers, markup, postscript, problems, statements
+from inputs import headers, markup, page, postscript, problems, statements
 
 from .. import launch
 from ..native import Native
@@ -213,6 +213,32 @@ class Compiler(Program):
         return launch.short_hash(said)
 
 
+class Page(Program):
+    """WebKit draws a page. Its engine can be told to take its blocks, but JavaScript's objects, from malloc. chromium
+    and Firefox define malloc in their programs, which no preloaded library replaces."""
+
+    tool, package = "wkhtmltoimage", "wkhtmltopdf"
+    WIDTH, HEIGHT = 1000, 1200
+
+    def input(self, lab, percent):
+        return made(lab, f"page-{percent}.html", page, lambda path: page.write(path, percent))
+
+    def words(self, lab, case, percent):
+        shown = ["--width", self.WIDTH, "--crop-h", self.HEIGHT]
+        return ["-q", "--format", "ppm", *shown, self.input(lab, percent), "-"]
+
+    def settings(self, case):
+        return (("Malloc", "1"), ("QT_QPA_PLATFORM", "offscreen"))  # the former: not WebKit's own allocator
+
+    def check(self, lab, case, percent, said):
+        head = b"P6\n%d %d\n255\n" % (self.WIDTH, self.HEIGHT)
+        if not said.startswith(head) or len(said) != len(head) + 3 * self.WIDTH * self.HEIGHT:
+            raise Failed("it drew no picture of the page")
+        if said[len(head) :][:3] != b"\x00\xff\x00":
+            raise Failed("the page's scripts have counted something else")
+        return launch.short_hash(said)
+
+
 class Smlng(Native):
     """Which is given an input."""
 
@@ -256,6 +282,11 @@ WORKLOADS = [
         "python",
         "json, dicts, strings, regular expressions, objects in CPython",
         [Case(extent=QUICK), Case("PYTHONMALLOC=malloc", arguments=("PYTHONMALLOC=malloc",))],
+    ),
+    Page(
+        "page",
+        "WebKit on a page of tables, which scripts build, sort and take down",
+        [Case(extent=FULL)],
     ),
     Script("node", "buffers, compression, hashing and JSON in node", "node", "nodejs", "program.js"),
 ]
