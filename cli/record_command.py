@@ -117,7 +117,7 @@ def run(options):
     run_command.warn_if_preload_is_ignored(path)
     words = collector(options, os.path.basename(options.program[0]))
     theirs = dict(environment)
-    run_command.add_acre(theirs, library, options)
+    run_command.add_acre(theirs, library, options, has_socket=False)  # no thread: Chromium's helpers end if they have one
     words += ["--preload", os.fsdecode(theirs[b"LD_PRELOAD"]), "--conf", os.fsdecode(theirs[b"ACRE_CONF"]), "--"]
     run_command.restore_signals()
     os.execve(words[0], [*words, *options.program], environment)

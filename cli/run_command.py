@@ -120,11 +120,12 @@ def settings(options):
         yield f"prof_folder:{folder}"
 
 
-def add_acre(environment, path, options, more=()):
+def add_acre(environment, path, options, more=(), has_socket=True):
     before = environment.get(b"LD_PRELOAD")
     environment[b"LD_PRELOAD"] = os.fsencode(path) + (b":" + before if before else b"")
     before = environment.get(b"ACRE_CONF")
-    words = [b"control:true"] + ([before] if before else []) + [os.fsencode(word) for word in (*settings(options), *more)]
+    words = [b"control:true"] * has_socket + ([before] if before else [])
+    words += [os.fsencode(word) for word in (*settings(options), *more)]
     environment[b"ACRE_CONF"] = b",".join(words)
 
 

@@ -328,7 +328,7 @@ def check_scaled(checks, work):
                         sum(one["blocks"] + one["held_blocks"] for one in report["sites"]) == report["leaked_blocks"],
                         f"{site['sampled_blocks']} sampled blocks stand for {site['blocks']} of {lost}", report)
         said = acre("leaks", str(sessions.process.pid)).stdout
-        checks.that(re.search(r"^about \d+ bytes in \d+ blocks \(\d+ sampled\), allocated by\n    ", said, re.M) and
+        checks.that(re.search(r"^about \d+ bytes in \d+ blocks \(\d+ sampled\),( which hold .*,)? allocated by\n    ", said, re.M) and
                     re.search(r"^note: \d+ of \d+ leaked blocks were sampled, one in 2 KiB on average", said, re.M),
                     "the text says what is estimated", said)
 

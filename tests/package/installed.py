@@ -144,17 +144,17 @@ def check_command(checks, prefix, work):
 
 
 def check_record(checks, acre, prefix, work):
-    recorded = acre("record", "-o", "true.actrace", "--", "true")
+    recorded = acre("record", "-o", "sort.actrace", "--", "/usr/bin/sort", "/dev/null")
     if not (prefix.libdir / "acre/acre-trace").exists():
         checks.that(recorded.returncode == 1 and "installed without acre-trace" in recorded.stderr and
                     recorded.stderr.count("\n") == 1, "acre record says that it lacks acre-trace", recorded)
         return
-    found = acre("trace", "true.actrace", "--check")
+    found = acre("trace", "sort.actrace", "--check")
     checks.that(recorded.returncode == 0 and found.returncode == 0 and found.stdout.endswith("\nsound\n"),
                 "acre record and acre trace are installed with acre-trace", [recorded, found])
     tools = prefix.libdir / "acre"
-    made = run([tools / "acre-trace", "schedule", "true.actrace", "-o", "true.schedule"], cwd=work)
-    played = run([tools / "acre-replay", "true.schedule"], cwd=work)
+    made = run([tools / "acre-trace", "schedule", "sort.actrace", "-o", "sort.schedule"], cwd=work)
+    played = run([tools / "acre-replay", "sort.schedule"], cwd=work)
     checks.that(made.returncode == 0 and played.returncode == 0 and played.stdout.startswith('{"seconds":'),
                 "and acre-replay beside it", [made, played])
 
