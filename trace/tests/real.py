@@ -137,7 +137,7 @@ def check_runs(checks, recorder):
                 "each small block lies in a run that was made and is not gone", [ended, blocks, gone, outside[:3]])
     figures = recorder.events(path, "--kind", "figures")
     checks.that(all(0 < figure["active"] <= figure["mapped"] and figure["metadata"] > 0 for figure in figures) and
-                max(figure["active"] for figure in figures) > 20 << 20 and len(figures) > 3,
+                max(figure["active"] for figure in figures) > 5 << 20 and len(figures) >= 2,
                 "acre's own figures are there", figures)
     purged = sum(event["pages"] for event in recorder.events(path, "--kind", "purged"))
     checks.that(purged > 1000, "so are pages that went back", purged)
