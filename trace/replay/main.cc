@@ -78,6 +78,11 @@ void open_schedule() {
       header.operations > g_player.file_bytes / sizeof(uint64_t)) {
     fail("the schedule is damaged: its header cannot be true");
   }
+  for (uint64_t i = 0; i + 1 < header.samples; ++i) {
+    if (g_player.recorded[i + 1].time_ns < g_player.recorded[i].time_ns) {
+      fail("the schedule is damaged: its time runs backwards, at sample", i + 1);
+    }
+  }
   g_player.threads = static_cast<Thread*>(map_memory(uint64_t{header.threads} * sizeof(Thread)));
   g_player.slots = static_cast<Slot*>(map_memory(uint64_t{header.slots} * sizeof(Slot)));
   g_player.points = static_cast<Point*>(map_memory(header.samples * sizeof(Point)));
