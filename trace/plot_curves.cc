@@ -148,14 +148,11 @@ void Curves::write(PlotLines& lines) const {
   write("resident", resident_);
   write("mapped", mapped_);
   for (size_t i = 0; i < kFigures; ++i) write(kFigureNames[i], figures_[i]);
-  const auto write_each = [&](const std::string& name, const std::vector<Curve>& curves) {
-    for (size_t i = 0; i < curves.size(); ++i) {
-      const bool is_rest = i + 1 == curves.size();
-      if (is_rest && std::all_of(curves[i].begin(), curves[i].end(), [](double v) { return v == 0; })) continue;
-      lines.line("curve:" + name + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(curves[i])));
-    }
-  };
-  write_each("thread:", threads_);
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const bool is_rest = i + 1 == threads_.size();
+    if (is_rest && std::all_of(threads_[i].begin(), threads_[i].end(), [](double v) { return v == 0; })) continue;
+    lines.line("curve:thread:" + (is_rest ? "rest" : std::to_string(i)), array_of(narrow(threads_[i])));
+  }
   write_tags(lines);
   for (unsigned group = 0; group < kGroups; ++group) {
     lines.line("curve:class:" + std::to_string(group), array_of(narrow(groups_[group])));

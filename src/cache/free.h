@@ -13,8 +13,9 @@ void release_slow(void* p);
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
-// The same for a thread whose heap is observed, once the observers know.
+// The same for a thread whose heap is observed: release_told() once the observers know, tell_and_release() before.
 void release_told(Heap& heap, Slab* slab, void* p);
+void tell_and_release(Heap& heap, Slab* slab, void* p);
 
 // Called after a free in an owned run whose countdown has reached zero.
 void release_event(Slab* slab);

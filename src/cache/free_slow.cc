@@ -102,7 +102,7 @@ ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
 
 }  // namespace
 
-// For a thread whose heap is observed. The same as without observers.
+// The same as without observers.
 ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
   if (relaxed_load(slab->owner) == heap.token) {
     slab::defer(slab, p);
@@ -116,12 +116,12 @@ ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
   }
 }
 
-namespace {
-
 ACRE_COLD void tell_and_release(Heap& heap, Slab* slab, void* p) {
   hooks::freeing(p);
   release_told(heap, slab, p);
 }
+
+namespace {
 
 // For a thread without a heap. A thread that has never allocated gets a heap now: it may be a thread that only frees
 // blocks of others, and without an outbox each block would cost an atomic operation.

@@ -50,24 +50,18 @@ bool define_stack(Recorder& recorder, const stacks::Captured& stack) {
   return true;
 }
 
-ACRE_NOINLINE void write_kind(Recorder& recorder, Kind kind, unsigned alignment_log2) {
-  recorder.encoder.kind(kind, alignment_log2);
-}
-
 // What an allocation has, apart from a stack.
 void write_allocated(Recorder& recorder, Heap* heap, const void* block, size_t asked) {
-  if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind != CallKind::kPlain)) {
+  if (heap != nullptr && heap->call.kind != CallKind::kPlain) {
     asked = heap->call.asked;
     heap->call.is_told = true;
-    write_kind(recorder, static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
+    recorder.encoder.kind(static_cast<Kind>(heap->call.kind), heap->call.alignment_log2);
   }
   recorder.encoder.allocated(address_of(block), asked);
 }
 
 void write_freeing(Recorder& recorder, const Heap* heap, const void* block) {
-  if (ACRE_UNLIKELY(heap != nullptr && heap->call.kind == CallKind::kReallocated)) {
-    write_kind(recorder, Kind::kReallocFrom, 0);
-  }
+  if (heap != nullptr && heap->call.kind == CallKind::kReallocated) recorder.encoder.kind(Kind::kReallocFrom, 0);
   recorder.encoder.freeing(address_of(block));
 }
 
@@ -96,18 +90,6 @@ ACRE_NOINLINE void* tell(Told told, Heap* heap, const void* block, size_t asked)
   return same;
 }
 
-ACRE_NOINLINE void tell_freeing(Heap* heap, const void* block) {
-  Recorder* recorder = enter(heap);
-  if (recorder == nullptr) return;
-  if (begin_event(*recorder, address_of(block))) write_freeing(*recorder, heap, block);
-  leave(*recorder);
-}
-
-ACRE_NOINLINE void tell_and_release(Heap& heap, Slab* slab, void* block) {
-  tell_freeing(&heap, block);
-  release_told(heap, slab, block);
-}
-
 }  // namespace
 
 // --- Events -----------------------------------------------------------------------------------------------------
@@ -124,7 +106,12 @@ void* allocated(Heap* heap, const void* block, size_t asked) {
   return const_cast<void*>(block);
 }
 
-void freeing(Heap* heap, const void* block) { tell_freeing(heap, block); }
+void freeing(Heap* heap, const void* block) {
+  Recorder* recorder = enter(heap);
+  if (recorder == nullptr) return;
+  if (begin_event(*recorder, address_of(block))) write_freeing(*recorder, heap, block);
+  leave(*recorder);
+}
 
 void freeing_of_run(Heap& heap, Slab* slab, void* block) {
   Recorder* recorder = heap.recorder;

@@ -101,7 +101,7 @@ Recorder* enter(Heap* heap) {
 
 void leave(Recorder& recorder) {
   leave_own(recorder);
-  if (&recorder == g_common) g_common_lock.store(kNoThread, std::memory_order_release);
+  if (is_common(recorder)) g_common_lock.store(kNoThread, std::memory_order_release);
 }
 
 bool next_block(Recorder& recorder) {
