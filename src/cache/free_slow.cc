@@ -73,13 +73,26 @@ ACRE_NOINLINE void hand_over(Heap& heap, Slab* slab, void* p) {
   hooks::tick_after_free(heap);
 }
 
-// For a run that this thread owned last. If the run cannot be adopted, the block goes to the outbox.
-ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
-  if (!slab::adopt(slab, heap.token)) return hand_over(heap, slab, p);
+// For a run that has just become the thread's.
+ACRE_ALWAYS_INLINE void release_adopted(Heap& heap, Slab* slab, void* p) {
   slab::defer(slab, p);
   const OwnerAtWork busy(heap);
   keep_adopted(heap, slab);
 }
+
+// For a run that this thread owned last. If the run cannot be adopted, the block goes to the outbox.
+ACRE_NOINLINE void adopt_and_release(Heap& heap, Slab* slab, void* p) {
+  if (!slab::adopt(slab, heap.owner())) return hand_over(heap, slab, p);
+  release_adopted(heap, slab, p);
+}
+
+// The same for a run whose last owner has ended. Its other blocks are likely to be freed by this thread, too.
+ACRE_APART void inherit_and_release(Heap& heap, Slab* slab, void* p) {
+  if (!slab::inherit(slab, heap.owner())) return hand_over(heap, slab, p);
+  release_adopted(heap, slab, p);
+}
+
+bool has_no_owner_left(const Slab* slab) { return OwnerLives::has_ended(relaxed_load(slab->last_owner)); }
 
 ACRE_COLD void keep_or_release_while_sampling(Heap& heap, Slab* slab, void* p) {
   if (!keep_block_while_sampling(heap, slab, p)) adopt_and_release(heap, slab, p);
@@ -109,10 +122,10 @@ ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
     if (slab->countdown == 0) release_event(slab);
   } else if (!slab->by_outbox) {
     release_shared_while_sampling(heap, slab, p);
-  } else if (relaxed_load(slab->last_owner) == heap.token) {
+  } else if (relaxed_load(slab->last_owner) == heap.lives.current()) {
     slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
   } else {
-    hand_over(heap, slab, p);
+    has_no_owner_left(slab) ? inherit_and_release(heap, slab, p) : hand_over(heap, slab, p);
   }
 }
 
@@ -163,9 +176,10 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
   if (ACRE_UNLIKELY(!slab->by_outbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
-  if (relaxed_load(slab->last_owner) == heap.token) {
+  if (relaxed_load(slab->last_owner) == heap.lives.current()) {
     return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
   }
+  if (ACRE_UNLIKELY(has_no_owner_left(slab))) return inherit_and_release(heap, slab, p);
   const bool done = OwnerAtWork::enter_quickly(heap) && heap.outbox().add_quickly(slab, p);
   OwnerAtWork::leave(heap);
   if (!done) hand_over(heap, slab, p);

@@ -29,6 +29,7 @@ Heap* Heap::make() {
 void Heap::begin() {
   new (static_cast<HeapState*>(this)) HeapState;
   none = {};
+  lives.begin();
   for (Slot& slot : slots) slot = {};
   kind = HeapKind::kUsual;
   is_plain = true;

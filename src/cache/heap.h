@@ -17,6 +17,7 @@
 #include "base/thread_token.h"
 #include "cache/outbox.h"
 #include "pages/limit.h"
+#include "slab/owner.h"
 #include "slab/transitions.h"
 
 namespace acre {
@@ -155,6 +156,7 @@ enum class HeapKind : uint8_t { kNone, kUsual, kObserved };
 struct alignas(kCacheLine) HotHeap : HeapState {
   Slot none;              // always empty; slot_at leads here while a class is unused or the heap is not plain
   Slot slots[kSmallClasses] = {};
+  OwnerLives lives;       // its own line: other threads read it, and no later field is written often
   HeapKind kind = HeapKind::kNone;  // kNone in the two constant heaps
   bool is_plain = false;  // malloc's hot path uses the lists: the heap is neither diverted nor observed
   uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: in steps of kStep bytes from `none`
@@ -191,6 +193,9 @@ struct Heap : HotHeap {
   void begin();
   void end();
   static constexpr size_t kBytes = sizeof(ColdHeap) + sizeof(HotHeap);
+
+  // As an owner of runs.
+  Owner owner() const { return {token, lives.current()}; }
 
   // For the heap's owner. A heap is diverted while a tag (manual/tags.h) or a binding (manual/binding.h) is in force.
   void set_diverted(bool diverted);

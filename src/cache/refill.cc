@@ -75,7 +75,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) return nullptr;
   if (run->fresh) arenas::grew_by(pages);
   tick_soon_if_alarmed(heap);
-  Slab* slab = slab::make(run, c, heap.token);
+  Slab* slab = slab::make(run, c, heap.owner());
   if (slab == nullptr) {
     run->home->free(run, false);
     return nullptr;
@@ -118,7 +118,7 @@ ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
     return {nullptr, found};
   }
   const uint32_t most = 2u * run_shape(c).enough;
-  const Bin::Taken found = from_bins(heap, c, [&heap, most](Bin& bin) { return bin.take(heap.token, most); });
+  const Bin::Taken found = from_bins(heap, c, [&heap, most](Bin& bin) { return bin.take(heap.owner(), most); });
   if (found.run != nullptr) blocks.freed -= slab::deferred_count(found.run);  // these were freed by others
   if (found) return found;
   if (Slab* slab = take_adopted(heap, c)) return {slab, {}};

@@ -146,6 +146,7 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
       if (is_mine) heap->thread = static_cast<uint32_t>(os::thread_number());
     } else {
       keep_events_of(*heap);
+      heap->lives.end();  // its full runs are for others; those that it owns keep its token
       heap->next = g_lost;
       g_lost = heap;
     }
@@ -176,7 +177,7 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
 }
 
 // pthread's destructor for the thread's heap.
-void end_thread_heap(void* argument) {
+ACRE_APART void end_thread_heap(void* argument) {
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
   empty_heap(*heap);
@@ -186,6 +187,7 @@ void end_thread_heap(void* argument) {
     Lock lock(g_lock);
     keep_events_of(*heap);
     heap->end();
+    heap->lives.end();
     arenas::count_threads(*heap->arena, -1);
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;

@@ -129,17 +129,31 @@ Address Bin::lowest() {
   return slab == nullptr ? 0 : slab->base;
 }
 
-Bin::Taken Bin::take(ThreadToken owner, uint32_t most) {
-  if (seems_empty()) return {};
-  Lock lock(lock_);
-  Slab* slab = runs_.min();
-  if (slab == nullptr) return {};
-  RemoteWord word = load_remote(slab);
-  if (is_shared(word.state)) return {nullptr, take_blocks_of(slab, most)};
+// Takes a run that is not shared.
+ACRE_ALWAYS_INLINE void Bin::take_out(Slab* slab, RemoteWord word, Owner owner) {
   remove(slab);
   while (!change_remote(slab, word, word.owned())) {
   }
   slab::begin_ownership(slab, word, owner);
+}
+
+ACRE_APART bool Bin::take_this(Slab* slab, Owner owner) {
+  Lock lock(lock_);
+  if (relaxed_load(slab->binned_in) != this) return false;
+  const RemoteWord word = load_remote(slab);
+  if (is_shared(word.state)) return false;
+  take_out(slab, word, owner);
+  return true;
+}
+
+Bin::Taken Bin::take(Owner owner, uint32_t most) {
+  if (seems_empty()) return {};
+  Lock lock(lock_);
+  Slab* slab = runs_.min();
+  if (slab == nullptr) return {};
+  const RemoteWord word = load_remote(slab);
+  if (is_shared(word.state)) return {nullptr, take_blocks_of(slab, most)};
+  take_out(slab, word, owner);
   return {slab, {}};
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/mutex.h"
 #include "slab/free_list.h"
+#include "slab/word.h"
 
 namespace acre {
 
@@ -23,7 +24,11 @@ class Bin {
     BlockList blocks;
     explicit operator bool() const { return run != nullptr || blocks; }
   };
-  Taken take(ThreadToken owner, uint32_t most);
+  Taken take(Owner owner, uint32_t most);
+
+  // Takes this run, of which the calling thread has a block, for `owner`. Returns false if it is not in the bin, or is
+  // shared.
+  bool take_this(Slab* slab, Owner owner);
 
   // Takes up to `most` blocks of the lowest run, which stays while enough of it is free. None if the bin is empty.
   BlockList take_blocks(uint32_t most);
@@ -44,6 +49,7 @@ class Bin {
   void insert(Slab* slab) ACRE_REQUIRES(lock_);
   void insert_again(Slab* slab) ACRE_REQUIRES(lock_);
   void remove(Slab* slab) ACRE_REQUIRES(lock_);
+  void take_out(Slab* slab, RemoteWord word, Owner owner) ACRE_REQUIRES(lock_);
   bool keep_if_binned(Slab* slab, uint64_t bits, bool is_here) ACRE_REQUIRES(lock_);
   bool take_if_all_free(Slab* slab) ACRE_REQUIRES(lock_);
   BlockList take_blocks_of(Slab* slab, uint32_t most) ACRE_REQUIRES(lock_);

@@ -15,6 +15,7 @@
 //   make            no run          owned                    the thread that has the pages          slab::make
 //   release         owned           full, binned, no run     its owner                              slab::release
 //   adopt           full            owned                    its last owner, which frees a block    slab::adopt
+//   inherit         full, binned    owned                    a thread that frees a block (**)       slab::inherit
 //   give back       any             the same, binned, no run a thread that frees others' blocks     slab::give_back
 //   take            binned          owned                    a thread, under the bin's lock         Bin::take
 //   take blocks     (shared) binned the same, (shared) full  a thread, under the bin's lock         Bin::take_blocks
@@ -23,7 +24,8 @@
 //   disown          owned           owned by no thread       the child of a fork                    slab::disown
 //
 // "No run": all blocks are free, and the pages go back to the page heap. (*) A thread that reclaims from an idle owner
-// is the holder, too, for the time that reclaim/idle.h gives.
+// is the holder, too, for the time that reclaim/idle.h gives. (**) Once the life of the last owner (owner.h) has ended;
+// if the run is binned, under the bin's lock.
 //
 // A run that no thread owns is binned if and only if at least `enough` of its blocks are free.
 //
@@ -35,8 +37,8 @@
 
 #include "base/atomics.h"
 #include "base/pairing_heap.h"
-#include "base/thread_token.h"
 #include "pages/run.h"
+#include "slab/owner.h"
 
 namespace acre {
 
@@ -73,7 +75,7 @@ struct alignas(kCacheLine) Slab {
 
   // What other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // word.h
-  ThreadToken last_owner = kNoThread;                   // owner writes, any thread reads: a hint of who may adopt
+  OwnerName last_owner = kNoOwner;                      // owner writes, any thread reads: a hint of who may adopt
   Bin* binned_in = nullptr;                             // written under that bin's lock
   Run* run = nullptr;                                   // fixed: its pages
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev

@@ -11,7 +11,7 @@ ACRE_COLD static void tell_of_run(const Slab* slab, size_t block_bytes) {
   if (hook != nullptr) hook(slab->base, slab->pages, block_bytes);
 }
 
-Slab* make(Run* run, SizeClass c, ThreadToken owner) {
+Slab* make(Run* run, SizeClass c, Owner owner) {
   Slab* slab = unit_table::header_for(run);
   if (slab == nullptr) return nullptr;
   const RunShape& shape = run_shape(c);
@@ -37,8 +37,8 @@ Slab* make(Run* run, SizeClass c, ThreadToken owner) {
   relaxed_store(slab->base, run->base);
   count_down(slab, 0, 0);
   reset_remote(slab);
-  relaxed_store(slab->last_owner, owner);
-  relaxed_store(slab->owner, owner);
+  relaxed_store(slab->last_owner, owner.name);
+  relaxed_store(slab->owner, owner.token);
   run->home->make_slab(run, slab);
   if (ACRE_UNLIKELY(on_runs::is_on())) tell_of_run(slab, slab->block_bytes);
   return slab;
@@ -92,17 +92,16 @@ void release(Slab* slab) {
   if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);
 }
 
-void begin_ownership(Slab* slab, const RemoteWord& word, ThreadToken owner) {
+void begin_ownership(Slab* slab, const RemoteWord& word, Owner owner) {
   count_down(slab, slab->capacity - word.local, 0);
-  relaxed_store(slab->last_owner, owner);
-  relaxed_store(slab->owner, owner);
+  relaxed_store(slab->last_owner, owner.name);
+  relaxed_store(slab->owner, owner.token);
 }
 
-// `last_owner` may be stale; the word decides. It is full only while no thread has the run. A run that was reclaimed
-// from this thread is not full but shared.
-bool adopt(Slab* slab, ThreadToken me) {
-  if (relaxed_load(slab->last_owner) != me) return false;
-  RemoteWord word = load_remote(slab);
+// Makes `me` the owner of a run that is full. Otherwise returns false and sets `word`. A run is full only while no thread
+// has it: one that was reclaimed from its owner is not full but shared.
+ACRE_ALWAYS_INLINE static bool own_if_full(Slab* slab, Owner me, RemoteWord& word) {
+  word = load_remote(slab);
   while (word.state == RunState::kFull) {
     if (change_remote(slab, word, word.owned())) {
       begin_ownership(slab, word, me);
@@ -110,6 +109,19 @@ bool adopt(Slab* slab, ThreadToken me) {
     }
   }
   return false;
+}
+
+// `last_owner` may be stale; the word decides.
+bool adopt(Slab* slab, Owner me) {
+  RemoteWord word;
+  return relaxed_load(slab->last_owner) == me.name && own_if_full(slab, me, word);
+}
+
+ACRE_APART bool inherit(Slab* slab, Owner me) {
+  RemoteWord word;
+  if (own_if_full(slab, me, word)) return true;
+  const uint32_t most_free = slab->capacity * 3u / 4;
+  return word.state == RunState::kBinned && word.free <= most_free && bin_of(slab)->take_this(slab, me);
 }
 
 // The general case: the run may go into its bin, or its pages to the page heap.

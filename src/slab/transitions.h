@@ -8,14 +8,18 @@
 namespace acre::slab {
 
 // Turns pages into a slab run, owned by `owner`. Null if memory for its header is refused: the pages stay the caller's.
-Slab* make(Run* run, SizeClass c, ThreadToken owner);
+Slab* make(Run* run, SizeClass c, Owner owner);
 
 // The owner gives the run up. An open run has to be settled before.
 void release(Slab* slab);
 
 // Makes the calling thread, which owned the run last and is freeing a block of it, its owner again. Returns false if
 // the run is not full, or if another thread owned it last.
-bool adopt(Slab* slab, ThreadToken me);
+bool adopt(Slab* slab, Owner me);
+
+// The same for a run whose last owner's life has ended, and also for a run in its bin, unless most of it is free: that
+// one is left to threads that allocate.
+bool inherit(Slab* slab, Owner me);
 
 // Hands over `count` blocks, linked from `head` to `last`, that a thread freed in a run that it does not own. The run
 // may be gone when this returns.
@@ -43,6 +47,6 @@ enum class GiveBack : bool { kBlocks, kAndUnshare };
 void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what);
 
 // For Bin and adopt(), after a change of the word from `word` that made the run the caller's.
-void begin_ownership(Slab* slab, const RemoteWord& word, ThreadToken owner);
+void begin_ownership(Slab* slab, const RemoteWord& word, Owner owner);
 
 }  // namespace acre::slab

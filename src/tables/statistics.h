@@ -56,7 +56,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(arenas, kGauge, kCount, "narenas", kUnsigned, "arenas made so far") \
   X(refills, kCounter, kBlocks, "refills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "new_runs", kU64, "runs cut from free pages") \
-  X(adoptions, kCounter, kRuns, "adoptions", kU64, "full runs taken back by their last owner") \
+  X(adoptions, kCounter, kRuns, "adoptions", kU64, "runs taken by who frees in them: the last owner, or any if that has ended") \
   X(remote_frees, kCounter, kBlocks, "remote_frees", kU64, "blocks that went through an outbox") \
   X(zero_reallocs, kCounter, kCount, "zero_reallocs", kSize, "calls of realloc with a block and size 0") \
   X(purges, kCounter, kCount, "purges", kU64, "system calls that returned pages") \
@@ -129,7 +129,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(freed, kGauge, kBlocks, "ndalloc", kU64, "of these, the blocks that are free again") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "nslabs", kU64, "runs cut from free pages") \
-  X(adoptions, kCounter, kRuns, "nadoptions", kU64, "full runs taken back by their last owner") \
+  X(adoptions, kCounter, kRuns, "nadoptions", kU64, "runs taken by who frees in them: the last owner, or any if that has ended") \
   X(remote_frees, kCounter, kBlocks, "nremote_frees", kU64, "blocks that went through an outbox")
 
 // A lock; in ctl after "stats.mutexes.ctl.", "stats.arenas.#.mutexes.extents_dirty.", "stats.arenas.#.bins.#.mutex." …

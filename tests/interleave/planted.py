@@ -36,6 +36,16 @@ BUGS = [
         "bin.cc",
         "relaxed_load(slab->binned_in) != this || ",
         ""),
+    Bug("inherits-unbinned",
+        "a thread inherits a run that is about to be put into its bin",
+        "bin.cc",
+        "  if (relaxed_load(slab->binned_in) != this) return false;\n",
+        ""),
+    Bug("inherits-unlocked",
+        "a thread inherits a run out of its bin without the bin's lock",
+        "bin.cc",
+        "bool Bin::take_this(Slab* slab, Owner owner) {\n  Lock lock(lock_);\n",
+        "bool Bin::take_this(Slab* slab, Owner owner) {\n"),
     Bug("owner-cleared-after",
         "release clears the owner when another thread may have the run",
         "transitions.cc",
@@ -80,7 +90,7 @@ BUGS = [
         "the run becomes full, and may be adopted, before it has left its bin",
         "bin.cc",
         "    stays = keep_if_binned(slab, rest, stays);\n"
-        "    // As change_remote(), and acquire on failure for the links.\n"
+        "    // As change_remote(); acquire on failure for the links.\n"
         "  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));\n",
         "  } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));\n"
         "  keep_if_binned(slab, rest, stays);\n"),
@@ -118,8 +128,8 @@ BUGS = [
     Bug("used-forgotten",
         "the next owner counts no deferred blocks",
         "transitions.cc",
-        "watch(slab, slab->capacity - word.local, 0);",
-        "watch(slab, slab->carved, 0);"),
+        "count_down(slab, slab->capacity - word.local, 0);",
+        "count_down(slab, slab->carved, 0);"),
     Bug("release-by-store",
         "release stores the word: a block that is freed meanwhile is lost",
         "transitions.cc",

@@ -27,7 +27,7 @@ unsigned take_blocks(unsigned most) {
 }
 
 // Takes the run from the bin, or blocks if it is shared.
-bool take_run(ThreadToken me) {
+bool take_run(Owner me) {
   const Bin::Taken taken = bin().take(me, 1);
   if (taken.blocks) hand_out_list(taken.blocks.head);
   return taken.run != nullptr;
@@ -43,11 +43,21 @@ void use_up() {
   if (uncarved != 0) hand_out_list(slab::carve(slab, uncarved, kEndOfList));
 }
 
-void free_if_live(unsigned index, ThreadToken me) {
+void free_if_live(unsigned index, Owner me) {
   if (is_live(index)) free_block(index, me);
 }
 
 void release() { slab::release(run()); }
+
+// A thread that is not the last owner frees a block of a run whose last owner has ended. If it inherits the run, it
+// allocates all of it, and gives it up.
+void inherit_and_use_up(unsigned index, Owner me) {
+  if (!free_orphan(index, me)) return;
+  run()->node.prev = nullptr;  // as RunList::add()
+  run()->node.next = nullptr;
+  use_up();
+  release();
+}
 
 // The last owner frees a block. If it adopts the run, it puts it into a list of its own, and allocates all of it.
 void adopt_and_use_up(unsigned index) {
@@ -184,7 +194,7 @@ std::vector<Case> cases() {
        },
        [] {
          check_at_rest();
-         if (load_remote(run()).state == RunState::kOwned && run()->owner != kOther) fail("the owner is not known");
+         if (load_remote(run()).state == RunState::kOwned && run()->owner != kOther.token) fail("the owner is not known");
        }});
 
   add({"release-to-full-beside-take", "the same, where the run becomes full first, and is binned by the other thread", 2,
@@ -229,7 +239,7 @@ std::vector<Case> cases() {
 
   add({"three-free", "three threads free the blocks of a full run", 3,
        [] { begin_full(3, 2); },
-       [](unsigned thread) { free_block(thread, 0x100 + thread); },
+       [](unsigned thread) { free_block(thread, thread == 0 ? kOther : thread == 1 ? kThird : kFourth); },
        [] {
          check_at_rest();
          if (!are_pages_free()) fail("the pages were not returned");
@@ -358,6 +368,57 @@ std::vector<Case> cases() {
        },
        [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : adopt_and_use_up(1); },
        check_at_rest});
+
+  add({"inherit-beside-inherit", "two threads free blocks of a full run whose last owner has ended", 2,
+       [] { begin_full(3, 2); },
+       [](unsigned thread) { inherit_and_use_up(thread, thread == 0 ? kOther : kThird); },
+       check_at_rest});
+
+  add({"inherit-beside-take", "a thread inherits a run out of its bin; another takes the run", 2,
+       [] { begin_binned(1, 3, 2); },
+       [](unsigned thread) {
+         if (thread == 0) {
+           inherit_and_use_up(0, kOther);
+         } else if (take_run(kThird)) {
+           use_up();
+           release();
+         }
+       },
+       check_at_rest});
+
+  add({"inherit-beside-offer", "a thread frees the block that puts a run into its bin; another inherits the run", 2,
+       [] {
+         begin_full(4, 2);
+         free_block(0, kOther);
+       },
+       [](unsigned thread) {
+         thread == 0 ? static_cast<void>(free_block(1, kOther)) : inherit_and_use_up(2, kThird);
+       },
+       check_at_rest});
+
+  add({"inherit-beside-take-blocks", "a thread takes the block with which a run becomes full; another inherits the run", 2,
+       [] {
+         begin_kept(1, 4, 3);
+         release();
+       },
+       [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : inherit_and_use_up(1, kThird); },
+       check_at_rest});
+
+  add({"inherit-beside-last-free", "a thread inherits a run out of its bin; another frees the other block", 2,
+       [] { begin_binned(2, 3, 1); },
+       [](unsigned thread) {
+         if (thread == 0) {
+           free_block(0, kOther);
+         } else if (free_orphan(1, kThird)) {
+           run()->node.prev = nullptr;
+           run()->node.next = nullptr;
+           release();
+         }
+       },
+       [] {
+         check_at_rest();
+         if (!are_pages_free()) fail("the pages were not returned");
+       }});
 
   add({"take-blocks-beside-two-frees", "the run seems to become full; frees by two threads keep it in its bin", 3,
        [] {

@@ -56,7 +56,7 @@ void name_world() {
   name(&page_lock(), "page heap's lock");
 }
 
-Slab* make_run(ThreadToken owner, unsigned capacity, unsigned enough) {
+Slab* make_run(Owner owner, unsigned capacity, unsigned enough) {
   Slab* slab = slab::make(&world().pages, kClass, owner);
   slab->capacity = static_cast<uint16_t>(capacity);
   slab->enough = static_cast<uint16_t>(enough);
@@ -65,7 +65,7 @@ Slab* make_run(ThreadToken owner, unsigned capacity, unsigned enough) {
 
 }  // namespace
 
-void begin(ThreadToken owner, unsigned live, unsigned capacity, unsigned enough) {
+void begin(Owner owner, unsigned live, unsigned capacity, unsigned enough) {
   for (bool& each : g_live) each = false;
   g_pages_free = false;
   new (&world().header) Slab;
@@ -121,7 +121,7 @@ unsigned live_blocks() {
 
 bool are_pages_free() { return g_pages_free; }
 
-Slab* make_again(ThreadToken owner, unsigned capacity, unsigned enough) {
+Slab* make_again(Owner owner, unsigned capacity, unsigned enough) {
   {
     Lock lock(page_lock());
     if (!g_pages_free) return nullptr;
@@ -130,22 +130,25 @@ Slab* make_again(ThreadToken owner, unsigned capacity, unsigned enough) {
   return make_run(owner, capacity, enough);
 }
 
-bool free_block(unsigned index, ThreadToken me) {
+static bool free_or(bool (*own)(Slab*, Owner), unsigned index, Owner me) {
   Slab* slab = run();
   void* p = block(index);
   if (!is_block_start(slab, p)) fail("block %u is not known as a block", index);
   take_back(p);
-  if (relaxed_load(slab->owner) == me) {
+  if (relaxed_load(slab->owner) == me.token) {
     slab::defer(slab, p);
     return false;
   }
-  if (slab::adopt(slab, me)) {
+  if (own(slab, me)) {
     slab::defer(slab, p);
     return true;
   }
   slab::give_back(slab, p);
   return false;
 }
+
+bool free_block(unsigned index, Owner me) { return free_or(slab::adopt, index, me); }
+bool free_orphan(unsigned index, Owner me) { return free_or(slab::inherit, index, me); }
 
 // The remote list as it is.
 static unsigned listed_blocks(const RemoteWord& word) { return walk_list(run(), head_block(run(), word)).count; }

@@ -13,11 +13,11 @@ namespace interleave {
 // Blocks of the run. `enough` is 2 unless a scenario says otherwise.
 inline constexpr unsigned kBlocks = 4;
 
-// Tokens of threads that do not exist elsewhere.
-inline constexpr acre::ThreadToken kOwner = 0x10, kOther = 0x20, kThird = 0x30;
+// Owners that do not exist elsewhere.
+inline constexpr acre::Owner kOwner{0x10, 0x10}, kOther{0x20, 0x20}, kThird{0x30, 0x30}, kFourth{0x40, 0x40};
 
 // A new world, with a run that `owner` owns; the program has its first `live` blocks, and the rest is not carved.
-void begin(acre::ThreadToken owner, unsigned live, unsigned capacity = kBlocks, unsigned enough = 2);
+void begin(acre::Owner owner, unsigned live, unsigned capacity = kBlocks, unsigned enough = 2);
 
 acre::Slab* run();
 acre::Bin& bin();
@@ -35,12 +35,15 @@ unsigned live_blocks();
 // The run's pages are with the page heap.
 bool are_pages_free();
 // Takes them from there for a run of the same class or, with another bin, of another. Null if they are not there.
-acre::Slab* make_again(acre::ThreadToken owner, unsigned capacity = kBlocks, unsigned enough = 2);
+acre::Slab* make_again(acre::Owner owner, unsigned capacity = kBlocks, unsigned enough = 2);
 
 // At rest: the accounts add up, for whichever state the run is in.
 void check_at_rest();
 
-// What a program's free does for a thread with this token. Returns true if the thread adopted the run with it.
-bool free_block(unsigned index, acre::ThreadToken me);
+// What a program's free does for this thread. Returns true if the thread adopted the run with it.
+bool free_block(unsigned index, acre::Owner me);
+
+// The same if the run's last owner has ended: true if the thread inherited the run.
+bool free_orphan(unsigned index, acre::Owner me);
 
 }  // namespace interleave

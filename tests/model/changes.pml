@@ -12,7 +12,7 @@
 mtype:step = {
   IDLE,
   FREE, DEFER, DEFER_STORE, DEFER_COUNT, EVENT,
-  ADOPT, ADOPT_SWAP, ADOPT_PUBLISH, LIST_RUN,
+  ADOPT, ADOPT_SWAP, ADOPT_PUBLISH, INHERIT, INHERIT_SWAP, INHERIT_PUBLISH, LIST_RUN,
   USE_OUTBOX, GIVE_BACK, GIVE_BACK_SWAP, OFFER, INSERT, RECLAIM, ALL_FREE, FREE_PAGES,
   RELEASE, RELEASE_SWAP, TAKE_SWAP, TAKE_PUBLISH, TAKE_BLOCK, TAKE_LOCAL, TAKE_BLOCK_SWAP, TAKE_BLOCK_END,
   EMPTY, LOOK, HOSTAGE, HOSTAGE_COUNT, SHARE, SHARE_SWAP, UNSHARE
@@ -40,9 +40,13 @@ inline make(new_class) {
 
 #define may_adopt(s)  ((s) == FULL || (is_full(s) && bug(ADOPT_BESIDE_SHARE)) || ((s) == BINNED && bug(ADOPT_BINNED)))
 
+/* Out of the bin. How much of the run is free is policy. */
+#define may_inherit  (last_owner != me && is_binned(seen_state) && (seen_state == BINNED || bug(INHERIT_SHARED)))
+
 inline step_adopt() {
   load_word();
-  todo = (may_adopt(seen_state) -> ADOPT_SWAP : give_back_or_wait)
+  c = class;
+  todo = (may_adopt(seen_state) -> ADOPT_SWAP : (may_inherit -> INHERIT : give_back_or_wait))
 }
 
 inline step_adopt_swap() {
@@ -60,6 +64,29 @@ inline step_adopt_publish() {
   push_deferred();
   hand = 0;
   todo = LIST_RUN
+}
+
+/* ---- inherit; the bin is locked ---- */
+
+inline step_inherit() {
+  if
+  :: (binned_in == c + 1 || bug(INHERIT_UNBINNED)) && (state == BINNED || bug(INHERIT_SHARED)) ->
+     lock[c] = me;
+     todo = INHERIT_SWAP
+  :: else -> todo = give_back_or_wait
+  fi
+}
+
+inline step_inherit_swap() {
+  binned_in = NONE;
+  seen_local = local_free;
+  set_owned();
+  todo = INHERIT_PUBLISH
+}
+
+inline step_inherit_publish() {
+  lock[c] = NONE;
+  step_adopt_publish()
 }
 
 inline step_list() {

@@ -63,12 +63,12 @@ inline begin_free(block) {
   fi
 }
 
-/* The owner defers, the last owner adopts, others give back. */
+/* The owner defers, the last owner adopts, another thread does when the last owner has ended, others give back. */
 inline step_free() {
   assert(a_run);
   if
   :: owner == me -> late++; todo = DEFER
-  :: owner != me && last_owner == me && OWN_RUNS && (alive || bug(ADOPT_WITHOUT_HEAP)) &&
+  :: owner != me && (last_owner == me || (ended & bit(last_owner)) != 0) && OWN_RUNS && (alive || bug(ADOPT_WITHOUT_HEAP)) &&
      (shared_from == NONE || !bug(ADOPT_BESIDE_SHARE)) -> todo = ADOPT
   :: else -> todo = give_back_or_wait
   fi
@@ -157,6 +157,7 @@ inline step_emptying() {
 
 inline end_heap() {
   alive = false;
+  ended = ended | bit(me);
   current = false;
   mallocs = 0;
   looks = 0
@@ -182,6 +183,7 @@ inline fork() {
 /* The other threads have no heap in the child, and are in no function of it. */
 inline vanish() {
   vanishing = vanishing - bit(me);
+  ended = ended | bit(me);
   lists[me] = NONE;
   out[me] = 0;
   is_new = true;
@@ -194,6 +196,7 @@ inline vanish() {
 inline begin_heap() {
   is_new = false;
   alive = true;
+  ended = ended & (everybody - bit(me));
   owner = (owner == me && !bug(FORK_WITHOUT_DISOWN) -> NONE : owner)
 }
 
@@ -276,6 +279,9 @@ end:
        :: at_step(ADOPT) -> step_adopt()
        :: at_step(ADOPT_SWAP) -> step_adopt_swap()
        :: at_step(ADOPT_PUBLISH) -> step_adopt_publish()
+       :: at_step(INHERIT) && lock[c] == NONE -> step_inherit()
+       :: at_step(INHERIT_SWAP) -> step_inherit_swap()
+       :: at_step(INHERIT_PUBLISH) -> step_inherit_publish()
        :: at_step(LIST_RUN) && lists[me] == NONE -> step_list()
        :: at_step(USE_OUTBOX) && lists[me] == NONE -> out[me] = out[me] | hand; hand = 0; todo = IDLE
        :: at_step(GIVE_BACK) -> step_give_back()

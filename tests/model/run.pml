@@ -23,7 +23,7 @@
 mtype:bug = {
   NO_BUG, MAKE_KEEPS_WORD,
   RELEASE_STORES_WORD, RELEASE_CLEARS_OWNER_LATE,
-  ADOPT_BESIDE_SHARE, ADOPT_BINNED, ADOPT_FORGETS_DEFERRED, ADOPT_WITHOUT_HEAP,
+  ADOPT_BESIDE_SHARE, ADOPT_BINNED, ADOPT_FORGETS_DEFERRED, ADOPT_WITHOUT_HEAP, INHERIT_UNBINNED, INHERIT_SHARED,
   GIVE_BACK_STORES_WORD, GIVE_BACK_READS_BIN_LATE, OFFER_WITHOUT_LOOK, RECLAIM_UNBINNED,
   TAKE_COUNTS_LOCAL, TAKE_UNLOCKED, TAKE_SHARED_AS_OWNER,
   TAKE_BLOCK_UNLOCKED, TAKE_BLOCK_STORES_WORD, TAKE_BLOCK_STAYS_BINNED, TAKE_BLOCK_OF_OWNER,
@@ -80,6 +80,7 @@ byte lock[CLASSES];                 /* of each bin: the thread inside */
 byte lists[THREADS + 1];          /* who is at a thread's lists: itself, or a reclaiming thread (idle.h) */
 byte out[THREADS + 1];              /* each thread's outbox: a set of blocks */
 byte kept_by;                       /* the thread in whose lists of adopted and available runs the run is */
+byte ended;                         /* set of threads whose heaps have ended */
 byte shared_from;                   /* the thread in whose list of shared runs it is: its former owner */
 
 /* ---- ghosts ---- */

@@ -88,8 +88,10 @@ ADOPTED = shape([2, 1], take_blocks=1)
 SHARED = shape([0, 1], looks=(0, 2), start="KEPT", classes=EARLY)
 SHARED_FULL = shape([0, 0], looks=(0, 2), start="KEPT")
 SHARED_UNCUT = shape([0, 1], looks=(0, 2), start="KEPT", classes=EARLY, cut=2)
+ENDED_EARLY = shape([0, 1, 0], classes=TWO_BLOCKS, start="KEPT", cut=2)
 ENDED = shape([1, 1], looks=(0, 1), outboxes=1)
 FORKED = shape([0, 1], looks=(0, 1), fork=True, start="KEPT", classes=EARLY)
+FORKED_SHARED = shape([0, 3], looks=(1, 0), fork=True, classes=EARLY)
 FORKED_UNCUT = shape([0, 1], fork=True, start="KEPT", classes=EARLY, cut=2, take_blocks=1)
 
 
@@ -103,6 +105,8 @@ MUTATIONS = [
     mutation("adopt-binned", SMALL),
     mutation("adopt-forgets-deferred", SMALL),
     mutation("adopt-without-heap", SMALL),
+    mutation("inherit-unbinned", ENDED_EARLY),
+    mutation("inherit-shared", FORKED_SHARED),
     mutation("make-keeps-word", SMALL),
     mutation("release-stores-word", SMALL),
     mutation("release-clears-owner-late", SMALL),

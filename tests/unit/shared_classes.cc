@@ -57,7 +57,7 @@ class CommonBin : public testing::Test {
  protected:
   // A run in its bin, of which one block is out.
   Slab* binned_run(std::vector<void*>& out) {
-    Slab* slab = test::make_slab(arena_, kClass, kNoThread);
+    Slab* slab = test::make_slab(arena_, kClass, Owner{});
     for (void* block : test::carve(slab, 1)) out.push_back(block);
     slab::release(slab);
     return slab;

@@ -18,7 +18,7 @@ using test::take_from;
 
 class SlabTest : public testing::Test {
  protected:
-  Slab* make(ThreadToken owner = kOwner) {
+  Slab* make(Owner owner = kOwner) {
     Slab* slab = test::make_slab(arena, c, owner);
     EXPECT_NE(slab, nullptr);
     return slab;
@@ -126,7 +126,7 @@ TEST_F(SlabTest, OnlyItsLastOwnerAdoptsAFullRun) {
   EXPECT_FALSE(slab::adopt(slab, kOther));
   EXPECT_EQ(slab->owner, kNoThread);
   ASSERT_TRUE(slab::adopt(slab, kOwner));
-  EXPECT_EQ(slab->owner, kOwner);
+  EXPECT_EQ(slab->owner, kOwner.token);
   expect_adds_up(slab, shape.capacity);
   EXPECT_FALSE(slab::adopt(slab, kOwner)) << "it is owned";
 }
@@ -155,7 +155,7 @@ TEST_F(SlabTest, ReleasedWithEnoughFreeItGoesToTheBin) {
   EXPECT_EQ(bin().count(), 1u);
   EXPECT_FALSE(slab::adopt(slab, kOwner)) << "who wants it takes it from the bin";
   ASSERT_EQ(bin().take(kOther, 1).run, slab);
-  EXPECT_EQ(slab->owner, kOther);
+  EXPECT_EQ(slab->owner, kOther.token);
   EXPECT_EQ(bin().count(), 0u);
   expect_adds_up(slab, blocks.size());
 }

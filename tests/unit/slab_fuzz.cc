@@ -14,7 +14,7 @@ namespace acre {
 namespace {
 
 constexpr unsigned kOwners = 3;
-ThreadToken token(unsigned owner) { return 0x100 + owner * 0x10; }
+Owner owner_at(unsigned index) { return {0x100 + index * 0x10, 0x1000 + index * 0x10}; }
 
 // One class, several owners that each have a few runs; blocks are freed by anyone.
 class Fuzz {
@@ -22,7 +22,7 @@ class Fuzz {
   Fuzz(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
 
   void step() {
-    switch (random_.below(12)) {
+    switch (random_.below(13)) {
       case 0: acquire(); break;
       case 1: case 2: with_owned(&Fuzz::allocate); break;
       case 3: with_owned(&Fuzz::defer); break;
@@ -33,6 +33,7 @@ class Fuzz {
       case 8: with_shared(&Fuzz::free_late); break;
       case 9: with_shared(&Fuzz::unshare); break;
       case 10: take_blocks(); break;
+      case 11: inherit(); break;
       default: free_remotely(); break;
     }
     check();
@@ -61,14 +62,14 @@ class Fuzz {
  private:
   struct Known {
     ThreadToken owner;
-    ThreadToken last_owner;
+    OwnerName last_owner;
     std::vector<void*> out;
     uint32_t hostages = 0;  // of a shared run: blocks that its former owner has on the deferred list
   };
 
   void acquire() {
     if (runs_.size() >= 12) return;
-    const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
+    const Owner me = owner_at(static_cast<unsigned>(random_.below(kOwners)));
     Slab* lowest = lowest_binned();
     const Bin::Taken taken = arena_.bin(c_).take(me, 1 + static_cast<uint32_t>(random_.below(10)));
     if (lowest != nullptr && runs_[lowest].hostages != 0) return expect_taken(lowest, taken.blocks);
@@ -78,9 +79,14 @@ class Fuzz {
       slab = test::make_slab(arena_, c_, me);
       ASSERT_NE(slab, nullptr);
       ASSERT_FALSE(runs_.contains(slab)) << "the same run twice";
-      runs_[slab] = {me, me, {}};
+      runs_[slab] = {me.token, me.name, {}};
     }
-    runs_[slab].owner = runs_[slab].last_owner = me;
+    own(runs_[slab], me);
+  }
+
+  static void own(Known& known, Owner me) {
+    known.owner = me.token;
+    known.last_owner = me.name;
   }
 
   void take_blocks() {
@@ -173,14 +179,27 @@ class Fuzz {
   }
 
   void adopt() {
-    const ThreadToken me = token(static_cast<unsigned>(random_.below(kOwners)));
+    const Owner me = owner_at(static_cast<unsigned>(random_.below(kOwners)));
     for (auto& [slab, known] : runs_) {
-      const bool should = state(slab) == RunState::kFull && known.last_owner == me;
+      const bool should = state(slab) == RunState::kFull && known.last_owner == me.name;
       ASSERT_EQ(slab::adopt(slab, me), should);
       if (should) {
-        known.owner = me;
+        known.owner = me.token;
         return;
       }
+    }
+  }
+
+  // As if the last owner had ended.
+  void inherit() {
+    const Owner me = owner_at(static_cast<unsigned>(random_.below(kOwners)));
+    for (auto& [slab, known] : runs_) {
+      if (known.out.empty() || !random_.one_in(3)) continue;
+      const RunState now = state(slab);
+      const bool is_little = load_remote(slab).free <= slab->capacity * 3u / 4;
+      const bool should = now == RunState::kFull || (now == RunState::kBinned && is_little);
+      ASSERT_EQ(slab::inherit(slab, me), should);
+      if (should) return own(known, me);
     }
   }
 
@@ -256,7 +275,7 @@ class Stress {
   explicit Stress(SizeClass c) : c_(c) {}
 
   void work(unsigned index, int rounds) {
-    const ThreadToken me = token(index);
+    const Owner me = owner_at(index);
     test::Random random(index + 77);
     Slab* current = nullptr;
     for (int round = 0; round < rounds; ++round) {
@@ -266,7 +285,7 @@ class Stress {
         slab::release(current);
         current = nullptr;
       }
-      free_from_pot(current, random);
+      free_from_pot(current, me, random);
     }
     if (current != nullptr) slab::release(current);
   }
@@ -286,7 +305,7 @@ class Stress {
   static uint64_t& state_of(void* block) { return static_cast<uint64_t*>(block)[1]; }
   static constexpr uint64_t kOut = 0x0123456789abcdef;
 
-  Slab* next_run(ThreadToken me) {
+  Slab* next_run(Owner me) {
     if (Slab* slab = arena_.bin(c_).take(me, 1).run) return slab;
     return test::make_slab(arena_, c_, me);
   }
@@ -325,7 +344,7 @@ class Stress {
     return {slab, std::move(blocks)};
   }
 
-  void free_from_pot(Slab* mine, test::Random& random) {
+  void free_from_pot(Slab* mine, Owner me, test::Random& random) {
     std::unique_lock lock(mutex_);
     if (pot_.empty() || (pot_.size() < 4 && random.one_in(2))) return;
     auto at = pot_.begin();
@@ -334,7 +353,8 @@ class Stress {
     lock.unlock();
     if (slab == mine) {
       for (void* block : blocks) slab::defer(slab, block);
-    } else if (!blocks.empty() && random.one_in(3) && mine != nullptr && slab::adopt(slab, relaxed_load(mine->owner))) {
+    } else if (!blocks.empty() && random.one_in(3) &&
+               (random.one_in(2) ? slab::adopt(slab, me) : slab::inherit(slab, me))) {
       for (void* block : blocks) slab::defer(slab, block);
       slab::release(slab);
     } else {

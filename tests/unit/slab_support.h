@@ -10,11 +10,11 @@
 
 namespace acre::test {
 
-// Tokens of threads that don't exist.
-inline constexpr ThreadToken kOwner = 0x10;
-inline constexpr ThreadToken kOther = 0x20;
+// Owners that are no threads.
+inline constexpr Owner kOwner{0x10, 0x10};
+inline constexpr Owner kOther{0x20, 0x20};
 
-inline Slab* make_slab(Arena& arena, SizeClass c, ThreadToken owner = kOwner) {
+inline Slab* make_slab(Arena& arena, SizeClass c, Owner owner = kOwner) {
   PageRun* run = arena.pages.allocate(run_shape(c).pages, kRunUnitPages);
   return run == nullptr ? nullptr : slab::make(run, c, owner);
 }
