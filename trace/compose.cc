@@ -130,8 +130,9 @@ void Composer::free(uint32_t thread, uint64_t ns, Kind kind, uint64_t address) {
   }
   known->second = false;
   Encoder& encoder = touch(thread, ns, address).encoder;
-  if (kind != Kind::kPlain) encoder.kind(kind);
-  encoder.free(address);
+  const bool is_sized = kind == Kind::kSized;
+  if (kind != Kind::kPlain && !is_sized) encoder.kind(kind);
+  encoder.free(address, is_sized);
 }
 
 void Composer::resize(uint32_t thread, uint64_t ns, uint64_t address, uint64_t size) {

@@ -100,7 +100,7 @@ bool Decoder::next(Event& event) {
     if (first < 0x80) {
       uint8_t more;
       if (!byte(more)) break;
-      const unsigned index = first | static_cast<unsigned>(more) << 7;
+      const unsigned index = first | static_cast<unsigned>(more & 0x7f) << 7;
       if (index >= slots_.size()) {
         fail("a slot of recent blocks has too large a number");
         break;
@@ -114,6 +114,7 @@ bool Decoder::next(Event& event) {
       last_[slot.context] = slot.address;
       last_free_ = slot.address;
       event.what = What::kFree;
+      if (more >= 0x80) event.kind = Kind::kSized;
       event.address = slot.address;
       complete = true;
     } else if (first < 0xc0) {

@@ -68,15 +68,16 @@ class Encoder {
     signed_number(difference >> unit);  // downwards, where the last one was no multiple
   }
 
-  void free(uint64_t address) {
+  void free(uint64_t address, bool is_sized = false) {
     const unsigned slot = record::slot_of(address);
     const auto found = slots_.find(slot);
     if (found != slots_.end() && found->second.address == address) {
       bytes.push_back(static_cast<uint8_t>(slot & 0x7f));
-      bytes.push_back(static_cast<uint8_t>(slot >> 7));
+      bytes.push_back(static_cast<uint8_t>(slot >> 7 | (is_sized ? 0x80 : 0)));
       last_[found->second.context] = address;
       slots_.erase(found);
     } else {
+      if (is_sized) kind(record::Kind::kSized);
       op(record::Op::kFree);
       signed_number(static_cast<int64_t>(address - last_free_) / 8);
     }

@@ -14,7 +14,7 @@
 namespace acre::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'A', 'C', 'R', 'E', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFileVersion = 2;  // of what is written; less is read
+inline constexpr uint32_t kFileVersion = 3;  // of what is written; less is read
 inline constexpr uint32_t kChunkMagic = 0x4b484341;            // "ACHK"
 inline constexpr uint64_t kTrailerMagic = 0x31444e4545524341;  // "ACREEND1"
 inline constexpr uint32_t kNone = UINT32_MAX;

@@ -13,6 +13,13 @@ void release_slow(void* p);
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
+// As release_slow() and release_elsewhere(), for a free with a size, which the recorder tells apart.
+void release_slow_sized(void* p);
+void release_elsewhere_sized(Slab* slab, void* p);
+
+// Tells the recorder that p, whose free comes next, is freed with a size. Does nothing if p is no block of acre's.
+void note_sized(const void* p);
+
 // The same for a thread whose heap is observed: release_told() once the observers know, tell_and_release() before.
 void release_told(Heap& heap, Slab* slab, void* p);
 void tell_and_release(Heap& heap, Slab* slab, void* p);
@@ -25,16 +32,19 @@ void release_event(Slab* slab);
 using Foreign = void(void* p, unsigned form, size_t alignment, const void* caller);
 void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign);
 
-// slab: the header that the unit table names for p. slow(p): as release_slow.
+// slab: the header that the unit table names for p. slow(p), elsewhere(slab, p): as release_slow, release_elsewhere.
 template <class Slow>
-ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow) {
+ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere) {
   if (ACRE_UNLIKELY(!is_block_start(slab, p))) return slow(p);
   if (ACRE_UNLIKELY(is_marked(slab, p))) return slow(p);  // free already? (slab/free_list.h)
-  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return release_elsewhere(slab, p);
+  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return elsewhere(slab, p);
   slab::defer(slab, p);
   if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }
 
 ACRE_ALWAYS_INLINE void release(void* p) { release_at(unit_table::at(p), p, release_slow); }
+ACRE_ALWAYS_INLINE void release_sized(void* p) {
+  release_at(unit_table::at(p), p, release_slow_sized, release_elsewhere_sized);
+}
 
 }  // namespace acre

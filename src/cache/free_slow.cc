@@ -185,6 +185,32 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (!done) hand_over(heap, slab, p);
 }
 
+// The observer of the free takes the note back (record/record.cc). A thread's first call may be this free.
+ACRE_APART static void note_sized_free() {
+  if (relaxed_load(hooks::g_on) != hooks::kRecorded) return;
+  if (t_heap == &kUninitializedHeap) registry::initialize_thread();
+  if (Heap* heap = heap_if_any()) heap->call.kind = CallKind::kSized;
+}
+
+ACRE_APART static void note_and_release(Slab* slab, void* p) {
+  note_sized_free();
+  release_elsewhere(slab, p);
+}
+
+ACRE_NOINLINE void release_elsewhere_sized(Slab* slab, void* p) {
+  t_heap->kind == HeapKind::kUsual ? release_elsewhere(slab, p) : note_and_release(slab, p);
+}
+
+ACRE_APART void note_sized(const void* p) {
+  const Found found = find_block(p);
+  if (found.slab != nullptr || found.run != nullptr) note_sized_free();
+}
+
+ACRE_APART void release_slow_sized(void* p) {
+  note_sized(p);
+  release_slow(p);
+}
+
 // Tests for the most frequent case first: a block past the first unit of a run of several units. rest(p) handles
 // pointers that are neither null nor blocks of slab runs nor large blocks.
 template <class Rest>

@@ -106,7 +106,7 @@ struct Heap;
 enum class Reclaim : uint32_t { kNone, kAnnounced, kUnderWay };
 
 // What the program has called, for the recorder, where it is more than malloc or free. Set for observed heaps alone.
-enum class CallKind : uint8_t { kPlain = 0, kZeroed = 1, kAligned = 2, kReallocated = 4 };
+enum class CallKind : uint8_t { kPlain = 0, kZeroed = 1, kAligned = 2, kReallocated = 4, kSized = 5 };
 struct Call {
   CallKind kind = CallKind::kPlain;
   uint8_t alignment_log2 = 0;

@@ -63,7 +63,10 @@ ACRE_EXPORT size_t acre_xallocx(void* block, size_t size, size_t extra, int flag
 }
 ACRE_EXPORT size_t acre_sallocx(const void* block, int) { return usable_size(block, "sallocx"); }
 ACRE_EXPORT void acre_dallocx(void* block, int flags) { release_by(block, flags); }
-ACRE_EXPORT void acre_sdallocx(void* block, size_t, int flags) { release_by(block, flags); }
+ACRE_EXPORT void acre_sdallocx(void* block, size_t, int flags) {
+  if (ACRE_UNLIKELY(t_heap->kind == HeapKind::kObserved)) note_sized(block);
+  release_by(block, flags);
+}
 ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return request::block_bytes(size, request_of(flags).alignment); }
 
 ACRE_EXPORT int acre_allocm(void** block, size_t* rsize, size_t size, int flags) {

@@ -78,4 +78,9 @@ void acre::operators::delete_slow(void* p, Form form, align_val_t a) noexcept {
   release_slow_or(p, form, static_cast<size_t>(a), foreign);
 }
 
+ACRE_APART void acre::operators::delete_sized_slow(void* p, Form form, align_val_t a) noexcept {
+  note_sized(p);
+  delete_slow(p, form, a);
+}
+
 #endif

@@ -73,16 +73,20 @@ class Encoder {
     keep(block, context);
   }
 
-  ACRE_ALWAYS_INLINE void freeing(Address block) {
+  ACRE_ALWAYS_INLINE void freeing(Address block, bool is_sized = false) {
     uint8_t* at = at_;
     const unsigned slot = slot_of(block);
     if (ACRE_LIKELY(slots_[slot] == block)) {
-      const auto bytes = static_cast<uint16_t>((slot & 0x7f) | slot >> 7 << 8);
+      const auto bytes = static_cast<uint16_t>((slot & 0x7f) | slot >> 7 << 8 | unsigned{is_sized} << 15);
       memcpy(at, &bytes, sizeof bytes);
       at += sizeof bytes;
       slots_[slot] = 0;
       contexts_[contexts_of_slots_[slot]] = block;
     } else {
+      if (is_sized) {
+        kind(Kind::kSized, 0);
+        at = at_;
+      }
       at = put(put_op(at, Op::kFree), away_from_last_free(block));
     }
     last_free_ = block;

@@ -29,7 +29,7 @@ namespace acre::record {
 // The first byte tells what follows. A number is LEB128: seven bits a byte, low ones first, the high bit set in all but
 // the last byte. A signed number is folded: 0, -1, 1, -2 … are 0, 1, 2, 3 …
 //
-//   0iiiiiii jjjjjjjj     free of the block in slot i | j << 7 of the table of recent blocks
+//   0iiiiiii sjjjjjjj     free of the block in slot i | j << 7 of the table of recent blocks; s: with a size
 //   10nnnnnn mmmmmmmm     malloc of n | m << 6 bytes, then the address
 //   11oooooo              see Op
 //
@@ -108,7 +108,7 @@ inline constexpr size_t kMostEvent = 1400;     // bytes, kStackIs being the long
 // process maps all of it. Pages that nobody has touched take no memory. All words are little-endian.
 
 inline constexpr uint64_t kMagic = 0x3145434152544341;  // "ACTRACE1"
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 inline constexpr size_t kBlockBytes = size_t{64} << 10;
 inline constexpr unsigned kBlocksPerLane = 4;

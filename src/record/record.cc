@@ -60,9 +60,16 @@ void write_allocated(Recorder& recorder, Heap* heap, const void* block, size_t a
   recorder.encoder.allocated(address_of(block), asked);
 }
 
-void write_freeing(Recorder& recorder, const Heap* heap, const void* block) {
+// Whether the program has given a size (cache/free.h: note_sized). Takes the note back.
+ACRE_ALWAYS_INLINE bool take_sized(Heap& heap) {
+  const bool is_sized = heap.call.kind == CallKind::kSized;
+  if (is_sized) heap.call.kind = CallKind::kPlain;
+  return is_sized;
+}
+
+void write_freeing(Recorder& recorder, const Heap* heap, const void* block, bool is_sized) {
   if (heap != nullptr && heap->call.kind == CallKind::kReallocated) recorder.encoder.kind(Kind::kReallocFrom, 0);
-  recorder.encoder.freeing(address_of(block));
+  recorder.encoder.freeing(address_of(block), is_sized);
 }
 
 // Of events that are not the usual case, and of all while the recording has stacks.
@@ -107,9 +114,10 @@ void* allocated(Heap* heap, const void* block, size_t asked) {
 }
 
 void freeing(Heap* heap, const void* block) {
+  const bool is_sized = heap != nullptr && take_sized(*heap);
   Recorder* recorder = enter(heap);
   if (recorder == nullptr) return;
-  if (begin_event(*recorder, address_of(block))) write_freeing(*recorder, heap, block);
+  if (begin_event(*recorder, address_of(block))) write_freeing(*recorder, heap, block, is_sized);
   leave(*recorder);
 }
 
@@ -118,7 +126,7 @@ void freeing_of_run(Heap& heap, Slab* slab, void* block) {
   const bool is_plain = recorder != nullptr && heap.call.kind != CallKind::kReallocated;
   if (ACRE_UNLIKELY(!is_plain || !is_ready(*recorder, block))) return tell_and_release(heap, slab, block);
   enter_own(*recorder);
-  recorder->encoder.freeing(address_of(block));
+  recorder->encoder.freeing(address_of(block), take_sized(heap));
   leave_own(*recorder);
   release_told(heap, slab, block);
 }

@@ -5,6 +5,7 @@
 //   pause          blocks of 3000 bytes, a second later of 4000
 //   churn COUNT    blocks of all sizes, up to 30 MB at a time, then none; the last of COUNT after its pages went back
 //   names          a thread that gives itself a name after its first block
+//   sized          blocks of 7000 … 7006 bytes and of 400000 that are freed with their size, and others of 7010
 //   tags           blocks of 6000 … 6008 bytes, in a thread of 7000 …, while it has none, one or several tags
 #include <malloc.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -22,6 +24,8 @@
 #pragma weak acre_tag_push
 #pragma weak acre_tag_enter
 #pragma weak acre_tag_pop
+
+extern "C" __attribute__((weak)) void free_sized(void* block, size_t size);
 
 // Each function calls one function of malloc's, and does something afterwards, so that it is on the stack.
 #define SITE(name) extern "C" __attribute__((noinline)) void name
@@ -92,7 +96,31 @@ SITE(tagged)(size_t size) {
   site_malloc(size + 8);
 }
 
+// Frees blocks with their sizes, in all ways that there are; a null pointer, too, and after each of these a block without.
+void free_with_sizes() {
+  for (const size_t size : {7000, 7001, 400000}) {
+    void* block = operator new(size);
+    use(block);
+    operator delete(block, size);
+    operator delete(static_cast<void*>(nullptr), size);
+    site_malloc(7010);
+  }
+  operator delete[](operator new[](7002), 7002);
+  void* block = operator new(7003);
+  std::thread([&] { operator delete(block, 7003); }).join();
+  operator delete(operator new(7004, std::align_val_t{64}), 7004, std::align_val_t{64});
+  free_sized(malloc(7005), 7005);
+  std::vector<void*> old;  // more than the recorder knows as recent
+  for (int i = 0; i < 5000; ++i) old.push_back(operator new(7006));
+  for (void* each : old) operator delete(each, 7006);
+  site_malloc(7010);
+}
+
 int main(int count, char** words) {
+  if (count > 1 && strcmp(words[1], "sized") == 0) {
+    free_with_sizes();
+    return 0;
+  }
   if (count > 1 && strcmp(words[1], "tags") == 0) {
     tagged(6000);
     std::thread(tagged, 7000).join();

@@ -28,7 +28,7 @@ def chunks(path):
     with open(path, "rb") as file:
         data = file.read()
     magic, version, header_bytes, *_, crc = HEADER.unpack_from(data)
-    if magic != b"\x89ACRE\r\n\x1a" or version not in (1, 2) or zlib.crc32(data[:60]) != crc:
+    if magic != b"\x89ACRE\r\n\x1a" or version not in (1, 2, 3) or zlib.crc32(data[:60]) != crc:
         raise ValueError("the file's header is wrong")
     at, found = header_bytes, []
     while at + CHUNK.size <= len(data):

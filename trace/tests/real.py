@@ -3,6 +3,7 @@
 Exit code 0: all well, 1: not.
 """
 
+import collections
 import json
 import math
 import os
@@ -170,11 +171,28 @@ def check_tags(checks, recorder):
     checks.that(text.count('"in \\"quotes\\""') == 2 * 2 and text.count('  ""') >= 2 * 2, "text has tags, too", text)
 
 
+def check_sized(checks, recorder):
+    """Frees for which the program gives the size are told apart."""
+    ended, path = recorder.record(recorder.program, "sized")
+    found = recorder.check(path)
+    checks.that(ended.returncode == 0 and found["sound"], "a recording with sized frees is sound", [ended, found])
+    sizes, kinds = {}, collections.defaultdict(collections.Counter)
+    for event in recorder.events(path):
+        if "size" in event:
+            sizes[event["address"]] = event["size"]
+        elif event["kind"] in ("free", "sized-free"):
+            kinds[sizes.get(event["address"])][event["kind"]] += 1
+    for size in (7000, 7001, 7002, 7003, 7004, 7005, 7006, 400000):
+        checks.that(set(kinds[size]) == {"sized-free"}, f"blocks of {size} bytes are freed with their size", kinds[size])
+    checks.that(kinds[7006]["sized-free"] == 5000 and kinds[7010] == {"free": 4}, "and blocks of 7010 bytes without",
+                [kinds[7006], kinds[7010]])
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_sampled_stacks, check_pause, check_runs, check_names, check_tags):
+        for check in (check_stacks, check_sampled_stacks, check_pause, check_runs, check_names, check_tags, check_sized):
             check(checks, recorder)
     return checks.conclude()
 

@@ -57,8 +57,7 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   encoder.allocate(0, 0x7f0000001008);
   encoder.allocate(100, 0x7f0000000008);  // no multiple of 16
   encoder.free(0x7f0000001230);
-  encoder.kind(Kind::kSized);
-  encoder.free(0x7e0000000000);  // from before
+  encoder.free(0x7e0000000000, true);  // from before
   encoder.resize(0x7f0000200000, UINT64_MAX);
   encoder.takeover(65535, 3, 60);
   encoder.sync(77);
@@ -72,9 +71,10 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   encoder.purged(33);
   encoder.cut(1, 2, 3);
   encoder.text(Op::kTag, "query 17");
+  encoder.free(0x7f0000200000, true);
   encoder.end();
   const std::vector<Event> events = decoded(encoder.bytes, 1000, 50);
-  ASSERT_EQ(events.size(), 21u);
+  ASSERT_EQ(events.size(), 22u);
   const auto is = [&](size_t i, What what, uint64_t address, uint64_t size) {
     EXPECT_EQ(events[i].what, what) << i;
     EXPECT_EQ(events[i].address, address) << i;
@@ -113,6 +113,8 @@ TEST(Codec, EachEventIsReadAsItWasWritten) {
   EXPECT_EQ(events[18].numbers, (std::array<uint64_t, 3>{1, 2, 3}));
   EXPECT_EQ(events[19].what, What::kTag);
   EXPECT_EQ(events[19].text, "query 17");
+  is(20, What::kFree, 0x7f0000200000, 0);
+  EXPECT_EQ(events[20].kind, Kind::kSized);
 }
 
 // Many blocks that share slots of the table of recent blocks, of all contexts.
