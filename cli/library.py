@@ -81,15 +81,15 @@ def write_stamp(before, path=STAMP):
         stamp.write(before)
 
 
-def one_builder():
-    """A lock: two `acre run` at once build one after the other."""
+def one_builder(folder=FOLDER):
+    """A lock on a build folder: two `acre run` at once build one after the other."""
     import contextlib
     import fcntl
 
     @contextlib.contextmanager
     def locked():
-        os.makedirs(FOLDER, exist_ok=True)
-        with open(os.path.join(FOLDER, "acre.lock"), "w") as lock:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "acre.lock"), "w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

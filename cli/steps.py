@@ -1,5 +1,6 @@
 """Configuring and building a preset: quiet if it goes well, everything if not."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -19,16 +20,20 @@ def clean_environment():
             if name not in foreign and not name.startswith("MALLOC_")}
 
 
-def run_step(command, what, log_name, folder):
+def run_step(command, what, log_name, folder, beside=None):
+    """beside: the progress to show it by, where other work has the first claim on the processors."""
     os.makedirs(folder, exist_ok=True)
     log_path = os.path.join(folder, log_name)
-    progress = Progress()
+    progress = beside or Progress()
     try:
         process = subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    errors="replace")
     except FileNotFoundError:
         raise StepFailed(f"'{command[0]}' is not installed; packages.txt lists what acre needs")
+    if beside:
+        with contextlib.suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, 19)
     with open(log_path, "w", encoding="utf-8") as log:
         for line in process.stdout:
             log.write(line)
@@ -50,14 +55,14 @@ def configured_for_here(preset):
         return True
 
 
-def configure(preset):
+def configure(preset, beside=None):
     command = ["cmake", "--preset", preset]
     if not configured_for_here(preset):
         command.append("--fresh")
-    run_step(command, f"configuring {preset}", "acre-configure.log", build_folder(preset))
+    run_step(command, f"configuring {preset}", "acre-configure.log", build_folder(preset), beside)
 
 
-def build(preset, targets, jobs=None):
+def build(preset, targets, jobs=None, beside=None):
     jobs = jobs or len(os.sched_getaffinity(0))
     run_step(["cmake", "--build", build_folder(preset), "-j", str(jobs), "--target", *targets],
-             f"building {preset}", "acre-build.log", build_folder(preset))
+             f"building {preset}", "acre-build.log", build_folder(preset), beside)

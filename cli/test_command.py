@@ -4,6 +4,7 @@ Every test is a CTest test (tests/CMakeLists.txt); a suite is a build tree and a
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import sys
@@ -15,7 +16,8 @@ import library
 import packages
 import steps
 from command_line import add_json, add_yes, at_least, nearest
-from say import say, usage_error
+from places import build_folder
+from say import Progress, say, usage_error
 
 LABELS = ("unit", "fake_os", "stress", "fuzz", "trace")
 # QEMU's user mode has no ptrace, no processes that share memory, no /proc/self/exe to start again, a data segment that
@@ -24,7 +26,7 @@ NOT_EMULATED = r"^unit\.(Leaks|SamplerDeathTest|DataSegment)\.|16TiB|EstimatesAr
 
 
 class Suite:
-    def __init__(self, name, preset, targets, choice, about, sections=(), verbose=False):
+    def __init__(self, name, preset, targets, choice, about, sections=(), verbose=False, waits=False):
         self.name = name
         self.preset = preset
         self.targets = targets
@@ -32,6 +34,7 @@ class Suite:
         self.about = about
         self.sections = sections  # of packages.txt, besides build and test
         self.verbose = verbose
+        self.waits = waits        # most of the time: its tests leave room for as many again
 
 
 def tests(*labels):
@@ -55,7 +58,7 @@ SUITES = (
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
-          "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention")),
+          "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention"), waits=True),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
@@ -106,27 +109,70 @@ def chosen(names):
     return [REAL_QUICK if suite.name == "real" else suite for suite in SUITES if suite.name not in ONLY_BY_NAME]
 
 
-def run_suite(suite, jobs):
-    """-> (counts, seconds to build, seconds to test)"""
-    started = time.monotonic()
-    say(f"{suite.name}: building")
-    try:
-        with library.one_builder():
+class Awaited(Progress):
+    """Shown only while the tests wait for it."""
+
+    awaited = False
+
+    def update(self, text):
+        if self.awaited:
+            super().update(text)
+
+
+class Builds:
+    """Builds what the suites need, one preset after the other, beside the tests on those that are built."""
+
+    def __init__(self, suites, jobs):
+        self.jobs = jobs
+        self.progress = Awaited()
+        self.targets = {}  # by preset, all at once: nothing is built where tests run
+        self.first = {}    # the first suite of each preset
+        for suite in suites:
+            self.first.setdefault(suite.preset, suite)
+            self.targets.setdefault(suite.preset, []).extend(suite.targets)
+        self.worker = concurrent.futures.ThreadPoolExecutor(1)
+        self.made = {preset: self.worker.submit(self.build, preset) for preset in self.targets}
+
+    def build(self, preset):
+        """-> seconds"""
+        started = time.monotonic()
+        beside = None if preset == next(iter(self.targets)) else self.progress
+        with library.one_builder(build_folder(preset)):
             before = library.fingerprint()
-            steps.configure(suite.preset)
-            steps.build(suite.preset, suite.targets, jobs)
-            if suite.preset == "release":
+            steps.configure(preset, beside)
+            steps.build(preset, list(dict.fromkeys(self.targets[preset])), self.jobs, beside)
+            if preset == "release":
                 library.write_stamp(before)
+        return time.monotonic() - started
+
+    def wait(self, suite):
+        """-> seconds that it took, 0 where an earlier suite has the same preset. Raises StepFailed."""
+        made = self.made[suite.preset]
+        if not made.done():
+            say(f"{suite.name}: building")
+        self.progress.awaited = True
+        try:
+            build_s = made.result()
+        finally:
+            self.progress.clear()
+            self.progress.awaited = False
+        return 0.0 if suite is not self.first[suite.preset] else build_s
+
+
+def run_suite(suite, builds, jobs):
+    """-> (counts, seconds to build, seconds to test)"""
+    try:
+        build_s = builds.wait(suite)
     except steps.StepFailed as failure:
         say(f"{suite.name}: {failure}")
-        return ctest.Counts(failed=[f"building {suite.name}"]), time.monotonic() - started, 0.0
-    built = time.monotonic()
+        return ctest.Counts(failed=[f"building {suite.name}"]), 0.0, 0.0
+    started = time.monotonic()
     say(f"{suite.name}: testing")
-    counts = ctest.run(suite, jobs)
+    counts = ctest.run(suite, 2 * jobs if suite.waits and jobs > 1 else jobs)
     if not counts.passed and not counts.failed and not counts.skipped:
         say(f"{suite.name}: no test was found, and a suite that runs nothing proves nothing")
         counts.failed.append(f"{suite.name} has no tests")
-    return counts, built - started, time.monotonic() - built
+    return counts, build_s, time.monotonic() - started
 
 
 def print_summary(results, total_s):
@@ -153,11 +199,15 @@ def main(options):
     for suite in suites:
         sections += suite.sections
     packages.ensure(sections, options.yes)
-    if "environment" in sections:
-        environment.ensure(options.yes)
     # What tests say is one stream: failures belong between the lines that tell how it goes.
     sys.stderr = sys.stdout
-    results = [(suite, run_suite(suite, options.jobs)) for suite in suites]
+    builds = Builds(suites, options.jobs)
+    try:
+        if "environment" in sections:
+            environment.ensure(options.yes)
+        results = [(suite, run_suite(suite, builds, options.jobs)) for suite in suites]
+    finally:
+        builds.worker.shutdown(cancel_futures=True)
     print_summary(results, time.monotonic() - started)
     passed = sum(counts.passed for _, (counts, *_) in results)
     failed = sum(len(counts.failed) for _, (counts, *_) in results)

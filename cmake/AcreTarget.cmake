@@ -53,6 +53,14 @@ function(acre_target target)
     # what uses a precompiled header; nor in clang's shared library, which shows that a source includes what it needs.
     target_precompile_headers(${target} PRIVATE <atomic> <cstddef> <cstdint> <new>)
   endif()
+  # A unity build compiles a folder as one: so names in unnamed namespaces are unique in a folder.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+  endforeach()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
     # endbr64 at every entry costs an instruction a call, and Debian 12 does not turn IBT on.
     target_compile_options(${target} PRIVATE -fcf-protection=none)

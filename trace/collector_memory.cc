@@ -8,9 +8,9 @@ namespace acre::trace {
 
 namespace {
 
-constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLeast = 10 * kMillisecond;  // between two samples
-constexpr uint64_t kMost = 100 * kMillisecond;  // between two that are kept
+constexpr uint64_t kMsInNs = 1000000;
+constexpr uint64_t kLeast = 10 * kMsInNs;  // between two samples
+constexpr uint64_t kMost = 100 * kMsInNs;  // between two that are kept
 constexpr uint64_t kPart = 50;                  // of the time goes into each kind
 constexpr size_t kSamplesPerChunk = 64;
 

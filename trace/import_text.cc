@@ -22,7 +22,7 @@ using record::Kind;
 
 namespace {
 
-constexpr uint64_t kStepNs = 1000;  // of calls without a time
+constexpr uint64_t kCallNs = 1000;  // of calls without a time
 constexpr double kMostSeconds = 1e9;
 constexpr uint64_t kMostAddress = (uint64_t{1} << 56) - 1;
 
@@ -59,7 +59,7 @@ class Text : Import {
     std::string_view rest = line;
     std::string_view word = word_of(rest);
     if (word.empty() || word[0] == '#') return true;
-    ns_ += kStepNs;
+    ns_ += kCallNs;
     thread_ = 0;
     if (is_seconds(word)) word = word_of(rest);
     if (word == "[pid") {

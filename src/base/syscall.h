@@ -36,4 +36,8 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
 #endif
 }
 
+constexpr bool failed(long result) { return result < 0 && result > -4096; }
+
+inline long as_long(const void* argument) { return reinterpret_cast<long>(argument); }
+
 }  // namespace acre

@@ -39,7 +39,7 @@ void add_classes(Output& out, const ArenaReport& report, bool with_locks) {
   out.text().add(']');
 }
 
-void add_lengths(Output& out, const ArenaReport& report, const Omitted& omitted) {
+void add_json_lengths(Output& out, const ArenaReport& report, const Omitted& omitted) {
   const unsigned first = omitted.large ? kLengthRowsOfLarge : 0, end = omitted.free_runs ? kLengthRowsOfLarge : ~0u;
   out.text().add(",\n\"lengths\":[");
   const char* before = "\n";
@@ -53,7 +53,7 @@ void add_lengths(Output& out, const ArenaReport& report, const Omitted& omitted)
   out.text().add(']');
 }
 
-void add_arena(Output& out, const ArenaReport& report, const Omitted& omitted) {
+void add_json_arena(Output& out, const ArenaReport& report, const Omitted& omitted) {
   add_figures(out, StatScope::kArena, figures_of(report.arena));
   if (!omitted.locks) {
     out.text().add(",\n\"locks\":{");
@@ -61,7 +61,7 @@ void add_arena(Output& out, const ArenaReport& report, const Omitted& omitted) {
     out.text().add('}');
   }
   if (!omitted.classes) add_classes(out, report, !omitted.locks);
-  if (!omitted.large || !omitted.free_runs) add_lengths(out, report, omitted);
+  if (!omitted.large || !omitted.free_runs) add_json_lengths(out, report, omitted);
 }
 
 void add_general(Output& out) {
@@ -126,7 +126,7 @@ void add_json_text(Output& out, const char* text) {
   out.text().add('"');
 }
 
-static void add_tags(Output& out) {
+static void add_json_tags(Output& out) {
   out.text().add(",\n\"tags\":[");
   const char* before = "\n";
   for_each_tag([&](const TagInfo& info) {
@@ -157,7 +157,7 @@ void print_json(const Report& report, const Omitted& omitted, Output& out) {
   }
   if (!omitted.merged) {
     out.text().add(",\n\"merged\":{");
-    add_arena(out, report.all, omitted);
+    add_json_arena(out, report.all, omitted);
     out.text().add('}');
   }
   if (!omitted.arenas) {
@@ -166,12 +166,12 @@ void print_json(const Report& report, const Omitted& omitted, Output& out) {
     report.for_each([&](unsigned number, const ArenaReport& arena) {
       out.text().add(first ? "\n{" : ",\n{").add("\"number\":").decimal(number).add(',');
       first = false;
-      add_arena(out, arena, omitted);
+      add_json_arena(out, arena, omitted);
       out.text().add('}');
     });
     out.text().add(']');
   }
-  add_tags(out);
+  add_json_tags(out);
   out.text().add("}}\n");
 }
 

@@ -18,7 +18,7 @@ using ctl::Node;
 using ctl::Type;
 using ctl::Value;
 
-constexpr size_t kMostMessage = 400;
+constexpr size_t kMostCtlMessage = 400;
 
 bool begins_with(const char* name, const char* start) { return strncmp(name, start, strlen(start)) == 0; }
 
@@ -48,7 +48,7 @@ const OptionInfo* option_of(const Node& node) {
 
 // Turns an error number of ctl::by_name into a message.
 void explain(const Node& node, const Request& request, int error, Reply& reply) {
-  Line<kMostMessage> message;
+  Line<kMostCtlMessage> message;
   const OptionInfo* option = option_of(node);
   switch (error) {
     case EINVAL:
@@ -66,7 +66,7 @@ void explain(const Node& node, const Request& request, int error, Reply& reply) 
 }
 
 void refuse_value(const Node& node, const Request& request, const char* expected, Reply& reply) {
-  Line<kMostMessage> message;
+  Line<kMostCtlMessage> message;
   message.add("'").add(request.value).add("' does not fit ").add(request.name).add(", a ").add(ctl::name_of(node.type));
   reply.refuse(message.add(": expected is ").add(expected).c_str());
 }
@@ -119,7 +119,7 @@ void do_and_show(const Node& node, const Request& request, Reply& reply) {
 }
 
 void refuse(const Request& request, const char* why, Reply& reply) {
-  Line<kMostMessage> message;
+  Line<kMostCtlMessage> message;
   reply.refuse(message.add(request.name).add(why).c_str());
 }
 
@@ -144,7 +144,7 @@ void answer_ctl(const Request& request, Reply& reply) {
   if (*request.name == '\0') return list_names(reply);
   const Node* node = ctl::node_named(request.name);
   if (node == nullptr) {
-    Line<kMostMessage> message;
+    Line<kMostCtlMessage> message;
     return reply.refuse(message.add("there is no name '").add(request.name).add("'").c_str());
   }
   if (is_for_program_alone(*node)) return refuse(request, " can only be used by the program itself", reply);

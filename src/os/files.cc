@@ -20,17 +20,8 @@ namespace acre::os {
 
 namespace {
 
-#if ACRE_TESTING
-bool granted() { return testing::granted(); }
-#else
-constexpr bool granted() { return true; }
-#endif
-
 // Programs count on the low numbers, and close them.
 constexpr int kLeastDescriptor = 100;
-
-bool failed(long result) { return result < 0 && result > -4096; }
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
 
 long open_path(const char* path, int flags) {
   return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), flags | O_RDWR | O_CLOEXEC | O_NOCTTY, 0600);
@@ -107,7 +98,7 @@ bool is_still(const OpenFile& file) {
 }
 
 bool allocate_in_file(const OpenFile& file, uint64_t offset, size_t bytes) {
-  if (!granted()) return false;
+  if (!testing::granted()) return false;
   long result;
   do {
     result = raw_syscall(SYS_fallocate, file.descriptor, 0, static_cast<long>(offset), static_cast<long>(bytes));
@@ -128,7 +119,7 @@ bool punch_hole(const OpenFile& file, uint64_t offset, size_t bytes) {
 }
 
 bool map_file_at(void* start, size_t bytes, const OpenFile& file, uint64_t offset, Sharing sharing) {
-  if (!granted()) return false;
+  if (!testing::granted()) return false;
   const int flags = MAP_FIXED | (sharing == Sharing::kPrivate ? MAP_PRIVATE : MAP_SHARED);
   return !failed(raw_syscall(SYS_mmap, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags,
                              file.descriptor, static_cast<long>(offset)));

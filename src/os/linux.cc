@@ -36,8 +36,6 @@ namespace acre::os {
 
 namespace {
 
-bool failed(long result) { return result < 0 && result > -4096; }
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
 void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
 
 Move move_result(long result) {
@@ -58,9 +56,6 @@ long counted(Call call, Arguments... arguments) {
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};
 std::atomic<long> g_refuse_from{-1}, g_refuse_to{-1};
-bool granted() { return testing::granted(); }
-#else
-constexpr bool granted() { return true; }
 #endif
 
 std::atomic<uint64_t> g_refused_memory{0}, g_refused_purges{0};
@@ -82,7 +77,7 @@ void name(long start, size_t bytes, MappingUse use) {
 }
 
 void* map_with(Address hint, size_t bytes, int protection, int extra_flags, MappingUse use) {
-  if (!granted()) return as_pointer(noted(-ENOMEM));
+  if (!testing::granted()) return as_pointer(noted(-ENOMEM));
   const long start = noted(counted(kMmap, static_cast<long>(hint), static_cast<long>(bytes), protection,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0));
   if (g_naming.load(std::memory_order_relaxed) && !failed(start)) name(start, bytes, use);
@@ -107,7 +102,7 @@ void* map_at(Address address, size_t bytes) {
 void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0, MappingUse::kInternal); }
 
 bool commit(void* start, size_t bytes) {
-  if (!granted()) return noted(-ENOMEM) == 0;
+  if (!testing::granted()) return noted(-ENOMEM) == 0;
   return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
@@ -118,13 +113,13 @@ void unmap(void* start, size_t bytes) {
 }
 
 bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {
-  if (!granted()) return false;
+  if (!testing::granted()) return false;
   return !failed(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                              static_cast<long>(new_bytes), 0));
 }
 
 Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
-  if (!granted()) return Move::kRefused;
+  if (!testing::granted()) return Move::kRefused;
   return move_result(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
                                  static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
 }
@@ -166,7 +161,7 @@ bool purge_lazily(void* start, size_t bytes) {
 
 // sbrk, not the system call: the C library records where the segment ends.
 void* extend_data_segment(size_t bytes, size_t alignment) {
-  if (!granted()) return nullptr;
+  if (!testing::granted()) return nullptr;
   const int saved_errno = errno;
   const size_t room = bytes + alignment - 1;
   void* start = room <= PTRDIFF_MAX ? sbrk(static_cast<intptr_t>(room)) : reinterpret_cast<void*>(-1);
@@ -189,7 +184,7 @@ void prefer_huge_pages(void* start, size_t bytes) {
 }
 
 bool populate_huge_page(void* page) {
-  if (!granted()) return false;
+  if (!testing::granted()) return false;
   prefer_huge_pages(page, kHugePageBytes);
   const bool done = counted(kMadvise, as_long(page), kHugePageBytes, MADV_POPULATE_WRITE) == 0;
   avoid_huge_pages(page, kHugePageBytes);

@@ -16,8 +16,6 @@ namespace acre::os {
 
 namespace {
 
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
-
 // Since 6.3 the kernel logs or refuses files made without MFD_NOEXEC_SEAL or its opposite; before, it knows neither.
 long make_file() {
   const char* name = "acre-fork";

@@ -30,9 +30,6 @@ namespace {
 
 constexpr int kBacklog = 16;
 
-bool failed(long result) { return result < 0 && result > -4096; }
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
-
 struct Name {
   sockaddr_un address = {};
   bool fits;

@@ -27,8 +27,6 @@ constexpr size_t kHelperStack = size_t{256} << 10;
 constexpr int kFaulted = 3;
 constexpr long kKernelSignalBytes = 8;
 
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
-
 // Mapped for one call of with_threads_stopped(). Untouched parts cost nothing.
 struct Helper {
   void (*work)(const Threads&, void*);

@@ -25,8 +25,6 @@ constexpr long kWakeUs = 100000;
 constexpr unsigned kMostSteps = 4096;
 constexpr long kMaskBytes = 8;  // of the kernel's signal masks
 
-long as_long(const void* p) { return reinterpret_cast<long>(p); }
-
 long trace(long request, int id, long address = 0, long data = 0) {
   return raw_syscall(SYS_ptrace, request, id, address, data);
 }

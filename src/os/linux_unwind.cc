@@ -144,9 +144,9 @@ Address stack_end(Address inside) {
 bool is_readable(Address a) {
   constexpr long kNoSuchWay = -1;
   constexpr long kFault = -14;  // EFAULT
-  constexpr long kMaskBytes = 8;
-  const long mask = static_cast<long>(a & ~Address{kMaskBytes - 1});
-  return raw_syscall(SYS_rt_sigprocmask, kNoSuchWay, mask, 0, kMaskBytes) != kFault;
+  constexpr long kMaskSize = 8;
+  const long mask = static_cast<long>(a & ~Address{kMaskSize - 1});
+  return raw_syscall(SYS_rt_sigprocmask, kNoSuchWay, mask, 0, kMaskSize) != kFault;
 }
 
 // A stack whose pages can all be read up to the end of the thread's own is part of that: other mappings have a page between

@@ -44,8 +44,6 @@
 namespace acre::fake_os {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 struct Call {
   long from, old_size, new_size, flags, to;
   void answer(long result) const;

@@ -53,14 +53,14 @@ TEST_P(Refusals, OfEveryRequest) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<Refusals::ParamType>& info) {
+std::string name_of_refusals(const testing::TestParamInfo<Refusals::ParamType>& info) {
   const bool alone = std::get<1>(info.param) == kAlone;
   return std::string(kScripts[std::get<0>(info.param)].name) + (alone ? "_alone" : "_from_there_on");
 }
 INSTANTIATE_TEST_SUITE_P(Scripts, Refusals,
                          testing::Combine(testing::Range(size_t{0}, kScriptCount),
                                           testing::Values(kAlone, kFromThereOn)),
-                         name_of);
+                         name_of_refusals);
 
 // Start-up too, which reserves the table of headers and places the window: its are the first two.
 class RefusalsAtStart : public testing::TestWithParam<size_t> {};

@@ -19,7 +19,6 @@ namespace acre::fake_os {
 namespace {
 
 constexpr size_t kKiB = size_t{1} << 10;
-constexpr size_t kMiB = size_t{1} << 20;
 
 void first_block(Blocks& blocks) {
   blocks.allocate(1);

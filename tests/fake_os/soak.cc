@@ -15,7 +15,6 @@
 namespace acre::fake_os {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kMostBytes = 96 * kMiB;
 
 // ThreadSanitizer does not see that the kernel orders one thread's munmap and the next one's mmap of the same

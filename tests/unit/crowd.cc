@@ -21,25 +21,25 @@ using test::my_heap;
 using test::slab_of;
 using test::Worker;
 
-constexpr size_t kSize = 80;
-const SizeClass kClass = class_of_size(kSize);
-constexpr int kMany = 100;
+constexpr size_t kCrowdSize = 80;
+const SizeClass kCrowdClass = class_of_size(kCrowdSize);
+constexpr int kCrowd = 100;
 
-const RunLists& lists() { return my_heap().use(kClass).lists; }
+const RunLists& lists_of_crowd() { return my_heap().use(kCrowdClass).lists; }
 
 class Crowd : public testing::Test {
  protected:
   void SetUp() override {
-    arenas::count_threads(*arena_, kMany);
+    arenas::count_threads(*arena_, kCrowd);
     empty_heap(my_heap());
   }
   void TearDown() override {
     for (void* block : blocks_) acre_free(block);
-    arenas::count_threads(*arena_, -kMany);
+    arenas::count_threads(*arena_, -kCrowd);
     empty_heap(my_heap());
   }
   void* allocate() {
-    blocks_.push_back(acre_malloc(kSize));
+    blocks_.push_back(acre_malloc(kCrowdSize));
     return blocks_.back();
   }
 
@@ -48,17 +48,17 @@ class Crowd : public testing::Test {
 };
 
 TEST_F(Crowd, BlocksComeOneThenTwoThenMoreAndThenARun) {
-  const uint64_t refills = registry::events_of(my_heap(), kClass).refills;
+  const uint64_t refills = registry::events_of(my_heap(), kCrowdClass).refills;
   for (size_t times = 1, total = 0; times <= 8; ++times) {
-    total += smaller<size_t>(size_t{1} << (times - 1), run_shape(kClass).first_batch);
+    total += smaller<size_t>(size_t{1} << (times - 1), run_shape(kCrowdClass).first_batch);
     while (blocks_.size() < total) allocate();
-    EXPECT_EQ(registry::events_of(my_heap(), kClass).refills - refills, times);
-    EXPECT_EQ(lists().current, nullptr);
+    EXPECT_EQ(registry::events_of(my_heap(), kCrowdClass).refills - refills, times);
+    EXPECT_EQ(lists_of_crowd().current, nullptr);
     EXPECT_EQ(slab_of(blocks_.back())->owner, kNoThread);
   }
   allocate();
-  ASSERT_NE(lists().current, nullptr);
-  EXPECT_EQ(lists().current->owner, this_thread());
+  ASSERT_NE(lists_of_crowd().current, nullptr);
+  EXPECT_EQ(lists_of_crowd().current->owner, this_thread());
   EXPECT_EQ(std::set<void*>(blocks_.begin(), blocks_.end()).size(), blocks_.size());
 }
 
@@ -67,7 +67,7 @@ TEST_F(Crowd, ThreadsShareRuns) {
   void* theirs = nullptr;
   worker.run([&] {
     registry::move_to_arena(my_heap(), arena_);
-    theirs = acre_malloc(kSize);
+    theirs = acre_malloc(kCrowdSize);
   });
   const Slab* run = slab_of(allocate());
   EXPECT_EQ(run, slab_of(theirs));
@@ -75,10 +75,10 @@ TEST_F(Crowd, ThreadsShareRuns) {
 }
 
 TEST_F(Crowd, WithoutOneAThreadHasItsRunAtOnce) {
-  arenas::count_threads(*arena_, -kMany);
+  arenas::count_threads(*arena_, -kCrowd);
   const Slab* run = slab_of(allocate());
-  EXPECT_EQ(run, lists().current);
-  arenas::count_threads(*arena_, kMany);
+  EXPECT_EQ(run, lists_of_crowd().current);
+  arenas::count_threads(*arena_, kCrowd);
 }
 
 // What others have freed in the run, or the thread itself, comes before what was never used.
@@ -121,8 +121,8 @@ TEST_F(Crowd, BytesAndListsAddUp) {
     ASSERT_TRUE(lists_are_whole(mine));
   }
   thread_bytes::look(mine);
-  EXPECT_EQ(mine.bytes.allocated - allocated, mallocs * size_of_class(kClass));
-  EXPECT_EQ(mine.bytes.freed - freed, frees * size_of_class(kClass));
+  EXPECT_EQ(mine.bytes.allocated - allocated, mallocs * size_of_class(kCrowdClass));
+  EXPECT_EQ(mine.bytes.freed - freed, frees * size_of_class(kCrowdClass));
 }
 
 // In a child of fork only the forking thread is left: what the others may not have touched does not count there.
@@ -131,7 +131,7 @@ TEST_F(Crowd, AChildHasOneThread) {
   Arena* theirs = nullptr;
   void* block = nullptr;
   worker.run([&] {
-    block = acre_malloc(kSize);
+    block = acre_malloc(kCrowdSize);
     theirs = my_heap().arena;
   });
   if (theirs == arena_) GTEST_SKIP() << "there is one arena alone";
@@ -154,7 +154,7 @@ class TakeBlocks : public testing::Test {
     EXPECT_EQ(taken.count, blocks.size());
     return blocks;
   }
-  Bin& bin() { return arena_.bin(kClass); }
+  Bin& bin() { return arena_.bin(kCrowdClass); }
   uint32_t free() const { return load_remote(slab_).free; }
   bool is_in_bin() { return is_binned(load_remote(slab_).state); }
 
@@ -167,7 +167,7 @@ class TakeBlocks : public testing::Test {
   }
 
   Arena& arena_ = test::new_arena();
-  Slab* slab_ = test::make_slab(arena_, kClass);
+  Slab* slab_ = test::make_slab(arena_, kCrowdClass);
 };
 
 TEST_F(TakeBlocks, NeverUsedOnes) {

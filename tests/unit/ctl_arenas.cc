@@ -25,16 +25,11 @@ namespace {
 
 using test::act;
 using test::get;
+using test::in_thread;  // each: it is not bound afterwards
 using test::set;
 using test::value_of;
 
 using CtlArenas = test::CtlTest;
-
-// Each in a thread of its own, which is not bound afterwards.
-template <class Body>
-void in_thread(Body body) {
-  std::thread(body).join();
-}
 
 // The number of the arena that a block is of; UINT_MAX: none.
 unsigned arena_of(void* block) {
@@ -46,7 +41,7 @@ unsigned arena_of(void* block) {
 
 std::string node_of(unsigned arena, const char* name) { return "arena." + std::to_string(arena) + "." + name; }
 
-constexpr size_t kSizes[] = {0, 1, 48, 100, 1500, 4096, 4097, 20000, 32768, 32769, 300000, size_t{5} << 20};
+constexpr size_t kSizesOfArenas[] = {0, 1, 48, 100, 1500, 4096, 4097, 20000, 32768, 32769, 300000, size_t{5} << 20};
 
 // --- thread.arena -----------------------------------------------------------------------------------------------
 
@@ -58,7 +53,7 @@ TEST_F(CtlArenas, AThreadBoundToAManualArenaAllocatesThere) {
     ASSERT_EQ(set<unsigned>("thread.arena", manual), 0);
     EXPECT_EQ(value_of<unsigned>("thread.arena"), manual);
     std::vector<void*> blocks;
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       for (int i = 0; i < 3; ++i) blocks.push_back(acre_malloc(size));
       blocks.push_back(acre_calloc(1, size));
       EXPECT_TRUE(test::all_zero(blocks.back(), size));
@@ -73,7 +68,7 @@ TEST_F(CtlArenas, AThreadBoundToAManualArenaAllocatesThere) {
     }
     ASSERT_EQ(set<unsigned>("thread.arena", before), 0);
     EXPECT_EQ(value_of<unsigned>("thread.arena"), before);
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       void* block = acre_malloc(size);
       EXPECT_NE(arena_of(block), manual) << size;
       acre_free(block);
@@ -124,7 +119,7 @@ TEST_F(CtlArenas, OtherThreadsAreNotBound) {
     });
   });
   in_thread([manual] {  // with the heap of the one that was bound, perhaps
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       void* block = acre_malloc(size);
       EXPECT_NE(arena_of(block), manual);
       acre_free(block);
@@ -164,7 +159,7 @@ TEST_F(CtlArenas, AThreadBoundToADestroyedArenaHasItsOwnAgain) {
     EXPECT_EQ(value_of<unsigned>("thread.arena"), own);
     EXPECT_EQ(set<unsigned>("thread.arena", manual), EFAULT);
     ASSERT_EQ(value_of<unsigned>("arenas.create"), manual);
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       void* block = acre_malloc(size);
       EXPECT_NE(arena_of(block), manual) << size;
       acre_free(block);
@@ -202,7 +197,7 @@ TEST_F(CtlArenas, AThreadWithoutACacheIsBoundAllTheSame) {
   in_thread([manual] {
     ASSERT_EQ(set<unsigned>("thread.arena", manual), 0);
     ASSERT_EQ(set<bool>("thread.tcache.enabled", false), 0);
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       void* block = acre_malloc(size);
       EXPECT_EQ(arena_of(block), manual) << size;
       acre_free(block);
@@ -225,7 +220,7 @@ TEST_F(CtlArenas, AChildIsBoundAsItsParentWas) {
     if (child == 0) {
       acre_free(block);
       bool right = value_of<unsigned>("thread.arena") == manual;
-      for (size_t size : kSizes) right &= arena_of(acre_malloc(size)) == manual;
+      for (size_t size : kSizesOfArenas) right &= arena_of(acre_malloc(size)) == manual;
       _exit(right ? 0 : 1);
     }
     int status = -1;
@@ -258,7 +253,7 @@ TEST_F(CtlArenas, WhatABoundThreadAllocatesCounts) {
   const unsigned manual = value_of<unsigned>("arenas.create");
   in_thread([manual] {
     ASSERT_EQ(set<unsigned>("thread.arena", manual), 0);
-    for (size_t size : kSizes) {
+    for (size_t size : kSizesOfArenas) {
       const uint64_t before = value_of<uint64_t>("thread.allocated");
       void* block = acre_malloc(size);
       EXPECT_EQ(value_of<uint64_t>("thread.allocated") - before, acre_malloc_usable_size(block)) << size;

@@ -33,6 +33,11 @@ int set(const std::string& name, T value) {
 }
 inline int act(const std::string& name) { return ctl::by_name(name.c_str(), nullptr, nullptr, nullptr, 0); }
 
+template <class Body>
+void in_thread(Body body) {
+  std::thread(body).join();
+}
+
 // New figures, whatever it takes to gather them.
 inline int renew_figures() {
   for (const uint64_t before = ctl::epoch(); ctl::epoch() == before;) {

@@ -21,15 +21,10 @@ namespace {
 
 using test::act;
 using test::get;
+using test::in_thread;  // each: no other test's blocks are in its heap
 using test::renew_figures;
 using test::set;
 using test::value_of;
-
-// Each in a thread of its own: no other test's blocks are in its heap.
-template <class Body>
-void in_thread(Body body) {
-  std::thread(body).join();
-}
 
 struct Bytes {
   uint64_t allocated, freed;

@@ -10,8 +10,6 @@
 namespace acre {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 void stamp(const PageRun* run) {
   for (Address a = run->base; a < run->end(); a += kPageBytes) *static_cast<Address*>(pointer_to(a)) = a - run->base + 1;
 }

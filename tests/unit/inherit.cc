@@ -19,8 +19,8 @@ namespace {
 using test::my_heap;
 using test::slab_of;
 
-constexpr size_t kBytes = 300;
-constexpr SizeClass kClass = class_of_size(kBytes);
+constexpr size_t kInheritedSize = 300;
+constexpr SizeClass kInheritedClass = class_of_size(kInheritedSize);
 
 // Runs it in a new thread. Such a thread allocates nothing of its own: std::thread would.
 pthread_t start(const std::function<void()>& what) {
@@ -32,15 +32,15 @@ pthread_t start(const std::function<void()>& what) {
   EXPECT_EQ(pthread_create(&thread, nullptr, call, const_cast<std::function<void()>*>(&what)), 0);
   return thread;
 }
-void in_thread(const std::function<void()>& what) { pthread_join(start(what), nullptr); }
+void in_new_thread(const std::function<void()>& what) { pthread_join(start(what), nullptr); }
 
 class InheritTest : public testing::Test {
  protected:
   InheritTest() { my_heap(); }
 
   void fill(size_t runs) {
-    blocks_.resize(runs * run_shape(kClass).capacity);
-    for (void*& block : blocks_) block = acre_malloc(kBytes);
+    blocks_.resize(runs * run_shape(kInheritedClass).capacity);
+    for (void*& block : blocks_) block = acre_malloc(kInheritedSize);
   }
   void free_all() {
     for (void* block : blocks_) acre_free(block);
@@ -54,15 +54,15 @@ class InheritTest : public testing::Test {
   // Blocks of the class that the calling thread has handed to others' runs.
   static uint64_t sent() {
     my_heap().outbox().flush();
-    return registry::events_of(my_heap(), kClass).remote_frees;
+    return registry::events_of(my_heap(), kInheritedClass).remote_frees;
   }
 
   std::vector<void*> blocks_;
 };
 
 TEST_F(InheritTest, WhoFreesInTheRunsOfAnEndedThreadGetsThem) {
-  in_thread([this] { fill(20); });
-  in_thread([this] {
+  in_new_thread([this] { fill(20); });
+  in_new_thread([this] {
     my_heap();
     const uint64_t before = sent();
     free_all();
@@ -91,7 +91,7 @@ TEST_F(InheritTest, OnlyOnceTheThreadHasEnded) {
 // The thread's cache serves the next thread. The name of its life must tell the two apart.
 TEST_F(InheritTest, ALaterThreadWithTheSameCacheIsNotTheOwner) {
   Heap* first = nullptr;
-  in_thread([&] {
+  in_new_thread([&] {
     fill(4);
     first = &my_heap();
   });
@@ -114,7 +114,7 @@ TEST_F(InheritTest, ALaterThreadWithTheSameCacheIsNotTheOwner) {
 
 // It is left to threads that allocate.
 TEST_F(InheritTest, ARunThatIsNearlyFreeStaysInItsBin) {
-  in_thread([&] {
+  in_new_thread([&] {
     fill(1);
     while (blocks_.size() > 3) acre_free(pop());
   });
@@ -129,8 +129,8 @@ TEST_F(InheritTest, ARunThatIsNearlyFreeStaysInItsBin) {
 }
 
 TEST_F(InheritTest, ARunInItsBinIsTakenOutOfIt) {
-  const uint32_t capacity = run_shape(kClass).capacity;
-  in_thread([&] {
+  const uint32_t capacity = run_shape(kInheritedClass).capacity;
+  in_new_thread([&] {
     fill(2);
     for (uint32_t i = 0; i < capacity / 2; ++i) acre_free(pop());
   });
@@ -195,7 +195,7 @@ TEST_F(InheritTest, ChainsOfThreads) {
   for (Chain& chain : chains) {
     chain.seed = 1000 * (&chain - chains.data());
     starters.push_back([&] {
-      for (unsigned i = 0; i < kGenerations; ++i) in_thread([&] { live(chain); });
+      for (unsigned i = 0; i < kGenerations; ++i) in_new_thread([&] { live(chain); });
     });
   }
   std::vector<pthread_t> threads;

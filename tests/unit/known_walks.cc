@@ -14,7 +14,7 @@
 namespace acre {
 namespace {
 
-constexpr Address kCode = 0x7f1234567890;
+constexpr Address kWalkedCode = 0x7f1234567890;
 
 // Words that are taken for a stack.
 class KnownWalksOf : public testing::Test {
@@ -25,7 +25,7 @@ class KnownWalksOf : public testing::Test {
     for (unsigned i = 0; i < kWords; ++i) words_[i] = 0x1000 + i;
   }
 
-  StackFrame first() const { return {kCode, address_of(words_), 0}; }
+  StackFrame first() const { return {kWalkedCode, address_of(words_), 0}; }
   Address end() const { return address_of(words_ + kWords); }
 
   Trail trail_over(std::initializer_list<unsigned> words) const {
@@ -80,19 +80,19 @@ TEST_F(KnownWalksOf, TheSameWords) {
 TEST_F(KnownWalksOf, TheSameBeginningAndStack) {
   walks_->keep(first(), end(), trail_over({3, 7}));
   KnownWalks::Codes codes;
-  EXPECT_FALSE(walks_->find({kCode + 1, address_of(words_), 0}, end(), &codes));
-  EXPECT_FALSE(walks_->find({kCode, address_of(words_ + 1), 0}, end(), &codes));
+  EXPECT_FALSE(walks_->find({kWalkedCode + 1, address_of(words_), 0}, end(), &codes));
+  EXPECT_FALSE(walks_->find({kWalkedCode, address_of(words_ + 1), 0}, end(), &codes));
   EXPECT_FALSE(walks_->find(first(), end() - sizeof(Address), &codes));
-  EXPECT_TRUE(walks_->find({kCode, address_of(words_), kCode}, end(), &codes));
+  EXPECT_TRUE(walks_->find({kWalkedCode, address_of(words_), kWalkedCode}, end(), &codes));
 }
 
 TEST_F(KnownWalksOf, TheSameFramePointerIfTheyGoByIt) {
   Trail trail = trail_over({3, 7});
   trail.go_by_register();
-  walks_->keep({kCode, address_of(words_), end()}, end(), trail);
+  walks_->keep({kWalkedCode, address_of(words_), end()}, end(), trail);
   KnownWalks::Codes codes;
-  EXPECT_FALSE(walks_->find({kCode, address_of(words_), 0}, end(), &codes));
-  EXPECT_TRUE(walks_->find({kCode, address_of(words_), end()}, end(), &codes));
+  EXPECT_FALSE(walks_->find({kWalkedCode, address_of(words_), 0}, end(), &codes));
+  EXPECT_TRUE(walks_->find({kWalkedCode, address_of(words_), end()}, end(), &codes));
 }
 
 TEST_F(KnownWalksOf, SeveralWaysFromOnePlace) {
@@ -136,7 +136,7 @@ TEST_F(KnownWalksOf, NoWordBeyondTheStackNorInAPageThatCannotBeRead) {
   const Address size = 2 * kPageBytes;
   void* pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
-  const StackFrame begin{kCode, address_of(pages), 0};
+  const StackFrame begin{kWalkedCode, address_of(pages), 0};
   const Address middle = begin.stack_pointer + kPageBytes;
   Trail trail;
   trail.add({kPageBytes, 0, 0});

@@ -23,9 +23,7 @@
 namespace acre {
 namespace {
 
-using leaks::Blocks;
 using leaks::Finding;
-using leaks::Ranges;
 using leaks::Request;
 using leaks::Room;
 using leaks::State;
@@ -66,24 +64,24 @@ TEST(Leaks, BlocksAreFoundFromWithin) {
     void* freed = acre_malloc(bytes);
     acre_free(freed);
     Room room;
-    Blocks blocks;
+    leaks::Blocks blocks;
     ASSERT_TRUE(blocks.fill(room));
     const size_t number = blocks.find(address_of(block));
-    ASSERT_NE(number, Blocks::kNone);
+    ASSERT_NE(number, leaks::Blocks::kNone);
     EXPECT_EQ(blocks.find(address_of(block + bytes - 1)), number);
     EXPECT_NE(blocks.find(address_of(block + acre_malloc_usable_size(block))), number);
     EXPECT_EQ(blocks.at(number).start, address_of(block));
     EXPECT_EQ(blocks.at(number).bytes, acre_malloc_usable_size(block));
     EXPECT_EQ(blocks.state(number), State::kLive);
-    EXPECT_EQ(blocks.find(address_of(freed)), Blocks::kNone);
-    EXPECT_EQ(blocks.find(address_of(&room)), Blocks::kNone);
+    EXPECT_EQ(blocks.find(address_of(freed)), leaks::Blocks::kNone);
+    EXPECT_EQ(blocks.find(address_of(&room)), leaks::Blocks::kNone);
     acre_free(block);
   }
 }
 
 TEST(Leaks, RangesAreSortedAndJoined) {
   Room room;
-  Ranges ranges;
+  leaks::Ranges ranges;
   ASSERT_TRUE(ranges.prepare(room, 200));
   test::Random random(7);
   ranges.add(10, 20);
@@ -167,7 +165,7 @@ void* turn(void*) {
   return nullptr;
 }
 
-struct Seen {
+struct SeenLeaks {
   unsigned stopped = 0;
   bool stood = false;
 };
@@ -176,9 +174,9 @@ TEST(Leaks, OtherThreadsStandStillMeanwhile) {
   pthread_t threads[3];
   for (pthread_t& thread : threads) ASSERT_EQ(pthread_create(&thread, nullptr, turn, nullptr), 0);
   while (g_turns.load() < 1000) std::this_thread::yield();
-  Seen seen;
+  SeenLeaks seen;
   const auto work = [](const os::Threads& all, void* argument) {
-    auto& to = *static_cast<Seen*>(argument);
+    auto& to = *static_cast<SeenLeaks*>(argument);
     to.stopped = all.count;
     const uint64_t turns = g_turns.load();
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();

@@ -13,8 +13,6 @@
 namespace acre {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 int set_limit(const char* name, size_t bytes) {
   ssize_t value = static_cast<ssize_t>(bytes);
   return acre_mallctl(name, nullptr, nullptr, &value, sizeof value);

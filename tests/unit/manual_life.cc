@@ -22,10 +22,10 @@ namespace {
 
 using arenas::allocate_in;
 
-constexpr size_t kMany = 2000;
+constexpr size_t kManyBlocks = 2000;
 constexpr size_t kMostSpares = 16 + 16;  // while few other arenas live
 
-std::vector<ManualArena*> make_many(size_t count = kMany) {
+std::vector<ManualArena*> make_many(size_t count = kManyBlocks) {
   std::vector<ManualArena*> made;
   for (size_t i = 0; i < count; ++i) {
     made.push_back(arenas::create({}));
@@ -53,7 +53,7 @@ size_t count_manual() {
 TEST(ManualLife, OfThoseThatWereDestroyedAFewAreKept) {
   const size_t before = count_manual();
   const auto all = make_many();
-  EXPECT_GE(count_manual(), kMany);
+  EXPECT_GE(count_manual(), kManyBlocks);
   destroy_all(all);
   EXPECT_LE(count_manual(), before + kMostSpares);
 }
@@ -63,10 +63,10 @@ TEST(ManualLife, WhatIsHeldGoesBack) {
   const size_t metadata = metadata::allocated_bytes(), held = limit::held();
   for (int round = 0; round < 3; ++round) {
     const auto all = make_many();
-    EXPECT_GT(metadata::allocated_bytes(), metadata + kMany * kPageBytes);
+    EXPECT_GT(metadata::allocated_bytes(), metadata + kManyBlocks * kPageBytes);
     destroy_all(all);
-    EXPECT_LE(metadata::allocated_bytes(), metadata + kMany * sizeof(PageRun));
-    EXPECT_LE(limit::held(), held + kMany * sizeof(PageRun) + kMostSpares * kHugePageBytes / 4);
+    EXPECT_LE(metadata::allocated_bytes(), metadata + kManyBlocks * sizeof(PageRun));
+    EXPECT_LE(limit::held(), held + kManyBlocks * sizeof(PageRun) + kMostSpares * kHugePageBytes / 4);
   }
 }
 
@@ -118,7 +118,7 @@ TEST(ManualLife, CountersCountOn) {
   destroy_all(all);
   const auto after = counters();
   for (size_t i = 0; i < before.size(); ++i) EXPECT_GE(after[i], before[i]) << i;
-  EXPECT_GE(after.back(), before.back() + (kMany - kMostSpares) * kPageBytes) << "they purge their pages";
+  EXPECT_GE(after.back(), before.back() + (kManyBlocks - kMostSpares) * kPageBytes) << "they purge their pages";
 }
 
 TEST(ManualLife, WhileOthersWalkNoneGoes) {
@@ -174,18 +174,18 @@ TEST(ManualLife, AForkLocksTheBinsThatRunsWereIn) {
 
 // --- Destroyed twice at the same time -----------------------------------------------------------------------------
 
-// Hooks in which a second thread, or a handler, might come.
-struct Hooks : extent_hooks_t {
+// LifeHooks in which a second thread, or a handler, might come.
+struct LifeHooks : extent_hooks_t {
   std::string name;
   int error = -1;
 
-  Hooks() : extent_hooks_t{} {
+  LifeHooks() : extent_hooks_t{} {
     alloc = [](extent_hooks_t*, void*, size_t size, size_t alignment, bool* zero, bool* commit, unsigned) {
       *zero = *commit = true;
       return pointer_to(map_anonymous(size, alignment));
     };
     dalloc = [](extent_hooks_t* self, void*, size_t, bool, unsigned) {
-      auto* hooks = static_cast<Hooks*>(self);
+      auto* hooks = static_cast<LifeHooks*>(self);
       if (hooks->error == -1) hooks->error = acre_mallctl(hooks->name.c_str(), nullptr, nullptr, nullptr, 0);
       return false;
     };
@@ -194,7 +194,7 @@ struct Hooks : extent_hooks_t {
 
 // Later ones are made of it once.
 void expect_one(const char* second) {
-  Hooks hooks;
+  LifeHooks hooks;
   extent_hooks_t* pointer = &hooks;
   unsigned number = 0;
   size_t size = sizeof number;

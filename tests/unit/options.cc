@@ -25,7 +25,7 @@ unsigned index_named(const std::string& name) {
 OptionSource source_of(const std::string& name) { return option_source(index_named(name)); }
 
 // Reads made-up sources; returns what was written to stderr.
-std::string read(const OptionSources& sources) {
+std::string read_from(const OptionSources& sources) {
   testing::internal::CaptureStderr();
   read_options(sources);
   return testing::internal::GetCapturedStderr();
@@ -38,14 +38,14 @@ std::string read_environment(std::vector<std::string> variables, bool privileged
   OptionSources sources;
   sources.environment = environment.data();
   sources.privileged = privileged;
-  return read(sources);
+  return read_from(sources);
 }
 std::string conf(const std::string& text) { return read_environment({"HOME=/", "ACRE_CONF=" + text, "TERM=none"}); }
 
 std::string program(const std::string& text) {
   OptionSources sources;
   sources.program = text.c_str();
-  return read(sources);
+  return read_from(sources);
 }
 
 void back_to_defaults() {
@@ -160,7 +160,7 @@ TEST_F(OptionsTest, EmptySettingsAndNoSettings) {
   EXPECT_EQ(options().thread_cache_max, 5);
   EXPECT_EQ(read_environment({"PATH=/bin", "ACRE_CONFX=arenas:7", "XACRE_CONF=arenas:8", "ACRE_CON=arenas:9"}), "");
   EXPECT_EQ(read_environment({}), "");
-  EXPECT_EQ(read(OptionSources{}), "");
+  EXPECT_EQ(read_from(OptionSources{}), "");
   EXPECT_EQ(options().arenas, 3);
 }
 
@@ -256,7 +256,7 @@ class OptionsFile : public OptionsTest {
   std::string read_file() {
     OptionSources sources;
     sources.file = path_.c_str();
-    return read(sources);
+    return read_from(sources);
   }
 
   std::string folder_, path_;
@@ -334,7 +334,7 @@ TEST_F(OptionsFile, TheFileThenTheEnvironmentThenTheProgram) {
   char variable[] = "ACRE_CONF=arenas:2,chunk:2,thread_cache_max:2,wrong";
   char* environment[] = {variable, nullptr};
   OptionSources sources{path_.c_str(), environment, "arenas:3,chunk:4T", false};
-  EXPECT_EQ(read(sources),
+  EXPECT_EQ(read_from(sources),
             "acre: ACRE_CONF: 'wrong' is ignored: a setting is NAME:VALUE\n"
             "acre: acre_conf: 'chunk:4T' is ignored: chunk is a number of bytes (K, M, G and T may follow) from 0 to 1G\n");
   EXPECT_EQ(options().arenas, 3);
@@ -351,7 +351,7 @@ TEST_F(OptionsFile, PrivilegedProgramsDoNotReadTheEnvironment) {
   char variable[] = "ACRE_CONF=arenas:2,wrong";
   char* environment[] = {variable, nullptr};
   OptionSources sources{path_.c_str(), environment, "chunk:3", true};
-  EXPECT_EQ(read(sources), "");
+  EXPECT_EQ(read_from(sources), "");
   EXPECT_EQ(options().arenas, 1);
   EXPECT_EQ(options().chunk, 3);
 }
@@ -454,12 +454,12 @@ TEST_F(OptionsFile, TcmallocsVariablesStandBetweenTheFileAndAcresOwn) {
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
-  EXPECT_EQ(read({path_.c_str(), environment.data(), nullptr, false}), "");
+  EXPECT_EQ(read_from({path_.c_str(), environment.data(), nullptr, false}), "");
   EXPECT_EQ(options().dirty_decay_ms, 5000);
   EXPECT_EQ(options().thread_cache_max, 2);
   EXPECT_EQ(options().chunk, 1);
   EXPECT_EQ(source_of("thread_cache_max"), OptionSource::kEnvironment);
-  EXPECT_EQ(read({nullptr, environment.data(), "thread_cache_max:3", true}), "");
+  EXPECT_EQ(read_from({nullptr, environment.data(), "thread_cache_max:3", true}), "");
   EXPECT_EQ(options().thread_cache_max, 3);
 }
 
@@ -488,7 +488,7 @@ TEST_F(OptionsFile, EachPlaceCountsMoreThanTheOneBefore) {
   };
   for (const auto& one : cases) {
     back_to_defaults();
-    EXPECT_EQ(read(one.sources), "");
+    EXPECT_EQ(read_from(one.sources), "");
     EXPECT_EQ(options().dirty_decay_ms, one.value);
     EXPECT_EQ(source_of("dirty_decay_ms"), one.source);
   }
@@ -498,7 +498,7 @@ TEST_F(OptionsFile, EachPlaceCountsMoreThanTheOneBefore) {
 TEST_F(OptionsTest, JemallocsUtraceIsNotAcres) {
   OptionSources sources;
   sources.jemalloc = "utrace:true,dirty_decay_ms:7";
-  EXPECT_EQ(read(sources), "");
+  EXPECT_EQ(read_from(sources), "");
   EXPECT_STREQ(path_of(options().utrace), "");
   EXPECT_EQ(options().dirty_decay_ms, 7);
 }

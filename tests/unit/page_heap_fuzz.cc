@@ -21,9 +21,9 @@ struct Live {
 
 uint64_t* word(Address page) { return static_cast<uint64_t*>(pointer_to(page)); }
 
-class Fuzz {
+class FuzzedPageHeap {
  public:
-  explicit Fuzz(uint64_t seed) : random_(seed), heap_(test::new_page_heap()) {
+  explicit FuzzedPageHeap(uint64_t seed) : random_(seed), heap_(test::new_page_heap()) {
     heap_.set_dirty_decay_ms(1000);
     heap_.set_muzzy_decay_ms(seed % 2 == 0 ? 0 : 300);
   }
@@ -189,7 +189,7 @@ class Fuzz {
 class PageHeapFuzz : public testing::TestWithParam<int> {};
 
 TEST_P(PageHeapFuzz, AgainstAModel) {
-  Fuzz fuzz(static_cast<uint64_t>(GetParam()));
+  FuzzedPageHeap fuzz(static_cast<uint64_t>(GetParam()));
   for (int step = 0; step < 4000; ++step) {
     SCOPED_TRACE(step);
     fuzz.step();

@@ -14,17 +14,12 @@
 namespace acre {
 namespace {
 
+using test::run_at;
+
 constexpr size_t kLeafBytes = size_t{1} << 30;
 constexpr Address kEndOfAddresses = Address{1} << 48;
 
 const void* at(Address a) { return pointer_to(a); }
-
-PageRun run_at(Address base, uint32_t pages) {
-  PageRun run;
-  run.base = base;
-  run.pages = pages;
-  return run;
-}
 
 TEST(PageMap, NothingIsFoundWhereNothingWasPrepared) {
   static PageMap map;

@@ -18,15 +18,15 @@ struct Item {
   unsigned flavour = 0;
   HeapNode<Item> node;
 };
-using Heap = PairingHeap<Item, LowerAddress>;
+using HeapOfItems = PairingHeap<Item, LowerAddress>;
 
 struct ByAddress {
   bool operator()(const Item* a, const Item* b) const { return a->base < b->base; }
 };
 
-class Fuzz {
+class FuzzedPairingHeap {
  public:
-  explicit Fuzz(uint64_t seed) : random_(seed) {}
+  explicit FuzzedPairingHeap(uint64_t seed) : random_(seed) {}
 
   void run(int steps, size_t most) {
     for (int step = 0; step < steps; ++step) {
@@ -102,7 +102,7 @@ class Fuzz {
 
   test::Random random_;
   bool shrinking_ = false;
-  Heap heap_;
+  HeapOfItems heap_;
   std::set<Item*, ByAddress> model_;
   std::vector<std::unique_ptr<Item>> items_;
 };
@@ -110,14 +110,14 @@ class Fuzz {
 class PairingHeapFuzz : public testing::TestWithParam<int> {};
 
 TEST_P(PairingHeapFuzz, AgainstASet) {
-  Fuzz(static_cast<uint64_t>(GetParam())).run(6000, size_t{1} << GetParam());
+  FuzzedPairingHeap(static_cast<uint64_t>(GetParam())).run(6000, size_t{1} << GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, PairingHeapFuzz, testing::Range(1, 11));
 
 TEST(PairingHeap, InOrderInReverseAndAlone) {
   for (bool reverse : {false, true}) {
     Item items[100];
-    Heap heap;
+    HeapOfItems heap;
     EXPECT_TRUE(heap.empty());
     EXPECT_EQ(heap.min(), nullptr);
     for (size_t i = 0; i < 100; ++i) {

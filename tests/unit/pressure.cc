@@ -19,8 +19,6 @@
 namespace acre {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 struct Call {
   size_t held, limit;
 };

@@ -7,11 +7,11 @@
 namespace acre {
 namespace {
 
-constexpr size_t kBytes = size_t{16} << 20;
+constexpr size_t kSourceBytes = size_t{16} << 20;
 
 // As a program's function: memory of which nobody knows what a purge would do.
 void* from_program(void*, size_t bytes, size_t* actual, size_t alignment) {
-  const size_t all = bytes + alignment + kBytes;
+  const size_t all = bytes + alignment + kSourceBytes;
   void* memory = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   const Address start = align_up(address_of(memory), alignment);
@@ -31,7 +31,7 @@ void expect_range(const huge_pages::Range& range, Address start, Address end) {
 TEST(ProgramSourceTest, AFreeRunIsPurgedUpToTheProgramsMemoryAndFromItsEndOn) {
   static constinit ProgramSource source;
   source.use(ProgramSource::make(from_program, nullptr));
-  const window::Chunk chunk = source.chunk(kBytes);
+  const window::Chunk chunk = source.chunk(kSourceBytes);
   ASSERT_NE(chunk.start, 0u);
   const Address start = chunk.start, end = chunk.start + chunk.bytes;
   const size_t beside = kHugePageBytes;
@@ -52,7 +52,7 @@ TEST(ProgramSourceTest, AFreeRunIsPurgedUpToTheProgramsMemoryAndFromItsEndOn) {
 TEST(ProgramSourceTest, WhatItGotFromTheSystemInItsTurnMayBePurged) {
   static constinit ProgramSource source;
   source.use(ProgramSource::make(from_system, nullptr));
-  const window::Chunk chunk = source.chunk(kBytes);
+  const window::Chunk chunk = source.chunk(kSourceBytes);
   ASSERT_NE(chunk.start, 0u);
   expect_range(source.first_to_purge({chunk.start, chunk.start + chunk.bytes}), chunk.start, chunk.start + chunk.bytes);
 }

@@ -19,7 +19,7 @@
 namespace acre {
 namespace {
 
-size_t used_pages() {
+size_t pages_in_use() {
   size_t pages = 0;
   for (unsigned i = 0; i < arenas::count(); ++i) pages += arenas::at(i)->pages.counts().used;
   return pages;
@@ -85,11 +85,11 @@ TEST(Registry, EndedThreadsLeaveNothing) {
   live_a_little(1);
   std::thread(live_a_little, 2).join();
   empty_heap(*heap_if_any());
-  const size_t pages = used_pages();
+  const size_t pages = pages_in_use();
   const size_t metadata = metadata::allocated_bytes();
   const unsigned bound = bound_threads();
   for (uint64_t i = 0; i < 200; ++i) std::thread(live_a_little, i).join();
-  EXPECT_EQ(used_pages(), pages);
+  EXPECT_EQ(pages_in_use(), pages);
   EXPECT_EQ(bound_threads(), bound);
   EXPECT_LE(metadata::allocated_bytes() - metadata, size_t{64} << 10) << "heaps are used again";
 }
@@ -98,7 +98,7 @@ TEST(Registry, BlocksOutliveTheirThread) {
   std::vector<void*> blocks;
   live_a_little(1);
   empty_heap(*heap_if_any());
-  const size_t pages = used_pages();
+  const size_t pages = pages_in_use();
   std::thread([&] {
     for (size_t i = 0; i < 3000; ++i) blocks.push_back(memset(acre_malloc(200), static_cast<int>(i), 200));
   }).join();
@@ -107,7 +107,7 @@ TEST(Registry, BlocksOutliveTheirThread) {
     acre_free(blocks[i]);
   }
   empty_heap(*heap_if_any());
-  EXPECT_EQ(used_pages(), pages);
+  EXPECT_EQ(pages_in_use(), pages);
 }
 
 TEST(Registry, ThreadsAtOnceAreSpreadOverArenas) {

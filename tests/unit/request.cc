@@ -18,8 +18,6 @@
 namespace acre {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 void fill(void* block, size_t bytes, unsigned char value) { memset(block, value, bytes); }
 bool all_are(const void* block, size_t from, size_t to, unsigned char value) {
   const auto* bytes = static_cast<const unsigned char*>(block);
@@ -31,9 +29,9 @@ unsigned arena_of_block(const void* p) {
   return arena_of(found.run)->index;
 }
 
-const size_t kSizes[] = {1, 8, 9, 16, 17, 100, 128, 129, 1000, 1024, 1025, 4096, 5000, 16385, 32767, 32768, 32769,
+const size_t kSizesAsked[] = {1, 8, 9, 16, 17, 100, 128, 129, 1000, 1024, 1025, 4096, 5000, 16385, 32767, 32768, 32769,
                          36864, 36865, 100000, kMiB, kMiB + 1, 5 * kMiB, 64 * kMiB, 64 * kMiB + 1, 80 * kMiB};
-const size_t kTouched = std::size(kSizes) - 4;  // the first so many, where all bytes are written and read
+const size_t kTouched = std::size(kSizesAsked) - 4;  // the first so many, where all bytes are written and read
 
 // --- Flags --------------------------------------------------------------------------------------------------------
 
@@ -68,7 +66,7 @@ TEST(Mallocx, SampledBlocksComeFromTheirArena) {
       std::vector<void*> blocks;
       for (size_t i = 0; i < kTouched; ++i) {
         for (int flags : {0, MALLOCX_ZERO, MALLOCX_ALIGN(256), MALLOCX_ZERO | MALLOCX_ALIGN(8192)}) {
-          const size_t size = kSizes[i];
+          const size_t size = kSizesAsked[i];
           void* block = acre_mallocx(size, flags | MALLOCX_ARENA(arena));
           ASSERT_NE(block, nullptr);
           EXPECT_EQ(arena_of_block(block), arena) << size << " " << mean;
@@ -96,7 +94,7 @@ TEST(Mallocx, SampledBlocksComeFromTheirArena) {
 // --- Sizes and alignment ------------------------------------------------------------------------------------------
 
 TEST(Mallocx, SizesAndAlignmentAreWhatNallocxSays) {
-  for (size_t size : kSizes) {
+  for (size_t size : kSizesAsked) {
     for (int lg = 0; lg <= 23; ++lg) {
       for (int more : {0, MALLOCX_ZERO, MALLOCX_TCACHE_NONE, MALLOCX_TCACHE(7), MALLOCX_ARENA(0)}) {
         const int flags = MALLOCX_LG_ALIGN(lg) | more;
@@ -114,7 +112,7 @@ TEST(Mallocx, SizesAndAlignmentAreWhatNallocxSays) {
 }
 
 TEST(Mallocx, WithoutWishesItIsMalloc) {
-  for (size_t size : kSizes) {
+  for (size_t size : kSizesAsked) {
     void* plain = acre_malloc(size);
     void* block = acre_mallocx(size, 0);
     EXPECT_EQ(acre_sallocx(block, 0), acre_malloc_usable_size(plain)) << size;
@@ -150,7 +148,7 @@ TEST(Mallocx, WhatIsTooLargeIsRefused) {
 TEST(Mallocx, ZeroedToTheEndOfTheBlock) {
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < kTouched; ++i) {
-      const size_t size = kSizes[i];
+      const size_t size = kSizesAsked[i];
       for (int lg : {0, 6, 13, 16}) {
         const int flags = MALLOCX_LG_ALIGN(lg);
         for (int left = 0; left < 3; ++left) {  // leaves blocks behind that are not zero
@@ -172,7 +170,7 @@ TEST(Mallocx, ZeroedToTheEndOfTheBlock) {
 TEST(Rallocx, KeepsWhatWasThereAndZeroesWhatIsAdded) {
   test::Random random(5);
   for (int round = 0; round < 2000; ++round) {
-    const size_t from = kSizes[random.below(kTouched)], to = kSizes[random.below(kTouched)];
+    const size_t from = kSizesAsked[random.below(kTouched)], to = kSizesAsked[random.below(kTouched)];
     const int lg = static_cast<int>(random.below(18));
     const bool zeroed = random.one_in(2);
     void* block = acre_mallocx(from, zeroed ? MALLOCX_ZERO : 0);
@@ -209,7 +207,7 @@ TEST(Rallocx, HugeBlocksGrowZeroed) {
 }
 
 TEST(Rallocx, TheSameClassStaysInPlace) {
-  for (size_t size : kSizes) {
+  for (size_t size : kSizesAsked) {
     void* block = acre_mallocx(size, 0);
     EXPECT_EQ(acre_rallocx(block, acre_sallocx(block, 0), 0), block) << size;
     acre_dallocx(block, 0);
@@ -299,7 +297,7 @@ TEST(MallocxArena, BlocksComeFromTheArenaThatWasAskedFor) {
   std::vector<void*> blocks;
   for (int round = 0; round < 3; ++round) {
     for (unsigned i = 0; i < count; ++i) {
-      for (size_t size : kSizes) {
+      for (size_t size : kSizesAsked) {
         if (size > large::kHugeFrom) continue;
         void* block = acre_mallocx(size, MALLOCX_ARENA(i) | MALLOCX_ZERO);
         ASSERT_NE(block, nullptr);

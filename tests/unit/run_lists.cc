@@ -86,7 +86,7 @@ class RunListsTest : public testing::Test {
   static Heap& heap() { return *heap_if_any(); }
 };
 
-std::vector<void*> allocate(size_t count, size_t size) {
+std::vector<void*> allocate_many(size_t count, size_t size) {
   std::vector<void*> blocks(count);
   for (void*& block : blocks) {
     block = acre_malloc(size);
@@ -109,7 +109,7 @@ TEST_P(RunListsBound, IsRespected) {
   set_bound(GetParam());
   std::vector<void*> blocks;
   for (size_t size : {16, 100, 1000, 5000, 30000}) {
-    for (void* block : allocate((size_t{4} << 20) / size, size)) blocks.push_back(block);
+    for (void* block : allocate_many((size_t{4} << 20) / size, size)) blocks.push_back(block);
   }
   test::Random random(1);
   for (size_t i = blocks.size(); i != 0; --i) {
@@ -135,7 +135,7 @@ TEST_F(RunListsTest, ThreadsShareTheBound) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     threads.emplace_back([=] {
       for (int round = 0; round < 10; ++round) {
-        free_shuffled(allocate(20000, 64 + seed * 100), seed);
+        free_shuffled(allocate_many(20000, 64 + seed * 100), seed);
         const Walk walk(*heap_if_any());
         ASSERT_LE(walk.kept_pages * kPageBytes, kBound);
       }
@@ -149,10 +149,10 @@ TEST_F(RunListsTest, ThreadsShareTheBound) {
 TEST_F(RunListsTest, RunsAreNotMadeAndDestroyedEachTime) {
   const SizeClass c = class_of_size(512);
   const size_t capacity = run_shape(c).capacity;
-  std::vector<void*> base = allocate(capacity, 512);
-  for (int i = 0; i < 30; ++i) free_shuffled(allocate(4 * capacity, 512), 1);  // learns how many to keep
+  std::vector<void*> base = allocate_many(capacity, 512);
+  for (int i = 0; i < 30; ++i) free_shuffled(allocate_many(4 * capacity, 512), 1);  // learns how many to keep
   const uint64_t new_runs = registry::events_of(heap(), c).new_runs;
-  for (int i = 0; i < 100; ++i) free_shuffled(allocate(4 * capacity, 512), 2);
+  for (int i = 0; i < 100; ++i) free_shuffled(allocate_many(4 * capacity, 512), 2);
   EXPECT_LE(registry::events_of(heap(), c).new_runs - new_runs, 20u) << "of 400 runs that were filled and emptied";
   const Walk walk(heap());
   for (void* block : base) acre_free(block);
@@ -161,7 +161,7 @@ TEST_F(RunListsTest, RunsAreNotMadeAndDestroyedEachTime) {
 TEST_F(RunListsTest, ABlockFreedInAFullRunBringsItBack) {
   const SizeClass c = class_of_size(1024);
   const size_t capacity = run_shape(c).capacity;
-  std::vector<void*> blocks = allocate(2 * capacity, 1024);
+  std::vector<void*> blocks = allocate_many(2 * capacity, 1024);
   acre_free(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
   for (size_t i = 1; i < run_shape(c).enough; ++i) acre_free(blocks[i]);
@@ -176,7 +176,7 @@ TEST_F(RunListsTest, WhatOthersHaveFreedServesBeforeANewRun) {
   const SizeClass c = class_of_size(1024);
   const RunShape& shape = run_shape(c);
   const auto new_runs = [&] { return registry::events_of(heap(), c).new_runs; };
-  std::vector<void*> blocks = allocate(2 * shape.capacity, 1024);
+  std::vector<void*> blocks = allocate_many(2 * shape.capacity, 1024);
   const size_t of_first = 1 + shape.enough;
   acre_free(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
@@ -233,7 +233,7 @@ TEST_F(RunListsTest, ARunStaysCurrentForAFewBlocks) {
 
 TEST_F(RunListsTest, WhatWasFreedLastIsHandedOutFirst) {
   for (size_t size : {16, 100, 1000, 4096}) {
-    std::vector<void*> blocks = allocate(4, size);
+    std::vector<void*> blocks = allocate_many(4, size);
     for (void* block : blocks) acre_free(block);
     for (size_t i = blocks.size(); i != 0; --i) EXPECT_EQ(acre_malloc(size), blocks[i - 1]) << size;
     for (void* block : blocks) acre_free(block);
@@ -284,7 +284,7 @@ TEST_F(RunListsTest, BlocksOfReleasedRunsAreKept) {
   constexpr size_t kSize = 4096;
   const size_t most = run_shape(class_of_size(kSize)).most_kept;
   ASSERT_GE(most, 2u);
-  std::vector<void*> blocks = allocate(10 * run_shape(class_of_size(kSize)).capacity, kSize);
+  std::vector<void*> blocks = allocate_many(10 * run_shape(class_of_size(kSize)).capacity, kSize);
   const uint64_t adoptions = registry::events_of(heap(), class_of_size(kSize)).adoptions;
   for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
   EXPECT_EQ(registry::events_of(heap(), class_of_size(kSize)).adoptions, adoptions);
@@ -297,7 +297,7 @@ TEST_F(RunListsTest, BlocksOfReleasedRunsAreKept) {
 // Given up, each goes back to its own run.
 TEST_F(RunListsTest, KeptBlocksGoBackByCollection) {
   const SizeClass c = class_of_size(4096);
-  std::vector<void*> blocks = allocate(10 * run_shape(c).capacity, 4096);
+  std::vector<void*> blocks = allocate_many(10 * run_shape(c).capacity, 4096);
   for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
   EXPECT_NE(heap().slots[c].kept, 0u);
   for (int step = 0; step < 200; ++step) collect_step(heap());
@@ -344,7 +344,7 @@ TEST_F(RunListsTest, ClassesInTurnKeepTheirRuns) {
 
 // What a thread no longer uses goes back by collection, without a call that asks for it.
 TEST_F(RunListsTest, CollectionRetiresWhatIsIdle) {
-  free_shuffled(allocate(3000, 700), 3);
+  free_shuffled(allocate_many(3000, 700), 3);
   EXPECT_NE(heap().use(class_of_size(700)).lists.current, nullptr);
   for (int step = 0; step < 200; ++step) collect_step(heap());
   for (const ClassUse& use : heap().cold().uses) EXPECT_EQ(use.lists.current, nullptr);
@@ -358,7 +358,7 @@ TEST_F(RunListsTest, AnEmptiedHeapReturnsAllPages) {
     return pages;
   };
   const size_t before = used();
-  for (size_t size = 1; size <= kSmallMax; size += size / 3 + 1) free_shuffled(allocate(500, size), size);
+  for (size_t size = 1; size <= kSmallMax; size += size / 3 + 1) free_shuffled(allocate_many(500, size), size);
   empty_heap(heap());
   EXPECT_EQ(used(), before);
 }
@@ -369,7 +369,7 @@ TEST_F(RunListsTest, WhatEachThreadMayKeep) {
   const auto keep = [](int64_t least) {
     ASSERT_TRUE(set_option(index_of(Option::thread_cache_min), least, OptionSource::kRunTime));
     size_t most = 0;
-    const std::vector<void*> blocks = allocate((size_t{16} << 20) / 100, 100);
+    const std::vector<void*> blocks = allocate_many((size_t{16} << 20) / 100, 100);
     for (size_t i = 0; i < blocks.size(); i += 2) {
       acre_free(blocks[i]);
       most = larger(most, heap().kept_pages * kPageBytes);

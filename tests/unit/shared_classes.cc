@@ -23,13 +23,11 @@ using test::my_heap;
 using test::slab_of;
 using test::Worker;
 
-constexpr size_t kSize = 20480;
-const SizeClass kClass = class_of_size(kSize);
-const RunShape& kShape = run_shape(kClass);
+constexpr size_t kSharedSize = 20480;
+const SizeClass kSharedClass = class_of_size(kSharedSize);
+const RunShape& kShape = run_shape(kSharedClass);
 
-
-
-std::vector<void*> allocate(size_t count, size_t size = kSize) {
+std::vector<void*> allocate_shared(size_t count, size_t size = kSharedSize) {
   std::vector<void*> blocks;
   for (size_t i = 0; i < count; ++i) blocks.push_back(acre_malloc(size));
   return blocks;
@@ -57,7 +55,7 @@ class CommonBin : public testing::Test {
  protected:
   // A run in its bin, of which one block is out.
   Slab* binned_run(std::vector<void*>& out) {
-    Slab* slab = test::make_slab(arena_, kClass, Owner{});
+    Slab* slab = test::make_slab(arena_, kSharedClass, Owner{});
     for (void* block : test::carve(slab, 1)) out.push_back(block);
     slab::release(slab);
     return slab;
@@ -78,7 +76,7 @@ class CommonBin : public testing::Test {
   }
 
   Arena& arena_ = test::new_arena();
-  Bin& bin_ = arena_.bin(kClass);
+  Bin& bin_ = arena_.bin(kSharedClass);
 };
 
 TEST_F(CommonBin, GivesAllBlocksOfARunThenLetsItGo) {
@@ -186,7 +184,7 @@ TEST(SharedClasses, ThreadsShareRuns) {
   std::vector<void*> blocks(kThreads);
   std::set<Slab*> runs;
   for (int i = 0; i < kThreads; ++i) {
-    workers[i].run([&] { blocks[i] = acre_malloc(kSize); });
+    workers[i].run([&] { blocks[i] = acre_malloc(kSharedSize); });
     runs.insert(slab_of(blocks[i]));
   }
   EXPECT_LE(runs.size(), kThreads / kShape.capacity + 2u);
@@ -195,17 +193,17 @@ TEST(SharedClasses, ThreadsShareRuns) {
 
 TEST(SharedClasses, AFewFreedBlocksAreKept) {
   empty_heap(my_heap());
-  std::vector<void*> blocks = allocate(10 * kShape.capacity);
+  std::vector<void*> blocks = allocate_shared(10 * kShape.capacity);
   const size_t most = kShape.most_kept;
   ASSERT_EQ(most, 4u);  // 96 KiB
-  EXPECT_EQ(private_list_length(my_heap(), kClass), 0u);
+  EXPECT_EQ(private_list_length(my_heap(), kSharedClass), 0u);
   for (size_t i = 0; i < 2 * most; ++i) {
     acre_free(blocks[i]);
-    EXPECT_EQ(private_list_length(my_heap(), kClass), smaller(i + 1, most));
+    EXPECT_EQ(private_list_length(my_heap(), kSharedClass), smaller(i + 1, most));
   }
-  for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
-  EXPECT_EQ(private_list_length(my_heap(), kClass), 0u);
-  for (size_t i = most; i < 2 * most; ++i) blocks[i] = acre_malloc(kSize);
+  for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSharedSize), blocks[i - 1]) << "the one freed last";
+  EXPECT_EQ(private_list_length(my_heap(), kSharedClass), 0u);
+  for (size_t i = most; i < 2 * most; ++i) blocks[i] = acre_malloc(kSharedSize);
   release_all(blocks);
 }
 
@@ -214,20 +212,20 @@ TEST(SharedClasses, BlocksOfOtherThreadsAreKeptAsWell) {
   empty_heap(my_heap());
   Worker worker;
   void* block = nullptr;
-  worker.run([&] { block = acre_malloc(kSize); });
+  worker.run([&] { block = acre_malloc(kSharedSize); });
   acre_free(block);
-  EXPECT_EQ(acre_malloc(kSize), block);
+  EXPECT_EQ(acre_malloc(kSharedSize), block);
   acre_free(block);
   empty_heap(my_heap());
 }
 
 TEST(SharedClasses, KeptBlocksGoBackByCollection) {
   empty_heap(my_heap());
-  std::vector<void*> blocks = allocate(kShape.capacity);
+  std::vector<void*> blocks = allocate_shared(kShape.capacity);
   release_all(blocks);
-  EXPECT_NE(private_list_length(my_heap(), kClass), 0u);
+  EXPECT_NE(private_list_length(my_heap(), kSharedClass), 0u);
   for (int step = 0; step < 200; ++step) collect_step(my_heap());
-  EXPECT_TRUE(is_end(my_heap().slots[kClass].head));
+  EXPECT_TRUE(is_end(my_heap().slots[kSharedClass].head));
 }
 
 TEST(SharedClasses, BytesAreCounted) {
@@ -235,31 +233,31 @@ TEST(SharedClasses, BytesAreCounted) {
   thread_bytes::look(mine);
   const uint64_t allocated = mine.bytes.allocated;
   const uint64_t freed = mine.bytes.freed;
-  std::vector<void*> blocks = allocate(20);
+  std::vector<void*> blocks = allocate_shared(20);
   thread_bytes::look(mine);
-  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSize);
+  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSharedSize);
   EXPECT_EQ(mine.bytes.freed, freed);
   release_all(blocks);
   thread_bytes::look(mine);
-  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSize);
-  EXPECT_EQ(mine.bytes.freed - freed, 20 * kSize);
+  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSharedSize);
+  EXPECT_EQ(mine.bytes.freed - freed, 20 * kSharedSize);
   empty_heap(mine);
   thread_bytes::look(mine);
-  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSize);
-  EXPECT_EQ(mine.bytes.freed - freed, 20 * kSize);
+  EXPECT_EQ(mine.bytes.allocated - allocated, 20 * kSharedSize);
+  EXPECT_EQ(mine.bytes.freed - freed, 20 * kSharedSize);
 }
 
 TEST(SharedClasses, DoubleFreesAreFound) {
   EXPECT_DEATH(
       {
-        void* block = acre_malloc(kSize);
+        void* block = acre_malloc(kSharedSize);
         acre_free(block);
         acre_free(block);
       },
       "double free: the block of 20480 bytes");
   EXPECT_DEATH(
       {
-        std::vector<void*> blocks = allocate(10);
+        std::vector<void*> blocks = allocate_shared(10);
         for (size_t i = 0; i <= kShape.most_kept; ++i) acre_free(blocks[i]);
         acre_free(blocks[kShape.most_kept]);  // not on the private list: that was full
       },
@@ -279,18 +277,18 @@ struct Beside {
 
 TEST(SharedClasses, TheSamplerIsAskedForTheLowestRun) {
   empty_heap(my_heap());
-  std::vector<void*> blocks = allocate(1);
-  const Address lowest = my_heap().arena->bin(kClass).lowest();
+  std::vector<void*> blocks = allocate_shared(1);
+  const Address lowest = my_heap().arena->bin(kSharedClass).lowest();
   ASSERT_NE(lowest, 0u);
   sampler::start({Beside::draw, Beside::allocated, Beside::freed, nullptr});
   Beside::told = 1;
-  blocks.push_back(acre_malloc(kSize));
+  blocks.push_back(acre_malloc(kSharedSize));
   EXPECT_EQ(Beside::told, lowest);
   sampler::stop();
   release_all(blocks);
 }
 
-// Blocks of all shared classes wander among threads that allocate, write, check and free them.
+// Blocks of all shared classes wander among threads that allocate_shared, write, check and free them.
 TEST(SharedClasses, NothingIsLostAmongThreads) {
   constexpr unsigned kThreads = 4;
   constexpr unsigned kPlaces = 64;

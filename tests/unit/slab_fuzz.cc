@@ -17,21 +17,21 @@ constexpr unsigned kOwners = 3;
 Owner owner_at(unsigned index) { return {0x100 + index * 0x10, 0x1000 + index * 0x10}; }
 
 // One class, several owners that each have a few runs; blocks are freed by anyone.
-class Fuzz {
+class FuzzedSlab {
  public:
-  Fuzz(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
+  FuzzedSlab(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
 
   void step() {
     switch (random_.below(13)) {
       case 0: acquire(); break;
-      case 1: case 2: with_owned(&Fuzz::allocate); break;
-      case 3: with_owned(&Fuzz::defer); break;
-      case 4: with_owned(&Fuzz::collect); break;
-      case 5: with_owned(&Fuzz::release); break;
+      case 1: case 2: with_owned(&FuzzedSlab::allocate); break;
+      case 3: with_owned(&FuzzedSlab::defer); break;
+      case 4: with_owned(&FuzzedSlab::collect); break;
+      case 5: with_owned(&FuzzedSlab::release); break;
       case 6: adopt(); break;
-      case 7: with_owned(&Fuzz::share); break;
-      case 8: with_shared(&Fuzz::free_late); break;
-      case 9: with_shared(&Fuzz::unshare); break;
+      case 7: with_owned(&FuzzedSlab::share); break;
+      case 8: with_shared(&FuzzedSlab::free_late); break;
+      case 9: with_shared(&FuzzedSlab::unshare); break;
       case 10: take_blocks(); break;
       case 11: inherit(); break;
       default: free_remotely(); break;
@@ -111,7 +111,7 @@ class Fuzz {
     take_out(runs_[slab], blocks);
   }
 
-  void with_shared(void (Fuzz::*act)(Slab*, Known&)) {
+  void with_shared(void (FuzzedSlab::*act)(Slab*, Known&)) {
     for (auto& [slab, known] : runs_) {
       if (known.hostages != 0 && random_.one_in(3)) return (this->*act)(slab, known);
     }
@@ -139,7 +139,7 @@ class Fuzz {
     if (gone) runs_.erase(slab);
   }
 
-  void with_owned(void (Fuzz::*act)(Slab*, Known&)) {
+  void with_owned(void (FuzzedSlab::*act)(Slab*, Known&)) {
     for (auto& [slab, known] : runs_) {
       if (known.owner != kNoThread && random_.one_in(3)) return (this->*act)(slab, known);
     }
@@ -255,7 +255,7 @@ class SlabFuzz : public testing::TestWithParam<int> {};
 TEST_P(SlabFuzz, HoldersAgainstAModel) {
   static constexpr size_t kSizes[] = {8, 16, 128, 1000, 4096, 9000, 20000, 32768};
   const auto seed = static_cast<uint64_t>(GetParam());
-  Fuzz fuzz(seed, class_of_size(kSizes[seed % 8]));
+  FuzzedSlab fuzz(seed, class_of_size(kSizes[seed % 8]));
   const int steps = seed % 8 < 2 ? 400 : 3000;  // thousands of blocks a run
   for (int step = 0; step < steps; ++step) {
     SCOPED_TRACE(step);

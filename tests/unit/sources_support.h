@@ -16,8 +16,6 @@
 
 namespace acre {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 // A folder of the test's own, with a file system of this type mounted on it; empty() if that is not allowed.
 class Folder {
  public:

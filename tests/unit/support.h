@@ -13,6 +13,8 @@
 namespace acre {
 // In a testing::Test the plain name is GoogleTest's.
 using PageRun = Run;
+
+constexpr size_t kMiB = size_t{1} << 20;
 }  // namespace acre
 
 namespace acre::test {
@@ -49,6 +51,13 @@ inline bool window_is_open() {
   void* probe = os::map_at(window::start() + window::used_bytes(), kProbe);
   if (probe != nullptr) os::unmap(probe, kProbe);
   return probe != nullptr;
+}
+
+inline PageRun run_at(Address base, uint32_t pages) {
+  PageRun run;
+  run.base = base;
+  run.pages = pages;
+  return run;
 }
 
 inline bool all_zero(const void* start, size_t bytes) {

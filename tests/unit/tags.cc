@@ -49,14 +49,15 @@ struct Scope {
   ~Scope() { EXPECT_EQ(acre_tag_pop(), 0); }
 };
 
-constexpr size_t kSizes[] = {0, 1, 8, 100, 1000, 1024, 1025, 5000, 32768, 32769, 100000, size_t{5} << 20, size_t{70} << 20};
+constexpr size_t kTagSizes[] = {0,    1,     8,     100,    1000,            1024,            1025,
+                                5000, 32768, 32769, 100000, size_t{5} << 20, size_t{70} << 20};
 
 TEST_F(Tags, BlocksOfAllSizesCountUntilTheyAreFreed) {
   std::vector<void*> blocks;
   uint64_t bytes = 0;
   {
     Scope scope(tag);
-    for (size_t n : kSizes) {
+    for (size_t n : kTagSizes) {
       for (size_t alignment : {size_t{1}, size_t{64}, size_t{4096}, size_t{4} << 20}) {
         void* p = alignment == 1 ? acre_malloc(n) : acre_aligned_alloc(alignment, n);
         ASSERT_NE(p, nullptr) << n;
@@ -85,7 +86,7 @@ TEST_F(Tags, BlocksOfAllSizesCountUntilTheyAreFreed) {
 TEST_F(Tags, ZeroedBlocksAreZero) {
   Scope scope(tag);
   for (int round = 0; round < 2; ++round) {
-    for (size_t n : kSizes) {
+    for (size_t n : kTagSizes) {
       void* p = acre_calloc(1, n);
       EXPECT_TRUE(test::all_zero(p, n)) << n;
       memset(p, 0xff, n);
@@ -172,7 +173,7 @@ TEST_F(Tags, AnyThreadMayFree) {
   std::vector<void*> blocks;
   {
     Scope scope(tag);
-    for (size_t n : kSizes) {
+    for (size_t n : kTagSizes) {
       for (int i = 0; i < 50 && n < 100000; ++i) blocks.push_back(acre_malloc(n));
     }
   }

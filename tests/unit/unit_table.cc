@@ -14,14 +14,8 @@
 namespace acre {
 namespace {
 
+using test::run_at;
 using unit_table::kUnitBytes;
-
-PageRun run_at(Address base, uint32_t pages) {
-  PageRun run;
-  run.base = base;
-  run.pages = pages;
-  return run;
-}
 
 class UnitTable : public testing::Test {
  protected:

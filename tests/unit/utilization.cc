@@ -35,16 +35,16 @@ int query(const void* block, Answer* answer) {
   return ctl::by_name("experimental.utilization.query", answer, &size, &block, sizeof block);
 }
 
-// Blocks of a class that nothing else here uses. What a test leaves behind does not change the others.
-class Blocks {
+// HeldBlocks of a class that nothing else here uses. What a test leaves behind does not change the others.
+class HeldBlocks {
  public:
-  explicit Blocks(size_t size, size_t count) : size_(size) {
+  explicit HeldBlocks(size_t size, size_t count) : size_(size) {
     while (all_.size() < count) {
       all_.push_back(static_cast<unsigned char*>(acre_malloc(size)));
       memset(all_.back(), static_cast<int>(all_.size()), size);
     }
   }
-  ~Blocks() {
+  ~HeldBlocks() {
     for (void* block : all_) acre_free(block);
   }
   std::vector<unsigned char*>& all() { return all_; }
@@ -94,7 +94,7 @@ using Utilization = test::CtlTest;
 TEST_F(Utilization, AQueryTellsHowFullARunIs) {
   const SizeClass c = class_of_size(1100);
   const RunShape& shape = run_shape(c);
-  Blocks blocks(1100, 3 * shape.capacity);
+  HeldBlocks blocks(1100, 3 * shape.capacity);
   ASSERT_EQ(renew_figures(), 0);
   const std::string bin =
       "stats.arenas." + std::to_string(heap_if_any()->arena->index) + ".bins." + std::to_string(c);
@@ -161,7 +161,7 @@ TEST_F(Utilization, WhatIsNoBlockHasZeroes) {
 }
 
 TEST_F(Utilization, ABatchAnswersAsSingleQueriesDo) {
-  Blocks blocks(48, 5000);
+  HeldBlocks blocks(48, 5000);
   blocks.free_two_thirds_at_random();
   std::vector<const void*> in(blocks.all().begin(), blocks.all().end());
   in.push_back(nullptr);
@@ -214,7 +214,7 @@ TEST_F(Utilization, BuffersOfAnotherSizeAreRefusedAndLeftAlone) {
 
 // The hint is what the figures say.
 TEST_F(Utilization, AHintIsForBlocksOfRunsThatAreEmptierThanMost) {
-  Blocks blocks(208, 20000);
+  HeldBlocks blocks(208, 20000);
   ASSERT_EQ(renew_figures(), 0);
   const SizeClass c = class_of_size(208);
   const unsigned capacity = run_shape(c).capacity;
@@ -245,7 +245,7 @@ TEST_F(Utilization, MovingByHintsBringsBlocksTogether) {
   for (const size_t size : {16, 100, 300, 2000, 6000, 20000}) {
     SCOPED_TRACE(size);
     const unsigned capacity = run_shape(class_of_size(size)).capacity;
-    Blocks blocks(size, 60u * capacity);
+    HeldBlocks blocks(size, 60u * capacity);
     blocks.free_two_thirds_at_random();
     const size_t before = blocks.runs(), needed = (blocks.all().size() + capacity - 1) / capacity;
     ASSERT_GT(before, 2 * needed);
@@ -275,7 +275,7 @@ TEST_F(Utilization, BinsOfAQuantumOf8AreThoseOfJemalloc) {
 }
 
 TEST_F(Utilization, FiguresOfAQuantumOf8FitEachOther) {
-  Blocks a(150, 20000), b(170, 9000), c(3000, 500);
+  HeldBlocks a(150, 20000), b(170, 9000), c(3000, 500);
   a.free_two_thirds_at_random();
   c.free_two_thirds_at_random();
   ASSERT_EQ(renew_figures(), 0);
@@ -291,7 +291,7 @@ TEST_F(Utilization, FiguresOfAQuantumOf8FitEachOther) {
   }
   EXPECT_NEAR(static_cast<double>(live), static_cast<double>(value_of<size_t>("stats.live_small")), 0.2 * static_cast<double>(live));
   std::vector<const void*> in;
-  for (const Blocks* blocks : {&a, &b, &c}) in.insert(in.end(), blocks->all().begin(), blocks->all().end());
+  for (const HeldBlocks* blocks : {&a, &b, &c}) in.insert(in.end(), blocks->all().begin(), blocks->all().end());
   void* large = acre_malloc(50000);
   in.push_back(large);
   std::vector<Fill> out(in.size());

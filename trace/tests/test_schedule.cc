@@ -11,7 +11,7 @@ namespace {
 
 using replay::Op;
 
-constexpr uint64_t kBase = 0x7f0000000000;
+constexpr uint64_t kFirst = 0x7f0000000000;
 
 // Lanes that write down events which happen one after another, so that the file has them in this order.
 class Recording {
@@ -164,7 +164,7 @@ TEST(Schedule, PlaysInEachOrderThatWaitsAllow) {
     Recording recording(lanes);
     std::map<uint64_t, uint64_t> live;
     std::vector<uint64_t> curve, free;
-    uint64_t bytes = 0, next = kBase;
+    uint64_t bytes = 0, next = kFirst;
     size_t most = 0;
     constexpr unsigned kEvents = 600;
     for (unsigned i = 0; i < kEvents; ++i) {
@@ -237,9 +237,9 @@ TEST(Schedule, PlaysInEachOrderThatWaitsAllow) {
 TEST(Schedule, AThreadWaitsOnlyWhereItDependsOnAnother) {
   const Folder folder;
   Recording recording(2);
-  for (uint64_t i = 0; i < 8; ++i) recording.allocate(0, kBase + 64 * i, 64);
-  for (uint64_t i = 0; i < 4; ++i) recording.allocate(1, kBase + (1 << 20) + 64 * i, 64);
-  recording.free(1, kBase);
+  for (uint64_t i = 0; i < 8; ++i) recording.allocate(0, kFirst + 64 * i, 64);
+  for (uint64_t i = 0; i < 4; ++i) recording.allocate(1, kFirst + (1 << 20) + 64 * i, 64);
+  recording.free(1, kFirst);
   recording.write(folder / "a");
   const ScheduleResult result = scheduled(folder);
   EXPECT_EQ(result.error, "");
@@ -250,22 +250,22 @@ TEST(Schedule, AThreadWaitsOnlyWhereItDependsOnAnother) {
 TEST(Schedule, AForkedChildBeginsWithItsParentsBlocks) {
   const Folder folder;
   Encoder parent, child;
-  const unsigned shard = record::shard_of(kBase);
+  const unsigned shard = record::shard_of(kFirst);
   parent.begin(1000, 0);
   parent.takeover(shard, 1, 1);
   parent.time(2000);
-  for (uint64_t i = 0; i < 3; ++i) parent.allocate(100 + i, kBase + 128 * i);
-  parent.free(kBase);
+  for (uint64_t i = 0; i < 3; ++i) parent.allocate(100 + i, kFirst + 128 * i);
+  parent.free(kFirst);
   const auto cut = static_cast<uint32_t>(parent.bytes.size());
   parent.time(9000);
-  parent.free(kBase + 128);  // after the fork
+  parent.free(kFirst + 128);  // after the fork
   parent.end();
   child.begin(3000, 0);
   child.cut(0, 0, cut);
   child.takeover(shard, 2, 2);
-  child.free(kBase + 128);
-  child.free(kBase + 640);  // of which nothing is known
-  child.allocate(40, kBase + 128);
+  child.free(kFirst + 128);
+  child.free(kFirst + 640);  // of which nothing is known
+  child.allocate(40, kFirst + 128);
   child.end();
   write_file(folder / "a",
              {{0, 0, 0, 1000, 0, parent.bytes, 5}, {1, 0, 0, 3000, 0, child.bytes, 3}}, {{0, kNone}, {1, 0}});
@@ -289,8 +289,8 @@ TEST(Schedule, AnyByteMayBeWrong) {
   const Folder folder;
   Recording recording(3);
   for (unsigned i = 0; i < 40; ++i) {
-    recording.allocate(i % 3, kBase + 64 * i, 64);
-    if (i > 2) recording.free((i + 1) % 3, kBase + 64 * (i - 3));
+    recording.allocate(i % 3, kFirst + 64 * i, 64);
+    if (i > 2) recording.free((i + 1) % 3, kFirst + 64 * (i - 3));
   }
   recording.write(folder / "whole");
   const std::vector<uint8_t> whole = bytes_of(folder / "whole");
@@ -307,7 +307,7 @@ TEST(Schedule, AnyByteMayBeWrong) {
 TEST(Schedule, AFullDiskIsSaid) {
   const Folder folder;
   Recording recording(1);
-  recording.allocate(0, kBase, 64);
+  recording.allocate(0, kFirst, 64);
   recording.write(folder / "a");
   ScheduleOptions options;
   options.path = folder / "a";

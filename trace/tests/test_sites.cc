@@ -10,7 +10,7 @@ namespace {
 
 using record::Kind;
 
-constexpr uint64_t kBase = 0x7f0000000000;
+constexpr uint64_t kBlocks = 0x7f0000000000;
 constexpr uint64_t kMs = 1'000'000;
 
 std::vector<Site> sites_of(const std::string& path, SitesOptions options = {}) {
@@ -37,13 +37,13 @@ void compose(const std::string& path, uint32_t every = 1) {
   ASSERT_TRUE(composer.open(path, every, "{}"));
   composer.stack_is(1, {0x10, 0x20});
   composer.stack_is(2, {0x30, 0x20});
-  composer.allocate(1, 10 * kMs, Kind::kPlain, 0, 1000, kBase, 1);
-  composer.allocate(1, 20 * kMs, Kind::kPlain, 0, 50, kBase + 0x10000, 2);
-  composer.free(1, 20 * kMs, Kind::kPlain, kBase + 0x10000);
-  composer.allocate(1, 30 * kMs, Kind::kPlain, 0, 70, kBase + 0x10000, 2);
-  composer.free(2, 40 * kMs, Kind::kPlain, kBase + 0x10000);
-  composer.allocate(2, 50 * kMs, Kind::kPlain, 0, 300, kBase + 0x20000);
-  composer.resize(2, 60 * kMs, kBase + 0x20000, 400);
+  composer.allocate(1, 10 * kMs, Kind::kPlain, 0, 1000, kBlocks, 1);
+  composer.allocate(1, 20 * kMs, Kind::kPlain, 0, 50, kBlocks + 0x10000, 2);
+  composer.free(1, 20 * kMs, Kind::kPlain, kBlocks + 0x10000);
+  composer.allocate(1, 30 * kMs, Kind::kPlain, 0, 70, kBlocks + 0x10000, 2);
+  composer.free(2, 40 * kMs, Kind::kPlain, kBlocks + 0x10000);
+  composer.allocate(2, 50 * kMs, Kind::kPlain, 0, 300, kBlocks + 0x20000);
+  composer.resize(2, 60 * kMs, kBlocks + 0x20000, 400);
   ASSERT_TRUE(composer.finish());
 }
 
@@ -101,27 +101,27 @@ TEST(Sites, OfAForkedChild) {
   Encoder parent, ended, child;
   parent.begin(0, 0);
   parent.stack_is(7, {0x10});
-  parent.takeover(record::shard_of(kBase), 1, 1);
+  parent.takeover(record::shard_of(kBlocks), 1, 1);
   parent.stack(7);
-  parent.allocate(100, kBase);
-  parent.allocate(30, kBase + 256);
-  parent.allocate(40, kBase + 1024);
+  parent.allocate(100, kBlocks);
+  parent.allocate(30, kBlocks + 256);
+  parent.allocate(40, kBlocks + 1024);
   const uint64_t cut = parent.bytes.size();
   parent.sync(2);
-  parent.takeover(record::shard_of(kBase), 3, 3);
-  parent.free(kBase);
+  parent.takeover(record::shard_of(kBlocks), 3, 3);
+  parent.free(kBlocks);
   parent.end();
   ended.begin(1, 0);  // a thread that frees a block, and ends before the fork
-  ended.takeover(record::shard_of(kBase), 2, 2);
-  ended.free(kBase + 1024);
+  ended.takeover(record::shard_of(kBlocks), 2, 2);
+  ended.free(kBlocks + 1024);
   ended.end();
   child.begin(10, 0);
   child.cut(0, 0, cut);
   child.cut(2, 0, 0);
-  child.takeover(record::shard_of(kBase), 1, 1);
-  child.free(kBase + 256);
+  child.takeover(record::shard_of(kBlocks), 1, 1);
+  child.free(kBlocks + 256);
   child.stack(7);
-  child.allocate(5, kBase + 512);
+  child.allocate(5, kBlocks + 512);
   child.end();
   write_file(folder / "a", {{0, 0, 0, 0, 0, parent.bytes, 4}, {0, 1, 0, 1, 0, ended.bytes, 1},
                             {1, 0, 0, 10, 0, child.bytes, 2}},
