@@ -108,6 +108,12 @@ def part_lines(explanation, part, in_colour, columns):
     return [painted(letter, colour, in_colour) + figures.rstrip()] + terminal.wrapped("      ", meaning, columns)
 
 
+def page_line(pages):
+    line = (f"{human(pages['live'])} of pages in runs of small blocks hold a live block: no less can be resident unless "
+            "blocks move")
+    return line + (f"; {human(pages['returned'])} of the others were returned" if pages["returned"] else "")
+
+
 def lines_of(explanation, in_colour, columns=None):
     yield from terminal.wrapped(f"process {explanation['pid']}: ", terminal.cut(explanation["command"], 300), columns)
     yield f"{human(explanation['resident'])} of memory are resident"
@@ -122,6 +128,8 @@ def lines_of(explanation, in_colour, columns=None):
                 yield from terminal.wrapped(f"      {human(size):>10}  ", text, columns)
     if explanation["swapped"]:
         yield f"{human(explanation['swapped'])} more are swapped out"
+    if explanation["pages"]:
+        yield from terminal.wrapped("", page_line(explanation["pages"]), columns)
     yield ""
     for text in explanation["advice"] or ["there is nothing to gain worth mentioning"]:
         yield from terminal.wrapped("* ", text, columns)

@@ -125,6 +125,15 @@ def call_sites(pid, held):
     return [{"bytes": int(size * scale), "stack": list(stack)} for stack, size in found.most_common() if size]
 
 
+def pages_of(pid):
+    """Pages of small runs: all, those that hold a live block, and the others that were returned; None from a library that
+    cannot tell."""
+    try:
+        return live.ask_json(pid, "pages")
+    except live.LiveError:
+        return None
+
+
 def explain(pid):
     process = live.Process(pid)
     report = live.statistics(pid, "axe")
@@ -139,7 +148,8 @@ def explain(pid):
                                   largest_mappings(resident, parts["metadata"], parts["not_heap"]))}
     explanation = {
         "pid": pid, "command": process.command(), "resident": resident.all(), "swapped": resident.swapped,
-        "parts": parts, "not_heap": not_heap, "counted_but_untouched": sum(untouched.values()), "untouched": untouched,
+        "parts": parts, "pages": pages_of(pid), "not_heap": not_heap,
+        "counted_but_untouched": sum(untouched.values()), "untouched": untouched,
         "left_out": {}, "rest": {},
     }
     for name, (part, key, rows) in lists.items():

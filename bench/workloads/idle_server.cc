@@ -10,9 +10,13 @@
 // instead, and what lives is a data set of N MiB, made before the first load.
 //   idle_ratio       what is resident at the end of the idle phase, over the bytes live
 //   idle_mean_ratio  the same on the average over the idle phase: how fast and how far in one figure
+//   page_ratio       the pages that hold a live block, over the bytes live: no less can be resident unless blocks move
+//   over_pages       what is resident at the end of the idle phase beyond the start, over these pages
 //   settle_s         from when on resident memory stays within 10 % of its level at the end; the whole idle
 //                    phase if more than nine tenths of the surplus stayed, and that is more than what lives
 //   second_load_s    the time of the second load
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -30,7 +34,7 @@ constexpr unsigned long kRequests = 1'500'000;  // a load
 constexpr unsigned kChange = 64;                // requests between two that close and open a connection
 constexpr unsigned kObjects = 24;               // of a connection
 constexpr unsigned kTemporaries = 6;            // of a request
-constexpr double kIdleSeconds = 12;             // longer than the 10 s in which memory usually decays
+constexpr unsigned kIdleSeconds = 12;            // longer than the 10 s in which memory usually decays
 constexpr unsigned kWholeIdle = 25;             // percent of the work from which on the idle phase has its whole length
 constexpr double kShortestIdle = 0.2;
 constexpr auto kTimer = std::chrono::milliseconds(100);
@@ -124,6 +128,31 @@ double live_bytes(const std::vector<Connection>& connections, const std::vector<
   return static_cast<double>(total);
 }
 
+// Bytes of the pages that hold a part of a live block. Allocates nothing, so that it changes no allocator's memory.
+double live_pages(const std::vector<Connection>& connections, const std::vector<bench::Block*>& data) {
+  constexpr std::uintptr_t kPage = 4096;
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  void* room = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return 0;
+  auto* pages = static_cast<std::uintptr_t*>(room);
+  std::size_t count = 0;
+  const auto add = [&](const bench::Block* block) {
+    if (block == nullptr) return;
+    const auto start = reinterpret_cast<std::uintptr_t>(block), end = start + block->size;
+    for (std::uintptr_t page = start / kPage; page * kPage < end && count < kBytes / sizeof page; ++page) {
+      pages[count++] = page;
+    }
+  };
+  for (const bench::Block* block : data) add(block);
+  for (const Connection& connection : connections) {
+    for (const bench::Block* block : connection.blocks) add(block);
+  }
+  std::sort(pages, pages + count);
+  const auto different = static_cast<double>(std::unique(pages, pages + count) - pages);
+  munmap(room, kBytes);
+  return different * kPage;
+}
+
 std::vector<bench::Block*> make_data(std::size_t bytes) {
   std::vector<bench::Block*> data;
   bench::Random random(1);
@@ -149,8 +178,9 @@ class IdleWatch {
  public:
   explicit IdleWatch(double seconds) : seconds_(seconds) { levels_.reserve(points()); }
 
-  void follow(double live) {
+  void follow(double live, double pages) {
     live_ = live;
+    pages_ = pages;
     const bench::Clock::time_point begin = bench::Clock::now();
     for (std::size_t at = 0; at < points(); ++at) {
       levels_.push_back(bench::resident_bytes());
@@ -164,6 +194,8 @@ class IdleWatch {
     bench::extra("settle_s", settled_after());
     bench::extra("idle_ratio", levels_.back() / live_);
     bench::extra("idle_mean_ratio", sum / static_cast<double>(levels_.size()) / live_);
+    bench::extra("page_ratio", pages_ / live_);
+    bench::extra("over_pages", (levels_.back() - empty_) / pages_);
   }
 
  private:
@@ -181,7 +213,9 @@ class IdleWatch {
   }
 
   const double seconds_;
+  const double empty_ = bench::resident_bytes();
   double live_ = 0;
+  double pages_ = 0;
   std::vector<double> levels_;
 };
 
@@ -203,11 +237,11 @@ int main(int argc, char** argv) {
   const unsigned long requests = std::max(1ul, arguments.scaled(kRequests) / count);
   const bool quiet = arguments.number("quiet", 0) != 0;
   const double idle_share = std::min(1.0, static_cast<double>(arguments.percent) / kWholeIdle);
-  const double idle_seconds = std::max(kShortestIdle, kIdleSeconds * idle_share);
+  const double idle_seconds = std::max(kShortestIdle, static_cast<double>(arguments.number("idle", kIdleSeconds)) * idle_share);
   const std::size_t data_bytes = (arguments.number("data", 0) << 20) / 100 * arguments.percent;
+  IdleWatch watch(idle_seconds);
   std::vector<bench::Block*> data = make_data(data_bytes);
   std::vector<Connection> connections(std::max<std::size_t>(20 * count, arguments.scaled(kConnections)));
-  IdleWatch watch(idle_seconds);
   Moments moments;
   std::barrier gate(count + 1, [&]() noexcept { moments.times[moments.count++] = bench::Clock::now(); });
 
@@ -221,7 +255,7 @@ int main(int argc, char** argv) {
   };
   std::uint64_t total = bench::in_threads(count + 1, [&](unsigned t) {  // the last one only watches
     std::uint64_t sum = load(0, t);
-    if (t == count) watch.follow(live_bytes(connections, data));
+    if (t == count) watch.follow(live_bytes(connections, data), live_pages(connections, data));
     if (t == 0 && !quiet) tick(idle_seconds);
     return sum + load(1, t);
   });

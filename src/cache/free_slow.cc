@@ -6,6 +6,7 @@
 #include "cache/registry.h"
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
+#include "slab/purge.h"
 
 namespace acre {
 
@@ -59,7 +60,7 @@ ACRE_COLD void release_without_heap(Slab* slab, void* p) {
 ACRE_COLD void release_manual(Slab* slab, void* p) {
   thread_bytes::count_freed(slab->block_bytes);
   hooks::freeing(p);
-  if (slab->is_labelled) tags::freeing(slab, p);
+  if (is_labelled(slab)) tags::freeing(slab, p);
   give_back_now(slab, p);
 }
 
@@ -120,7 +121,7 @@ ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
   if (relaxed_load(slab->owner) == heap.token) {
     slab::defer(slab, p);
     if (slab->countdown == 0) release_event(slab);
-  } else if (!slab->by_outbox) {
+  } else if (is_shared_class(slab->size_class)) {
     release_shared_while_sampling(heap, slab, p);
   } else if (relaxed_load(slab->last_owner) == heap.lives.current()) {
     slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
@@ -152,9 +153,28 @@ ACRE_APART void release_unusual(Slab* slab, void* p) {
   tell_and_release(heap, slab, p);
 }
 
+ACRE_COLD void release_by_outbox(Heap& heap, Slab* slab, void* p) {
+  if (relaxed_load(slab->last_owner) == heap.lives.current()) {
+    return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+  }
+  hand_over(heap, slab, p);
+}
+
+// A block on a purged page has lost its mark: only here a second free of it is found.
+ACRE_COLD void release_manual_or_checked(Slab* slab, void* p) {
+  if (is_manual(slab)) return release_manual(slab, p);
+  if (slab::is_uncut(slab, p)) misuse::double_free("free", p, slab->block_bytes);
+  HotHeap* hot = t_heap;
+  if (hot->kind != HeapKind::kUsual) return release_unusual(slab, p);
+  Heap& heap = *static_cast<Heap*>(hot);
+  if (!is_shared_class(slab->size_class)) return release_by_outbox(heap, slab, p);
+  if (sampler::is_on()) return release_shared_while_sampling(heap, slab, p);
+  if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
+}
+
 // For blocks that do not go to the outbox, and for threads without a usual heap. Shared classes come last: they need no call.
 ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(slab->is_manual)) return release_manual(slab, p);
+  if (ACRE_UNLIKELY(relaxed_load(slab->free_path) >= FreePath::kPurged)) return release_manual_or_checked(slab, p);
   HotHeap* hot = t_heap;
   if (ACRE_UNLIKELY(hot->kind != HeapKind::kUsual)) return release_unusual(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
@@ -174,7 +194,7 @@ void release_in_slab(Slab* slab, void* p) {
 // Most blocks go to the outbox. Their path makes no call, so that no registers have to be saved.
 ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
-  if (ACRE_UNLIKELY(!slab->by_outbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
+  if (ACRE_UNLIKELY(relaxed_load(slab->free_path) != FreePath::kOutbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (relaxed_load(slab->last_owner) == heap.lives.current()) {
     return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);

@@ -14,6 +14,7 @@
 #include "cache/rounding.h"
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
+#include "slab/purge.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -129,7 +130,7 @@ ACRE_NOINLINE void* allocate_otherwise(size_t n) {
 
 // A block that moves stays in the manual arena that the program has chosen for it, and keeps its tag.
 void* allocate_beside(const Found& found, const void* p, size_t n) {
-  if (found.slab != nullptr && ACRE_LIKELY(!found.slab->is_manual)) return allocate(n);
+  if (found.slab != nullptr && ACRE_LIKELY(!is_manual(found.slab))) return allocate(n);
   return manual::allocate_beside(found, p, n);
 }
 
@@ -138,9 +139,7 @@ void* allocate_beside(const Found& found, const void* p, size_t n) {
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
-    if (is_marked(found.slab, p) && misuse::is_free(found.slab, p)) {
-      misuse::double_free(caller, p, found.slab->block_bytes);
-    }
+    if (is_marked(found.slab, p) || slab::has_purged(found.slab)) misuse::check_live(caller, found.slab, p);
     return found;
   }
   if (found.run == nullptr) misuse::not_a_block(caller, p);

@@ -8,6 +8,7 @@
 #include "os/module.h"
 #include "os/unwind.h"
 #include "pages/page_map.h"
+#include "slab/purge.h"
 
 namespace acre {
 
@@ -89,15 +90,21 @@ bool is_foreign(const void* p) {
 }
 
 bool is_free(Slab* slab, const void* block) {
+  if (slab::is_uncut(slab, block)) return true;
+  if (!is_marked(slab, block)) return false;
   if (list_holds(slab, racy_load(slab->deferred), block)) return true;
   if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
   Search search{slab, block, false};
-  if (slab->is_manual) {
+  if (is_manual(slab)) {
     manual::for_each_heap_of(slab, search_heap, &search);
   } else {
     registry::for_each(search_heap, &search);
   }
   return search.found;
+}
+
+void check_live(const char* caller, Slab* slab, const void* p) {
+  if (is_free(slab, p)) double_free(caller, p, slab->block_bytes);
 }
 
 void double_free(const char* caller, const void* p, size_t bytes) {
@@ -119,7 +126,7 @@ void not_a_block(const char* caller, const void* p, const void* from) {
         text.add("interior pointer: it is ").decimal(address_of(p) - block).add(" bytes into a block of ");
         text.decimal(slab->block_bytes).add(" bytes at ").hex(block);
       } else {
-        text.add("not a live block: nothing has been allocated here");
+        text.add("not a live block: nothing is allocated here");
       }
       break;
     }

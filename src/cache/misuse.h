@@ -5,9 +5,12 @@
 
 namespace acre::misuse {
 
-// Whether this marked block of a slab run is on any list of free blocks. Exact for a block that only the calling thread
+// Whether this block of a slab run is free: uncut (slab/purge.h), or marked and on a list. Exact for a block that only the calling thread
 // can allocate or free, and for a block whose free happened before this call.
 bool is_free(Slab* slab, const void* block);
+
+// Ends the program if this block of a slab run is free.
+void check_live(const char* caller, Slab* slab, const void* p);
 
 [[noreturn]] void double_free(const char* caller, const void* p, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "control/ctl.h"
 #include "manual/manual_arena.h"
 #include "os/os.h"
+#include "reclaim/quiet_runs.h"
 
 namespace acre::ctl {
 
@@ -39,7 +40,10 @@ int arena_initialized(Call& call) {
 
 int arena_decay(Call& call) { return for_arenas(call.index, decay); }
 int arena_purge(Call& call) {
-  return for_arenas(call.index, [](PageHeap& pages) { pages.purge_to(0); });
+  return for_arenas(call.index, [](PageHeap& pages) {
+    quiet_runs::purge_all(arena_with(&pages));
+    pages.purge_to(0);
+  });
 }
 
 int set_decay_time(Option of, size_t index, int64_t ms) {

@@ -2,15 +2,17 @@
 
 #include "cache/lookup.h"
 #include "cache/misuse.h"
+#include "reclaim/quiet_runs.h"
 
 namespace acre::api {
 
 // pages_for() for any number of bytes.
 static size_t whole_pages(size_t bytes) { return bytes / kPageBytes + (bytes % kPageBytes != 0); }
 
-int malloc_trim(size_t pad) {
+ACRE_COLD int malloc_trim(size_t pad) {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
-  return arenas::purge_all(whole_pages(pad)) != 0;
+  const size_t purged = quiet_runs::purge_all();
+  return arenas::purge_all(whole_pages(pad)) + purged != 0;
 }
 
 ACRE_COLD size_t release_memory(size_t bytes) {
@@ -22,7 +24,7 @@ ACRE_COLD int owns(const void* block) {
   Found found = find_block(block);
   if (found.slab == nullptr && found.run == nullptr) return false;
   if (found.slab == nullptr) return !is_sampled(found) || sampled_runs::is_live(found.run->sampled, block);
-  return !is_marked(found.slab, block) || !misuse::is_free(found.slab, block);
+  return !misuse::is_free(found.slab, block);
 }
 
 }  // namespace acre::api

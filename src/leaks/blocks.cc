@@ -2,12 +2,15 @@
 
 #include "cache/sampled_run.h"
 #include "pages/page_map.h"
-#include "slab/free_list.h"
-#include "slab/geometry.h"
+#include "slab/purge.h"
 
 namespace acre::leaks {
 
 namespace {
+
+bool is_free_in(const Slab* slab, const void* block) {
+  return slab::is_uncut(slab, block) || is_marked(slab, block);
+}
 
 bool is_free_in(const SampledRun& sampled, uint32_t index) {
   constexpr uint32_t kWordBits = 64;
@@ -44,7 +47,7 @@ void Blocks::add(const Run* run) {
 void Blocks::fill_states(const Span& span) {
   for (uint32_t i = 0; i < span.blocks; ++i) {
     const void* block = pointer_to(span.base + i * span.block_bytes);
-    if (span.run->kind == RunKind::kSlab && is_marked(span.run->slab, block)) continue;
+    if (span.run->kind == RunKind::kSlab && is_free_in(span.run->slab, block)) continue;
     if (span.run->kind == RunKind::kSampled && is_free_in(*span.run->sampled, i)) continue;
     states_[span.first + i] = State::kLive;
     ++live_blocks_;

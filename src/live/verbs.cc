@@ -13,6 +13,7 @@
 #include "live/base64.h"
 #include "manual/manual_arena.h"
 #include "observe/hooks.h"
+#include "reclaim/quiet_runs.h"
 #include "record/record.h"
 #include "report/profile_file.h"
 #include "sample/capture.h"
@@ -121,10 +122,18 @@ void answer_stats(const Request& request, Reply& reply) {
 
 void answer_purge(const Request& request, Reply& reply) {
   if (!takes_no_more(request.name, reply)) return;
-  const uint64_t returned = arenas::purge_all(0) * kPageBytes;
+  const uint64_t returned = (quiet_runs::purge_all() + arenas::purge_all(0)) * kPageBytes;
   Output out(Reply::write, &reply);
   out.text().add("{\"returned\":").decimal(returned)
       .add(",\"dirty\":").decimal(arenas::dirty_pages() * kPageBytes).add("}\n");
+}
+
+void answer_pages(const Request& request, Reply& reply) {
+  if (!takes_no_more(request.name, reply)) return;
+  const quiet_runs::PageUse use = quiet_runs::use_of_pages();
+  Output out(Reply::write, &reply);
+  out.text().add("{\"runs\":").decimal(use.runs * kPageBytes).add(",\"live\":").decimal(use.live * kPageBytes);
+  out.text().add(",\"returned\":").decimal(use.returned * kPageBytes).add("}\n");
 }
 
 void answer_heap(const Request& request, Reply& reply) {

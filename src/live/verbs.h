@@ -21,7 +21,8 @@ inline constexpr unsigned kProtocol = 2;
   X(leaks, "", "looks for leaks, which stops the program for a while, and tells what it found") \
   X(record, "COLLECTOR|stop", "begins to tell a collector, given as PROCESS/DESCRIPTOR, of each allocation and free, or ends it") \
   X(threads, "", "what the cache of each thread holds, of 1024 threads at most") \
-  X(regions, "", "the addresses that blocks come from")
+  X(regions, "", "the addresses that blocks come from") \
+  X(pages, "", "pages of small runs: how many hold a live block, and how many of the others were returned; looks at all free blocks")
 // clang-format on
 
 #define ACRE_X(name, form, help) void answer_##name(const Request& request, Reply& reply);

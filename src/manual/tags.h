@@ -92,7 +92,7 @@ Asked callback_of(const Tag& tag);
 // The tag that a live block counts for, or null. p: the block.
 Tag* of_label(const Slab* slab, const void* p);
 inline Tag* of(const Found& found, const void* p) {
-  if (found.slab != nullptr) return ACRE_LIKELY(!found.slab->is_labelled) ? nullptr : of_label(found.slab, p);
+  if (found.slab != nullptr) return ACRE_LIKELY(!is_labelled(found.slab)) ? nullptr : of_label(found.slab, p);
   return is_sampled(found) ? nullptr : found.run->tag;
 }
 

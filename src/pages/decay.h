@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/atomics.h"
+
 namespace acre {
 
 // A moment (ms) that never comes.
@@ -35,6 +37,7 @@ class Decay {
   // Pages that are dirty now count as newly dirty.
   void set_time(int64_t ms) { *this = Decay(ms); }
   int64_t time() const { return time_ms_; }
+  int64_t racy_time() const { return racy_load(time_ms_); }  // while another thread may set it
 
  private:
   static constexpr unsigned kEpochs = 100;

@@ -75,12 +75,12 @@ Bit bit_of(Address page) {
   return {words + index / kWordBits, uint64_t{1} << index % kWordBits};
 }
 
-bool is_whole(Address page) {
-  const Bit bit = bit_of(page);
+}  // namespace
+
+ACRE_COLD bool is_whole(Address a) {
+  const Bit bit = bit_of(a);
   return bit.word != nullptr && (bit.word->load(std::memory_order_relaxed) & bit.mask) != 0;
 }
-
-}  // namespace
 
 bool are_wanted(size_t used_pages, size_t dirty_pages) {
   if (used_pages < kFromPages || dirty_pages > used_pages / kMostDirtyShare) return false;

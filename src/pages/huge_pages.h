@@ -24,6 +24,9 @@ void populate(Address page);
 // A new chunk. With huge_pages:always its huge pages count as whole from now on.
 void note_chunk(Address start, size_t bytes);
 
+// Whether the address lies in a huge page that is still whole, as far as acre knows.
+bool is_whole(Address a);
+
 // The most dirty pages that may stay to keep huge pages whole, in an arena with this many used pages.
 size_t most_spared(size_t used_pages);
 

@@ -154,6 +154,7 @@ class PageHeap {
   void set_dirty_decay_ms(int64_t ms);
   void set_muzzy_decay_ms(int64_t ms);
   int64_t dirty_decay_ms();
+  int64_t dirty_decay_hint() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return decay_[at(Holds::kDirty)].racy_time(); }
   int64_t muzzy_decay_ms();
 
   // Waits until no other thread is purging here, so that these pages are free again. Does not wait between the handlers

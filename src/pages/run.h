@@ -45,7 +45,10 @@ struct Run {
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   Backing backing = Backing::kAnonymous;  // huge block
   Ticket ticket = kNoTicket;   // large or huge block in use: the sampler's key
-  size_t asked = 0;            // large or huge block in use: bytes that the program asked for
+  union {
+    size_t asked = 0;          // large or huge block in use: bytes that the program asked for
+    uint64_t purged;           // slab run with purged pages: a bit for each (slab/purge.h)
+  };
   PageHeap* home = nullptr;    // never changes in an arena's headers; a huge block has one only in a manual arena
   union {
     Slab* slab = nullptr;      // slab run: its header
@@ -57,8 +60,14 @@ struct Run {
     uint32_t* labels;          // slab run of a labelled arena (slab/labels.h)
   };
   HeapNode<Run> node;          // free run: its place in the set. Other headers: next links lists
-  Run* older = nullptr;        // in a RunAges (free_runs.h)
-  Run* younger = nullptr;
+  union {
+    Run* older = nullptr;      // in a RunAges (free_runs.h)
+    uint64_t seen_word;        // slab run: its remote word when a look saw it last (Bin::take_quiet); at first any value
+  };
+  union {
+    Run* younger = nullptr;
+    uint64_t seen_ms;          // slab run: since when the word is this
+  };
 
   Address end() const { return base + bytes(); }
   size_t bytes() const { return pages << kPageShift; }

@@ -7,6 +7,7 @@
 #include "reclaim/idle.h"
 #include "reclaim/internal_thread.h"
 #include "reclaim/pressure.h"
+#include "reclaim/quiet_runs.h"
 #include "tables/options.h"
 
 namespace acre::background {
@@ -14,6 +15,7 @@ namespace acre::background {
 namespace {
 
 constexpr uint64_t kNapMs = 100;      // at least, between two passes
+constexpr uint64_t kTimesFaster = 32;  // than ticks, which hold up the program, goes over runs (quiet_runs.h)
 constexpr uint64_t kRetryMs = 10000;  // after the system gave no thread
 
 // Blocks that go from an idle heap's outbox to another idle heap need a reclaim of each, announced one look before.
@@ -39,7 +41,9 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
   const idle::Look look = idle::look_around(nullptr, now);
   if (look == idle::Look::kBusy) quiet = 0;
   if (look == idle::Look::kQuiet) ++quiet;
+  if (quiet < kQuietLooks) quiet_runs::expect();
   uint64_t due = smaller(quiet < kQuietLooks ? now + idle::kIntervalMs : kNever, pressure::look_after(now));
+  due = smaller(due, quiet_runs::step(now, kTimesFaster));
   arenas::for_each([&](Arena& arena) {
     arena.pages.decay(now);
     due = smaller(due, arena.pages.next_decay(now));

@@ -6,6 +6,7 @@
 #include "reclaim/idle.h"
 #include "reclaim/internal_thread.h"
 #include "reclaim/pressure.h"
+#include "reclaim/quiet_runs.h"
 
 namespace acre {
 
@@ -26,7 +27,10 @@ void tick_slow(Heap& heap) {
   if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   if (ACRE_UNLIKELY(heap.bytes.is_tracked)) thread_bytes::look(heap);
-  if (idle::look_around(&heap, now) != idle::Look::kTooEarly) internal_thread::tell_of_look(&heap, now);
+  if (idle::look_around(&heap, now) != idle::Look::kTooEarly) {  // four times a second
+    quiet_runs::step(now);
+    internal_thread::tell_of_look(&heap, now);
+  }
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);
 }

@@ -1,5 +1,6 @@
 #include "slab/bin.h"
 
+#include "slab/purge.h"
 #include "slab/transitions.h"
 
 namespace acre {
@@ -66,7 +67,16 @@ ACRE_ALWAYS_INLINE bool Bin::keep_if_binned(Slab* slab, uint64_t bits, bool is_h
 // the word comes last: if it makes the run full, the last owner may adopt the run from then on.
 ACRE_ALWAYS_INLINE BlockList Bin::take_blocks_of(Slab* slab, uint32_t most) {
   const uint64_t bits = slab->remote.load(std::memory_order_acquire);  // for the links: pairs with give_back()
-  return RemoteWord::head_in(bits) != 0 ? take_listed(slab, bits, most) : take_local(slab, bits, most);
+  if (RemoteWord::head_in(bits) != 0) return take_listed(slab, bits, most);
+  return ACRE_UNLIKELY(slab::has_purged(slab)) ? take_of_purged(slab, bits, most) : take_local(slab, bits, most);
+}
+
+// Uncut blocks come last.
+ACRE_COLD BlockList Bin::take_of_purged(Slab* slab, uint64_t bits, uint32_t most) {
+  const bool has_deferred = !is_shared(RemoteWord::state_in(bits)) && !is_end(slab->deferred);
+  if (has_deferred || slab->carved != slab->capacity) return take_local(slab, bits, most);
+  slab::list_local(slab, slab::restore(slab));
+  return take_listed(slab, slab->remote.load(std::memory_order_acquire), most);
 }
 
 ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_t most) {
@@ -90,7 +100,7 @@ ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_
   return {high_part(slab->base), head, count};
 }
 
-// Takes deferred blocks, or blocks not carved yet. The deferred list of a shared run belongs to the former owner.
+// Takes deferred blocks, or blocks not carved yet; not uncut ones. The deferred list of a shared run belongs to the former owner.
 BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
   BlockList taken{high_part(slab->base), is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
   if (is_end(taken.head)) {
@@ -135,6 +145,7 @@ ACRE_ALWAYS_INLINE void Bin::take_out(Slab* slab, RemoteWord word, Owner owner) 
   while (!change_remote(slab, word, word.owned())) {
   }
   slab::begin_ownership(slab, word, owner);
+  if (ACRE_UNLIKELY(slab::has_purged(slab))) slab::restore_all(slab);
 }
 
 ACRE_APART bool Bin::take_this(Slab* slab, Owner owner) {

@@ -33,6 +33,15 @@ class Bin {
   // Takes up to `most` blocks of the lowest run, which stays while enough of it is free. None if the bin is empty.
   BlockList take_blocks(uint32_t most);
 
+  // Takes the run out of this bin for slab::purge() (purge.h), if its word has not changed for half of the arena's decay
+  // time, by the looks of such calls; or at once, if now_ms is kNever. Then the caller puts it back by offer(). A run
+  // whose word is as after its last purge is not taken, nor one of a manual arena: a reset would have to wait.
+  enum class Quiet : uint8_t { kNot, kNotYet, kTaken };
+  Quiet take_quiet(Slab* slab, uint64_t now_ms);
+
+  // Bits of the run's pages on which a live block lies. Returns false if the run is not in this bin.
+  bool find_live_pages(const Slab* slab, uint64_t* pages);
+
   // The address of the lowest run; 0 if the bin is empty.
   Address lowest();
 
@@ -52,8 +61,10 @@ class Bin {
   void take_out(Slab* slab, RemoteWord word, Owner owner) ACRE_REQUIRES(lock_);
   bool keep_if_binned(Slab* slab, uint64_t bits, bool is_here) ACRE_REQUIRES(lock_);
   bool take_if_all_free(Slab* slab) ACRE_REQUIRES(lock_);
+  static bool is_quiet(const Slab* slab, uint64_t now_ms);
   BlockList take_blocks_of(Slab* slab, uint32_t most) ACRE_REQUIRES(lock_);
   BlockList take_listed(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
+  BlockList take_of_purged(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
   BlockList take_local(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
 
   Mutex lock_{Rank::kBin};

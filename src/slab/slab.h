@@ -7,7 +7,7 @@
 //   state           who may use the header's plain fields (holder)  where the run is
 //   owned           its owner (*)                                   the owner's thread cache
 //   full            no thread                                       in no list: too few of its blocks are free
-//   binned          the thread that has locked its bin              in its bin, or about to be put there
+//   binned          the thread that has locked its bin (+)          in its bin, or about to be put there
 //   shared full     former owner: free_list, deferred, countdown    in no list
 //   shared binned   former owner: the same; locker of bin: others   as binned
 //
@@ -21,16 +21,19 @@
 //   take blocks     (shared) binned the same, (shared) full  a thread, under the bin's lock         Bin::take_blocks
 //   share           owned           shared full or binned    a reclaimer (*)                        slab::share
 //   unshare         shared …        full, binned, no run     former owner, or a reclaimer           slab::unshare
+//   purge           (shared) binned the same                 a thread that took it out of its bin   Bin::take_quiet, slab::purge
 //   disown          owned           owned by no thread       the child of a fork                    slab::disown
 //
 // "No run": all blocks are free, and the pages go back to the page heap. (*) A thread that reclaims from an idle owner
 // is the holder, too, for the time that reclaim/idle.h gives. (**) Once the life of the last owner (owner.h) has ended;
-// if the run is binned, under the bin's lock.
+// if the run is binned, under the bin's lock. (+) The thread that purges pages of the run (purge.h) takes it out of its
+// bin, and is the holder until it puts the run back.
 //
 // A run that no thread owns is binned if and only if at least `enough` of its blocks are free.
 //
 // Accounting of an owned run (checked by the tests): capacity = used + blocks on `deferred` + blocks not yet carved.
-// Used blocks are with the program, on a private list, on the remote list or in an outbox.
+// Used blocks are with the program, on a private list, on the remote list or in an outbox. An owned run has no purged
+// pages.
 #pragma once
 
 #include <atomic>
@@ -46,6 +49,15 @@ class Bin;
 
 // Which list of its owner's thread cache an owned run is in.
 enum class OwnersList : uint8_t { kNone, kCurrent, kAdopted, kAvailable };
+
+// What a thread does with a block that it frees in a run of another owner, or of none.
+enum class FreePath : uint8_t {
+  kOutbox,    // the block waits in the thread's outbox
+  kAtOnce,    // the block goes back at once: shared classes
+  kPurged,    // the block may lie on a purged page, and be free already (purge.h); if not, one of the above
+  kManual,    // the block goes back at once: manual arenas (arena.h)
+  kLabelled,  // the same, where blocks have labels (labels.h)
+};
 
 // Low 32 bits of an address, as links in free lists are (free_list.h); odd: end of list.
 using LowAddress = uint32_t;
@@ -69,9 +81,7 @@ struct alignas(kCacheLine) Slab {
   uint8_t pages = 0;                  // fixed
   uint8_t size_class = 0;             // fixed
   OwnersList list = OwnersList::kNone;  // owner
-  bool is_manual : 1 = false;       // fixed: the arena's is_manual (arena.h)
-  bool is_labelled : 1 = false;       // fixed: the arena's is_labelled (labels.h)
-  bool by_outbox : 1 = false;         // fixed: blocks freed by other threads wait in their outboxes
+  FreePath free_path = FreePath::kOutbox;  // fixed in manual arenas; elsewhere holder writes, any thread reads
 
   // What other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // word.h
@@ -81,6 +91,8 @@ struct alignas(kCacheLine) Slab {
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev
   Slab* next = nullptr;                                 // spare headers (unit_table); a heap's shared runs
 };
+inline bool is_manual(const Slab* slab) { return relaxed_load(slab->free_path) >= FreePath::kManual; }
+inline bool is_labelled(const Slab* slab) { return relaxed_load(slab->free_path) == FreePath::kLabelled; }
 static_assert(sizeof(Slab) == 2 * kCacheLine, "two cache lines: the owner's and the others'");
 
 }  // namespace acre

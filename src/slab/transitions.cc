@@ -2,6 +2,7 @@
 
 #include "slab/labels.h"
 #include "slab/on_runs.h"
+#include "slab/purge.h"
 #include "slab/unit_table.h"
 
 namespace acre::slab {
@@ -9,6 +10,11 @@ namespace acre::slab {
 ACRE_COLD static void tell_of_run(const Slab* slab, size_t block_bytes) {
   const on_runs::Hook hook = relaxed_load(on_runs::g_hook);
   if (hook != nullptr) hook(slab->base, slab->pages, block_bytes);
+}
+
+static FreePath free_path_of(const Arena* arena, SizeClass c) {
+  if (ACRE_UNLIKELY(arena->is_manual)) return arena->is_labelled ? FreePath::kLabelled : FreePath::kManual;
+  return unpurged_path(c);
 }
 
 Slab* make(Run* run, SizeClass c, Owner owner) {
@@ -27,9 +33,7 @@ Slab* make(Run* run, SizeClass c, Owner owner) {
   slab->enough = shape.enough;
   slab->pages = static_cast<uint8_t>(shape.pages);
   slab->size_class = static_cast<uint8_t>(c);
-  slab->is_manual = arena->is_manual;
-  slab->is_labelled = arena->is_labelled;
-  slab->by_outbox = !arena->is_manual && !is_shared_class(c);
+  relaxed_store(slab->free_path, free_path_of(arena, c));
   slab->deferred = kEndOfList;
   slab->free_list = &slab->deferred;
   slab->list = OwnersList::kNone;
@@ -51,7 +55,7 @@ void free_pages(Slab* slab) {
   relaxed_store(slab->limit, uint64_t{0});
   relaxed_store(slab->base, Address{0});
   Run* run = slab->run;
-  if (ACRE_UNLIKELY(slab->is_labelled)) labels::detach(run, slab->size_class);
+  if (ACRE_UNLIKELY(is_labelled(slab))) labels::detach(run, slab->size_class);
   unit_table::drop_header(slab);
   run->home->free(run, touched);
 }
@@ -85,7 +89,7 @@ void release(Slab* slab) {
     if (next.free == slab->capacity) return free_pages(slab);  // no block is used: the word cannot change
     next.state = unowned_state(next.free, slab->enough, false);
     if (next.state == RunState::kBinned) {
-      if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
+      if (ACRE_UNLIKELY(is_manual(slab))) note_bin_of(slab);
       bin = bin_of(slab);  // read first: after the change the run may be gone
     }
   } while (!change_remote(slab, word, next));
@@ -105,7 +109,7 @@ ACRE_ALWAYS_INLINE static bool own_if_full(Slab* slab, Owner me, RemoteWord& wor
   while (word.state == RunState::kFull) {
     if (change_remote(slab, word, word.owned())) {
       begin_ownership(slab, word, me);
-      return true;
+      return ACRE_LIKELY(!has_purged(slab)) || restore_all(slab);
     }
   }
   return false;
@@ -126,7 +130,7 @@ ACRE_APART bool inherit(Slab* slab, Owner me) {
 
 // The general case: the run may go into its bin, or its pages to the page heap.
 void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
-  if (ACRE_UNLIKELY(slab->is_manual)) note_bin_of(slab);
+  if (ACRE_UNLIKELY(is_manual(slab))) note_bin_of(slab);
   // All that is needed later is read before the change: afterwards the run may be gone.
   Bin* bin = nullptr;
   const uint32_t capacity = slab->capacity;

@@ -1,6 +1,7 @@
 // Small scenarios of the ownership protocol. Each names the changes of state (slab/slab.h) that it lets meet.
 #include "scenarios.h"
 
+#include "slab/purge.h"
 #include "world.h"
 
 namespace interleave {
@@ -49,6 +50,13 @@ void free_if_live(unsigned index, Owner me) {
 
 void release() { slab::release(run()); }
 
+// Purges pages of the run, if it is in its bin.
+void purge() {
+  if (bin().take_quiet(run(), kNever) != Bin::Quiet::kTaken) return;
+  slab::purge(run());
+  if (bin().offer(run())) slab::free_pages(run());
+}
+
 // A thread that is not the last owner frees a block of a run whose last owner has ended. If it inherits the run, it
 // allocates all of it, and gives it up.
 void inherit_and_use_up(unsigned index, Owner me) {
@@ -91,6 +99,13 @@ void begin_binned(unsigned live, unsigned capacity, unsigned enough) {
 void begin_shared(unsigned live, unsigned capacity, unsigned enough) {
   begin_kept(live, capacity, enough);
   reclaim();
+}
+
+// In its bin: the program has blocks 1 … `live`, and the page of block 0 is purged.
+void begin_purged(unsigned live, unsigned capacity, unsigned enough) {
+  begin_kept(live, capacity, enough);
+  release();
+  purge();
 }
 
 std::vector<Case> cases() {
@@ -510,6 +525,83 @@ std::vector<Case> cases() {
          if (slab::is_free_but_for_hostage(run())) slab::unshare(run());
          if (make_again(kThird, 2, 1) != nullptr) {
            hand_out_list(slab::carve(run(), 2, kEndOfList));
+           release();
+         }
+       },
+       check_at_rest});
+
+  add({"purge-beside-frees", "a run is purged; two threads free the last blocks", 3,
+       [] {
+         begin_kept(2, 4, 1);
+         release();
+       },
+       [](unsigned thread) { thread == 0 ? purge() : static_cast<void>(free_block(thread, thread == 1 ? kOther : kThird)); },
+       [] {
+         check_at_rest();
+         if (!are_pages_free()) fail("the pages were not returned");
+       }});
+
+  add({"purge-beside-take", "a run is purged; a thread takes it, and uses it; another frees a block", 3,
+       [] {
+         begin_kept(2, 3, 1);
+         release();
+       },
+       [](unsigned thread) {
+         if (thread == 0) purge();
+         if (thread == 1 && take_run(kOther)) {
+           use_up();
+           release();
+         }
+         if (thread == 2) free_block(1, kThird);
+       },
+       check_at_rest});
+
+  add({"two-purge", "two threads purge a run; a third frees a block", 3,
+       [] {
+         begin_kept(2, 3, 1);
+         release();
+       },
+       [](unsigned thread) { thread < 2 ? purge() : static_cast<void>(free_block(1, kThird)); },
+       check_at_rest});
+
+  add({"purge-beside-unshare", "a shared run is purged; its former owner ends the sharing; another frees a block", 3,
+       [] { begin_shared(2, 4, 1); },
+       [](unsigned thread) {
+         if (thread == 0) purge();
+         if (thread == 1) slab::unshare(run());
+         if (thread == 2) free_block(1, kOther);
+       },
+       check_at_rest});
+
+  add({"purge-beside-late-free", "a run is shared and purged while its former owner is in the midst of free", 2,
+       [] { begin_kept(2, 4, 1); },
+       [](unsigned thread) {
+         if (thread == 1) {
+           free_block(1, kOwner);
+           return;
+         }
+         reclaim();
+         if (!are_pages_free()) purge();
+       },
+       check_at_rest});
+
+  add({"take-blocks-of-purged", "two threads take blocks of a run with a purged page; a third frees one", 3,
+       [] { begin_purged(2, 3, 1); },
+       [](unsigned thread) { thread < 2 ? static_cast<void>(take_blocks(2)) : static_cast<void>(free_block(1, kThird)); },
+       check_at_rest});
+
+  add({"adopt-purged", "a thread takes the block with which a run with a purged page becomes full; its last owner adopts it", 2,
+       [] { begin_purged(2, 4, 2); },
+       [](unsigned thread) { thread == 0 ? static_cast<void>(take_blocks(1)) : adopt_and_use_up(1); },
+       check_at_rest});
+
+  add({"take-purged-beside-free", "a thread takes a run with a purged page, and uses it; another frees a block", 2,
+       [] { begin_purged(2, 3, 1); },
+       [](unsigned thread) {
+         if (thread == 1) {
+           free_block(1, kThird);
+         } else if (take_run(kOther)) {
+           use_up();
            release();
          }
        },

@@ -3,7 +3,10 @@
 #include <new>
 
 #include "engine.h"
+#include "os/os.h"
+#include "pages/huge_pages.h"
 #include "slab/labels.h"
+#include "slab/purge.h"
 #include "slab/unit_table.h"
 
 namespace interleave {
@@ -12,7 +15,7 @@ using namespace acre;
 
 namespace {
 
-constexpr size_t kBlockBytes = 64;
+constexpr size_t kBlockBytes = kPageBytes;  // so that pages without a live block are many
 constexpr SizeClass kClass = class_of_size(kBlockBytes);
 static_assert(size_of_class(kClass) == kBlockBytes);
 
@@ -71,7 +74,7 @@ void begin(Owner owner, unsigned live, unsigned capacity, unsigned enough) {
   new (&world().header) Slab;
   new (&world().pages) Run;
   world().pages.base = address_of(world().blocks);
-  world().pages.pages = 1;
+  world().pages.pages = capacity;
   world().pages.home = &reinterpret_cast<Arena*>(world().arena)->pages;
   name_world();
   Slab* slab = make_run(owner, capacity, enough);
@@ -164,7 +167,10 @@ void check_at_rest() {
   const unsigned deferred = walk_list(slab, slab->deferred).count;
   const unsigned listed = listed_blocks(word);
   const unsigned uncarved = slab->capacity - slab->carved;
-  if (live_blocks() + deferred + listed + uncarved != slab->capacity) fail("a block is lost");
+  unsigned uncut = 0;
+  for (unsigned i = 0; i < slab->carved; ++i) uncut += slab::is_uncut(slab, block(i));
+  if (live_blocks() + deferred + listed + uncarved + uncut != slab->capacity) fail("a block is lost");
+  if (word.state == RunState::kOwned && uncut != 0) fail("an owned run has purged pages");
   const bool in_bin = slab->binned_in == &bin();
   if (in_bin != is_binned(word.state)) fail("the word says binned: %d, and the bin: %d", is_binned(word.state), in_bin);
   if (bin().count() != in_bin) fail("the bin counts %u runs", bin().count());
@@ -199,6 +205,19 @@ void PageHeap::free(Run*, bool) {
   if (relaxed_load(run()->binned_in) != nullptr) fail("the pages were returned while the run is in its bin");
   g_pages_free = true;
 }
+
+// Wipes the links.
+bool os::purge(void* start, size_t bytes) {
+  using namespace interleave;
+  for (char* page = static_cast<char*>(start); page != static_cast<char*>(start) + bytes; page += kPageBytes) {
+    const unsigned index = interleave::index_of(page);
+    if (is_live(index)) fail("the page of live block %u was given back", index);
+    *link_of(page) = {};
+  }
+  return true;
+}
+
+void huge_pages::forget(Range) {}
 
 void PageHeap::make_slab(Run* run, Slab* slab) {
   run->kind = RunKind::kSlab;

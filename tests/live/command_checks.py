@@ -328,7 +328,8 @@ def check_call_sites(checks, work):
                    "not_heap": {"files": 1 << 20}, "held_by": [], "rounded_up": [], "dirty_is_returned": "kept",
                    "call_sites": [{"bytes": 1 << 20, "stack": ["make_node<int, A<B> >(C const&)", "parse", "main"]}],
                    "untouched": dict.fromkeys(parts, 0), "rest": {"held_by": 1 << 20, "call_sites": 0, "rounded_up": 1 << 20,
-                   "largest_not_heap": 1 << 20}, "left_out": {"held_by": 1, "call_sites": 0}, "advice": []}
+                   "largest_not_heap": 1 << 20}, "pages": {"runs": 8 << 20, "live": 3 << 20, "returned": 0},
+                   "left_out": {"held_by": 1, "call_sites": 0}, "advice": []}
     explanation["left_out"] |= {"rounded_up": 0, "largest_not_heap": 1}
     text = "\n".join(why_command.lines_of(explanation, False))
     checks.that("1.0 MiB  make_node < parse < main" in text and "1 class more" in text, "acre why shows call sites", text)

@@ -15,6 +15,7 @@ mtype:step = {
   ADOPT, ADOPT_SWAP, ADOPT_PUBLISH, INHERIT, INHERIT_SWAP, INHERIT_PUBLISH, LIST_RUN,
   USE_OUTBOX, GIVE_BACK, GIVE_BACK_SWAP, OFFER, INSERT, RECLAIM, ALL_FREE, FREE_PAGES,
   RELEASE, RELEASE_SWAP, TAKE_SWAP, TAKE_PUBLISH, TAKE_BLOCK, TAKE_LOCAL, TAKE_BLOCK_SWAP, TAKE_BLOCK_END,
+  RESTORE_SWAP, DETACH, DETACH_SWAP, PURGE, LIST_BLOCKS, LIST_SWAP,
   EMPTY, LOOK, HOSTAGE, HOSTAGE_COUNT, SHARE, SHARE_SWAP, UNSHARE
 }
 
@@ -59,6 +60,7 @@ inline step_adopt_swap() {
 /* Nobody else finds the run before it is listed: so the block is deferred in this step. */
 inline step_adopt_publish() {
   used = (bug(ADOPT_FORGETS_DEFERRED) -> carved : capacity_of(class) - seen_local);
+  restore_all();
   begin_ownership();
   used--;
   push_deferred();
@@ -209,6 +211,7 @@ inline step_take_swap() {
 
 inline step_take_publish() {
   used = capacity_of(class) - seen_local;
+  restore_all();
   begin_ownership();
   current = true;
   lock[c] = NONE;
@@ -217,11 +220,29 @@ inline step_take_publish() {
 
 /* ---- take blocks, one at a time; the bin is locked ---- */
 
+#define has_cut  (carved < capacity_of(class) || (deferred != 0 && !is_shared(state)))
+
 inline step_take_block() {
   assert(a_run);
   load_word();
   link = (b == 0 && seen_head != 0 -> next[seen_head] : 0);
-  todo = (b == 0 && seen_head == 0 && !bug(TAKE_LOCAL_LATE) -> TAKE_LOCAL : TAKE_BLOCK_SWAP)
+  todo = (b == 0 && seen_head == 0 && !bug(TAKE_LOCAL_LATE) ->
+          (number(PURGED) != 0 && !has_cut -> RESTORE_SWAP : TAKE_LOCAL) : TAKE_BLOCK_SWAP)
+}
+
+/* A purged block goes onto the remote list, where the thread takes it. */
+inline step_restore_swap() {
+  if
+  :: unchanged ->
+     link = (place[1] == PURGED -> 1 : (place[2] == PURGED -> 2 : 3));
+     assert(place[link] == PURGED);
+     place[link] = REMOTE;
+     next[link] = head;
+     head = link;
+     local_free--
+  :: else
+  fi;
+  todo = TAKE_BLOCK
 }
 
 /* Before the word says so: from then on the last owner may adopt the run. */
@@ -330,4 +351,66 @@ inline step_unshare() {
      deferred = next[deferred]
   od;
   todo = GIVE_BACK
+}
+
+/* ---- purge: pages without a live block. Which of the free blocks lie on such pages is a free choice. ---- */
+
+/* The word still says binned, but nobody else finds the run. */
+inline begin_purge(bin) {
+  c = bin;
+  purges--;
+  binned_in = (bug(PURGE_IN_THE_BIN) -> binned_in : NONE);
+  todo = DETACH
+}
+
+/* All free blocks become local, but for the deferred ones of a shared run, which are its former owner's. */
+inline step_detach_swap() {
+  if
+  :: unchanged ->
+     local_free = free;
+     head = 0;
+     b = 1;
+     do
+     :: b > BLOCKS -> break
+     :: b <= BLOCKS && place[b] == REMOTE -> place[b] = DETACHED
+     :: b <= BLOCKS && place[b] == DEFERRED && (!is_shared(state) || bug(PURGE_TAKES_HOSTAGE)) -> place[b] = DETACHED
+     :: else -> b++
+     od;
+     b = 0;
+     deferred = (is_shared(state) && !bug(PURGE_TAKES_HOSTAGE) -> deferred : 0);
+     todo = PURGE
+  :: else -> todo = DETACH
+  fi
+}
+
+inline step_purge() {
+  b = 1;
+  do
+  :: b > BLOCKS -> break
+  :: b <= BLOCKS && place[b] == DETACHED -> place[b] = PURGED; b++
+  :: b <= BLOCKS -> b++
+  od;
+  b = 0;
+  todo = (number(DETACHED) != 0 -> LIST_BLOCKS : OFFER)
+}
+
+/* The others go onto the remote list, before what was freed meanwhile. Then the run is put back into its bin. */
+inline step_list_swap() {
+  if
+  :: unchanged ->
+     head = (bug(PURGE_STORES_HEAD) -> 0 : head);
+     b = 1;
+     do
+     :: b > BLOCKS -> break
+     :: b <= BLOCKS && place[b] == DETACHED ->
+        place[b] = REMOTE;
+        next[b] = head;
+        head = b;
+        local_free--
+     :: else -> b++
+     od;
+     b = 0;
+     todo = OFFER
+  :: else -> todo = LIST_BLOCKS
+  fi
 }

@@ -47,6 +47,8 @@ inline begin_take(bin) {
   fi
 }
 
+#define may_purge  (purges > 0 && binned_in != NONE && lock[binned_in - 1] == NONE)
+
 /* ---- free ---- */
 
 inline begin_free(block) {
@@ -266,6 +268,7 @@ end:
        :: idle && may_empty(1) -> begin_emptying(1)
        :: idle && may_empty(2) -> begin_emptying(2)
        :: idle && may_empty(THREADS) -> begin_emptying(THREADS)
+       :: idle && may_purge -> begin_purge(binned_in - 1)
        :: idle && may_end -> end_heap()
        :: idle && may_fork -> fork()
        :: idle && is_new -> begin_heap()
@@ -299,6 +302,12 @@ end:
        :: at_step(TAKE_LOCAL) -> step_take_local()
        :: at_step(TAKE_BLOCK_SWAP) -> step_take_block_swap()
        :: at_step(TAKE_BLOCK_END) -> step_take_block_end()
+       :: at_step(RESTORE_SWAP) -> step_restore_swap()
+       :: at_step(DETACH) -> load_word(); todo = DETACH_SWAP
+       :: at_step(DETACH_SWAP) -> step_detach_swap()
+       :: at_step(PURGE) -> step_purge()
+       :: at_step(LIST_BLOCKS) -> load_word(); todo = LIST_SWAP
+       :: at_step(LIST_SWAP) -> step_list_swap()
        :: at_step(EMPTY) -> step_emptying()
        :: at_step(LOOK) -> step_look()
        :: at_step(HOSTAGE) -> step_hostage()

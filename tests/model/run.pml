@@ -16,6 +16,7 @@
  *   OUTBOXES      blocks of others wait in outboxes
  *   OWN_RUNS      threads own runs; or they leave each new run to all
  *   TAKE_BLOCKS   threads may take a block of a run that is not shared
+ *   PURGES        how often the run may be purged
  *   PLANTED       a bug, or NO_BUG
  *   SHOW          if defined, each step is printed
  */
@@ -30,6 +31,7 @@ mtype:bug = {
   TAKE_LOCAL_LATE, TAKE_BLOCK_LEAVES_BIN_LATE,
   SHARE_WITHOUT_HOSTAGE, SHARE_UNCOUNTED_HOSTAGE, SHARE_STORES_HEAD,
   UNSHARE_EARLY, UNSHARE_KEEPS_SHARED,
+  PURGE_IN_THE_BIN, PURGE_STORES_HEAD, PURGE_TAKES_HOSTAGE, OWN_WITHOUT_RESTORE,
   DEFER_COUNTS_FIRST, EVENT_OF_A_LOST_RUN,
   END_KEEPS_OUTBOX, END_KEEPS_RUN, END_KEEPS_SHARED_RUN,
   FORK_WITHOUT_BIN_LOCK, FORK_BESIDE_EMPTYING, FORK_WITHOUT_DISOWN
@@ -64,6 +66,8 @@ mtype:bug = {
 #define HELD      2
 #define DEFERRED  3
 #define REMOTE    4
+#define PURGED    5     /* free and on no list: uncut again (slab/purge.h) */
+#define DETACHED  6     /* free, with the thread that purges the run */
 
 /* ---- the header ---- */
 
@@ -80,6 +84,7 @@ byte lock[CLASSES];                 /* of each bin: the thread inside */
 byte lists[THREADS + 1];          /* who is at a thread's lists: itself, or a reclaiming thread (idle.h) */
 byte out[THREADS + 1];              /* each thread's outbox: a set of blocks */
 byte kept_by;                       /* the thread in whose lists of adopted and available runs the run is */
+byte purges = PURGES;
 byte ended;                         /* set of threads whose heaps have ended */
 byte shared_from;                   /* the thread in whose list of shared runs it is: its former owner */
 
@@ -109,7 +114,8 @@ bool lost;          /* the run was in the hands of a thread that vanished */
 
 #define the_word_is_exact  (free == number(REMOTE) + local_free && (state != OWNED || local_free == 0))
 #define enough_is_binned   (state == OWNED || state == unowned_state(free, class, is_shared(state)))
-#define local_is_exact     (local_free == uncut + (is_shared(state) -> 0 : number(DEFERRED)))
+#define local_is_exact     (local_free == uncut + number(PURGED) + number(DETACHED) \
+                            + (is_shared(state) -> 0 : number(DEFERRED)))
 #define used_is_exact      (used + number(DEFERRED) + uncut == capacity_of(class))
 #define in_its_own_bin     (is_binned(state) && binned_in == class + 1)
 
@@ -193,6 +199,20 @@ inline push_deferred() {
   next[b] = deferred;
   deferred = b;
   place[b] = DEFERRED
+}
+
+/* Who becomes the owner gets all purged blocks as deferred ones. */
+inline restore_all() {
+  link = 1;
+  do
+  :: link > BLOCKS -> break
+  :: link <= BLOCKS && place[link] == PURGED && !bug(OWN_WITHOUT_RESTORE) ->
+     next[link] = deferred;
+     deferred = link;
+     place[link] = DEFERRED
+  :: else -> link++
+  od;
+  link = 0
 }
 
 inline no_blocks() {

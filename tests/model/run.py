@@ -42,7 +42,7 @@ def shape(mallocs, looks=(0, 0, 0), fork=False, classes=((3, 2),), start="NO_RUN
     """mallocs, looks: how often each thread may call malloc, and look at another's heap; classes: (capacity, enough) of
     each; fork: the first thread may; more: macros of run.pml by their names in small letters."""
     macros = {"THREADS": len(mallocs), "CLASSES": len(classes), "FORKS_1": int(fork), "START": start,
-              "CUT": classes[0][0], "OUTBOXES": 0, "OWN_RUNS": 1, "TAKE_BLOCKS": 0, "PLANTED": "NO_BUG"}
+              "CUT": classes[0][0], "OUTBOXES": 0, "OWN_RUNS": 1, "TAKE_BLOCKS": 0, "PURGES": 0, "PLANTED": "NO_BUG"}
     for i in range(3):
         macros[f"MALLOCS_{i + 1}"] = mallocs[i] if i < len(mallocs) else 0
         macros[f"LOOKS_{i + 1}"] = looks[i] if i < len(looks) else 0
@@ -66,6 +66,10 @@ CONFIGURATIONS = [
     Case("reclaim-reuse",    shape([2, 2], looks=(0, 2), classes=TWO_CLASSES)),
     Case("fork",             shape([0, 1], looks=(1, 1), fork=True, start="KEPT", outboxes=1)),
     Case("fork-blocks",      shape([0, 2], fork=True, start="KEPT", classes=EARLY, cut=2, take_blocks=1)),
+    Case("purge",            shape([0, 1], start="FULL", take_blocks=1, purges=1)),
+    Case("purge-blocks",     shape([0, 1], classes=EARLY, start="FULL", own_runs=0, take_blocks=1, purges=1)),
+    Case("purge-shared",     shape([0, 1], looks=(0, 2), start="KEPT", classes=EARLY, cut=2, purges=1)),
+    Case("purge-fork",       shape([0, 1], fork=True, start="KEPT", classes=TWO_BLOCKS, purges=1)),
     Case("idle",             model=IDLE),
 ]
 
@@ -78,6 +82,11 @@ MORE = [
     Case("reclaim-more",        shape([2, 2], looks=(2, 2), start="KEPT", outboxes=1, take_blocks=1)),
     Case("reclaim-three-more",  shape([0, 1, 1], looks=(0, 1, 1), start="KEPT")),
     Case("fork-three",          shape([0, 1, 1], looks=(0, 1, 0), fork=True, start="KEPT", classes=EARLY)),
+    Case("purge-shared-more",   shape([1, 1], looks=(0, 2), start="KEPT", classes=EARLY, purges=1)),
+    Case("purge-fork-more",     shape([0, 1], fork=True, start="KEPT", classes=EARLY, take_blocks=1, purges=1)),
+    Case("purge-more",          shape([2, 2], start="FULL", take_blocks=1, purges=2)),
+    Case("purge-reuse",         shape([2, 2], classes=TWO_CLASSES, purges=1)),
+    Case("purge-shared-three",  shape([0, 1, 1], looks=(0, 1, 0), start="KEPT", classes=EARLY, purges=1)),
     Case("fork-reuse",          shape([2, 2], looks=(0, 1), fork=True, classes=TWO_CLASSES)),
 ]
 
@@ -90,6 +99,8 @@ SHARED_FULL = shape([0, 0], looks=(0, 2), start="KEPT")
 SHARED_UNCUT = shape([0, 1], looks=(0, 2), start="KEPT", classes=EARLY, cut=2)
 ENDED_EARLY = shape([0, 1, 0], classes=TWO_BLOCKS, start="KEPT", cut=2)
 ENDED = shape([1, 1], looks=(0, 1), outboxes=1)
+PURGED = shape([0, 1], start="FULL", classes=EARLY, purges=1)
+PURGED_SHARED = shape([0, 1], looks=(0, 2), start="KEPT", classes=EARLY, purges=1)
 FORKED = shape([0, 1], looks=(0, 1), fork=True, start="KEPT", classes=EARLY)
 FORKED_SHARED = shape([0, 3], looks=(1, 0), fork=True, classes=EARLY)
 FORKED_UNCUT = shape([0, 1], fork=True, start="KEPT", classes=EARLY, cut=2, take_blocks=1)
@@ -136,6 +147,10 @@ MUTATIONS = [
     mutation("fork-without-bin-lock", FORKED_UNCUT),
     mutation("fork-beside-emptying", FORKED),
     mutation("fork-without-disown", FORKED),
+    mutation("purge-in-the-bin", PURGED),
+    mutation("purge-stores-head", PURGED),
+    mutation("purge-takes-hostage", PURGED_SHARED),
+    mutation("own-without-restore", PURGED),
     mutation("idle-without-wait", model=IDLE),
     mutation("idle-without-look", model=IDLE),
     mutation("idle-stale-event", model=IDLE),
@@ -249,7 +264,7 @@ def show(case, directory):
     _, replay = execute(["spin", *macro_flags(shown), *each_step, "-t", case.model], directory)
     if case.model == OWNERSHIP:
         print("states: 0 owned, 1 full, 2 binned, 4 more if shared; "
-              "blocks at: 0 uncut, 1 with the program, 2 held, 3 deferred, 4 remote")
+              "blocks at: 0 uncut, 1 with the program, 2 held, 3 deferred, 4 remote, 5 purged, 6 detached")
     for line in replay.splitlines():
         if "thread" in line or "proc " in line and "[" in line:
             # spin indents by process, within lines too

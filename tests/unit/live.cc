@@ -176,6 +176,7 @@ TEST(LiveAnswer, Verbs) {
   EXPECT_EQ(asked("stats json gmablxe").rfind("ok\n{\"acre\":", 0), 0u);
   EXPECT_EQ(asked("purge").rfind("ok\n{\"returned\":", 0), 0u);
   EXPECT_EQ(asked("regions").rfind("ok\n{\"regions\":[", 0), 0u);
+  EXPECT_EQ(asked("pages").rfind("ok\n{\"runs\":", 0), 0u);
   EXPECT_EQ(asked("ctl").rfind("ok\n{\"names\":[", 0), 0u);
   const std::string metrics = asked("stats openmetrics");
   EXPECT_EQ(metrics.find("# EOF\n") + 6, metrics.size());

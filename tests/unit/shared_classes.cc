@@ -42,9 +42,9 @@ TEST(SharedClasses, AreThoseAbove4KiB) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) EXPECT_EQ(is_shared_class(c), size_of_class(c) > 4096) << size_of_class(c);
   std::vector<void*> blocks{acre_malloc(4096), acre_malloc(4097)};
   EXPECT_EQ(slab_of(blocks[0])->owner, this_thread());
-  EXPECT_TRUE(slab_of(blocks[0])->by_outbox);
+  EXPECT_EQ(slab_of(blocks[0])->free_path, FreePath::kOutbox);
   EXPECT_EQ(slab_of(blocks[1])->owner, kNoThread);
-  EXPECT_FALSE(slab_of(blocks[1])->by_outbox);
+  EXPECT_EQ(slab_of(blocks[1])->free_path, FreePath::kAtOnce);
   EXPECT_EQ(my_heap().use(class_of_size(8193)).lists.current, nullptr);
   release_all(blocks);
 }

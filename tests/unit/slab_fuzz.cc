@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "base/atomics.h"
+#include "slab/purge.h"
 #include "slab/reclaim.h"
 #include "slab_support.h"
 
@@ -22,7 +24,7 @@ class FuzzedSlab {
   FuzzedSlab(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
 
   void step() {
-    switch (random_.below(13)) {
+    switch (random_.below(14)) {
       case 0: acquire(); break;
       case 1: case 2: with_owned(&FuzzedSlab::allocate); break;
       case 3: with_owned(&FuzzedSlab::defer); break;
@@ -34,6 +36,7 @@ class FuzzedSlab {
       case 9: with_shared(&FuzzedSlab::unshare); break;
       case 10: take_blocks(); break;
       case 11: inherit(); break;
+      case 12: purge(); break;
       default: free_remotely(); break;
     }
     check();
@@ -96,6 +99,18 @@ class FuzzedSlab {
     ASSERT_EQ(blocks.count, 0u);
   }
 
+  // Live blocks keep what the test has written, and the run's accounts are checked as ever.
+  void purge() {
+    for (auto& [slab, known] : runs_) {
+      if (!is_binned(state(slab)) || random_.one_in(2)) continue;
+      if (arena_.bin(c_).take_quiet(slab, kNever) != Bin::Quiet::kTaken) return;
+      slab::purge(slab);
+      ASSERT_FALSE(arena_.bin(c_).offer(slab));
+      for (const void* block : known.out) ASSERT_FALSE(slab::is_uncut(slab, block));
+      return;
+    }
+  }
+
   Slab* lowest_binned() {
     Slab* lowest = nullptr;
     for (auto& [slab, known] : runs_) {
@@ -152,7 +167,9 @@ class FuzzedSlab {
     take_out(known, test::blocks_of(slab, list));
   }
 
+  static uint64_t stamp_of(const void* block) { return address_of(block) >> 3; }  // no mark, since its high half is small
   static void take_out(Known& known, const std::vector<void*>& blocks) {
+    for (void* block : blocks) *static_cast<uint64_t*>(block) = stamp_of(block);
     known.out.insert(known.out.end(), blocks.begin(), blocks.end());
   }
 
@@ -224,6 +241,7 @@ class FuzzedSlab {
   void check() {
     uint32_t binned = 0;
     for (auto& [slab, known] : runs_) {
+      for (const void* block : known.out) ASSERT_EQ(*static_cast<const uint64_t*>(block), stamp_of(block));
       ASSERT_EQ(slab->owner, known.owner);
       const RemoteWord word = load_remote(slab);
       if (known.owner != kNoThread) {
@@ -288,6 +306,21 @@ class Stress {
       free_from_pot(current, me, random);
     }
     if (current != nullptr) slab::release(current);
+  }
+
+  // Purges runs out of the bin until all threads are done.
+  void purge(const std::atomic<bool>& done) {
+    test::Random random(1);
+    while (!done) {
+      Slab* slab = nullptr;
+      {
+        std::lock_guard lock(mutex_);
+        if (!pot_.empty()) slab = std::next(pot_.begin(), static_cast<long>(random.below(pot_.size())))->first;
+      }
+      if (slab == nullptr || arena_.bin(c_).take_quiet(slab, kNever) != Bin::Quiet::kTaken) continue;
+      slab::purge(slab);
+      if (arena_.bin(c_).offer(slab)) slab::free_pages(slab);
+    }
   }
 
   void finish() {
@@ -373,8 +406,12 @@ class SlabStress : public testing::TestWithParam<size_t> {};
 TEST_P(SlabStress, NothingIsLost) {
   Stress stress(class_of_size(GetParam()));
   std::vector<std::thread> threads;
+  std::atomic<bool> done{false};
+  std::thread purger([&] { stress.purge(done); });
   for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { stress.work(i, 8000); });
   for (std::thread& thread : threads) thread.join();
+  done = true;
+  purger.join();
   stress.finish();
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, SlabStress, testing::Values(16, 512, 4096, 32768));
