@@ -85,8 +85,9 @@ struct ClassUse {
   RunLists lists;
   BlockCounts blocks;
 
-  // False: the thread has neither allocated nor freed a block of the class.
-  bool is_used() const { return (blocks.refills | blocks.recycled | blocks.freed) != 0; }
+  // False: the thread has neither allocated nor freed a block of the class. One that inherits a run has freed a block,
+  // which no other count may show.
+  bool is_used() const { return (blocks.refills | blocks.recycled | blocks.freed | blocks.adoptions) != 0; }
 };
 
 // Bytes that the thread has allocated and freed (thread_bytes.h); for small blocks, up to the last look().

@@ -70,6 +70,21 @@ TEST_F(InheritTest, WhoFreesInTheRunsOfAnEndedThreadGetsThem) {
   });
 }
 
+// What a thread has not given up would be the next one's that has its address, and at the same time the next one's that
+// has its heap.
+TEST_F(InheritTest, WhoEndsOwnsNoRunOfAClassThatItHasNotAllocatedFrom) {
+  in_new_thread([this] { fill(4); });
+  in_new_thread([this] {
+    my_heap();
+    for (size_t i = 0; i < blocks_.size(); i += 2) acre_free(blocks_[i]);
+  });
+  for (size_t i = 1; i < blocks_.size(); i += 2) ASSERT_EQ(slab_of(blocks_[i])->owner, kNoThread);
+  std::vector<void*> left;
+  for (size_t i = 1; i < blocks_.size(); i += 2) left.push_back(blocks_[i]);
+  blocks_ = left;
+  free_all();
+}
+
 TEST_F(InheritTest, OnlyOnceTheThreadHasEnded) {
   std::atomic<int> stage{0};
   const std::function<void()> first = [&] {
