@@ -106,6 +106,12 @@ struct Heap;
 // The stage of a reclaim by another thread from a heap whose owner seems to be idle (reclaim/idle.h).
 enum class Reclaim : uint32_t { kNone, kAnnounced, kUnderWay };
 
+// Where take_kept_runs() goes on: the list, and its run (null: the first). Among shared runs, the last one looked at.
+struct TakenUpTo {
+  Slab* run = nullptr;
+  SizeClass list = 0;
+};
+
 // What the program has called, for the recorder, where it is more than malloc or free. Set for observed heaps alone.
 enum class CallKind : uint8_t { kPlain = 0, kZeroed = 1, kAligned = 2, kReallocated = 4, kSized = 5 };
 struct Call {
@@ -117,29 +123,34 @@ struct Call {
 
 // The state of a heap for the slow path and for other threads. Without meaning in the two constant heaps.
 struct HeapState {
+  // The owner's, in one cache line. Reclaimers read it, and write `reclaim` when they announce themselves.
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
   RunList adopted;
   Slab* shared = nullptr;      // runs that reclaimers took from the heap, through next (slab/reclaim.h)
   size_t kept_pages = 0;       // of adopted and available runs
-  size_t allowed_pages = 0;    // this heap's part of the shared bound
   uint32_t events = 0;         // slow-path events
-  SizeClass next_to_collect = 0;
   uint32_t grown_by = 0;       // new runs for which give_up_unused() was called
+  std::atomic<uint32_t> inside{0};  // 1: the owner is changing its run lists or its outbox
+  std::atomic<Reclaim> reclaim{Reclaim::kNone};
+
+  // Under the registry's lock, and what is seldom used.
   Heap* next = nullptr;        // lists of the registry, or of a manual arena
   Heap* prev = nullptr;
   Heap* next_fallback = nullptr;
-  std::atomic<uint32_t> inside{0};  // 1: the owner is changing its run lists or its outbox
-  std::atomic<Reclaim> reclaim{Reclaim::kNone};
-  uint32_t events_at_last_look = 0; // reclaimers' (idle.cc), under the registry's lock
-  uint64_t still_since_ns = 0;      // the same: time of the first look that saw so many events
+  uint64_t still_since_ns = 0;      // reclaimers' (idle.cc): time of the first look that saw so many events
+  uint32_t events_at_last_look = 0; // reclaimers'
+  uint32_t thread = 0;              // the thread's number in the kernel; 0: a fallback heap
+  TakenUpTo taken_up_to;            // reclaimers', while a reclaim is announced
+  uint64_t manual_life = 0;    // ManualArena::life of `manual` when the thread was bound to it
+
+  size_t allowed_pages = 0;    // this heap's part of the shared bound
+  SizeClass next_to_collect = 0;
   uint32_t sampler_epoch = 0;    // epoch in which the lists' `unseen` were drawn
-  uint32_t thread = 0;           // the thread's number in the kernel; 0: a fallback heap
   uint32_t ignored_leaks = 0;        // not 0: blocks that the thread allocates are not leaks (leaks/)
   bool unsampled = false;      // the sampler does not see this thread's blocks
   bool is_diverted = false;    // allocations come from a tag's or a manual arena's runs
   bool bound = false;          // takes runs from its arena alone (registry::enter_fallback_heap)
-  uint64_t manual_life = 0;    // ManualArena::life of `manual` when the thread was bound to it
   ManualArena* manual = nullptr;  // the manual arena that the thread is bound to (manual/binding.h)
   Address caller = 0;          // who allocates a sampled or reported block (known_caller.h); 0: unknown
   ThreadBytes bytes;
@@ -274,9 +285,10 @@ void collect_step(Heap& heap);
 void empty_heap(Heap& heap);
 
 // For a reclaimer (reclaim/idle.h): takes the adopted and available runs of which at least `take` quarters are free.
-// The owner may free blocks of these runs at the same time.
+// The owner may free blocks of these runs at the same time. Looks at `most` runs at most, which it counts down, and
+// goes on at taken_up_to. Returns false if it has not come to the end.
 enum class Take : uint32_t { kAll = 0, kHalfFree = 2, kNearlyFree = 3 };
-void take_kept_runs(Heap& heap, Take take);
+bool take_kept_runs(Heap& heap, Take take, unsigned& most);
 
 // For the owner: ends the sharing of the runs that reclaimers took from it.
 void unshare_runs(Heap& heap);

@@ -70,13 +70,14 @@ void count_resized(size_t old_bytes, size_t new_bytes) {
   thread_bytes::count_allocated(*heap, new_bytes);
 }
 
-// Runs of this many pages or more all come from the first arena, where they find each other's memory again. Its lock is
-// no bottleneck: it takes much longer to fill such a run than to find it.
+// Runs of this many pages or more come from the first of kSharing arenas, where those of as many threads find each
+// other's memory again. To fill such a run takes much longer than to find it, but not than to wait for 64 threads.
 constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
+constexpr unsigned kSharing = 8;
 // Takes dirty memory of any arena before memory that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
-  if (pages >= kSharedFrom) arena = arenas::at(0);
+  if (pages >= kSharedFrom) arena = arenas::at(arena->index - arena->index % kSharing);
   for (unsigned i = 0; i < count; ++i) {
     PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
     if (heap.dirty_pages() < pages) continue;

@@ -14,11 +14,15 @@ namespace {
 
 constexpr unsigned kMostArenasSearched = 8;
 constexpr uint8_t kTimesFew = 8;
+constexpr uint32_t kFirstShare = 8;
 constexpr unsigned kCrowd = 16;  // threads of an arena
 
-// How many blocks to carve: a page's worth, and more if much of the run is in use already.
+// How many blocks to carve: an eighth of a page's worth at first, then as many as were carved before, up to a page's
+// worth; more if much of the run is in use already. A thread that needs a few blocks writes no links into others.
 uint32_t batch_for(const Slab* slab) {
-  return larger<uint32_t>(run_shape(slab->size_class).first_batch, slab->carved / 4u);
+  const uint32_t page = run_shape(slab->size_class).first_batch;
+  const uint32_t carved = slab->carved;
+  return larger(smaller(page, larger(carved, page / kFirstShare + 1)), carved / 4);
 }
 
 LowAddress recycle(BlockCounts& blocks, Slab* slab) {

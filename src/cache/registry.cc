@@ -1,9 +1,10 @@
-#include "cache/allowance.h"
 #include "cache/registry.h"
 
 #include <pthread.h>
 
+#include "cache/allowance.h"
 #include "cache/owner_at_work.h"
+#include "cache/placement.h"
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
 #include "os/os.h"
@@ -15,18 +16,20 @@ namespace acre {
 namespace registry {
 
 constinit Mutex control_lock{Rank::kControl};
+constinit Mutex g_lock{Rank::kRegistry};
 
 namespace {
 
-constinit Mutex g_lock{Rank::kRegistry};
 constinit Heap* g_live ACRE_GUARDED_BY(g_lock) = nullptr;
-constinit Heap* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
+// Where for_each_in_turn() stopped; null if all heaps behind have ended meanwhile. Without meaning if it came to the end.
+constinit Heap* g_next_in_turn ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit bool g_is_turn_open ACRE_GUARDED_BY(g_lock) = false;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit unsigned g_fallback_count ACRE_GUARDED_BY(g_lock) = 0;  // live fallback heaps
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // heaps of threads that a fork left behind in the parent
 // In the child of a fork: the thread that forked, until leave_lost_heaps() has run.
 constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
-constinit Arena* g_spare_arena ACRE_GUARDED_BY(g_lock) = nullptr;
+constinit std::atomic<bool> g_is_child{false};  // of a fork
 
 // Fallback heaps not in use now, through next_fallback. As many exist as threads ever needed one at the same time.
 constinit Heap* g_fallback_heaps ACRE_GUARDED_BY(g_lock) = nullptr;
@@ -34,54 +37,6 @@ constinit Heap* g_fallback_heaps ACRE_GUARDED_BY(g_lock) = nullptr;
 pthread_key_t g_key;
 
 void end_thread_heap(void* argument);
-
-// The arena with the fewest threads. Null: a new one is wanted, for which memory has to be had first. is_full: there
-// may be no more of them.
-Arena* least_loaded(bool is_full) ACRE_REQUIRES(g_lock) {
-  Arena* least = nullptr;
-  for (unsigned i = 0; i < arenas::count(); ++i) {
-    Arena* arena = arenas::at(i);
-    if (least == nullptr || arena->threads < least->threads) least = arena;
-  }
-  if (least != nullptr && (least->threads == 0 || is_full)) return least;
-  if (g_spare_arena != nullptr) {
-    Arena* made = g_spare_arena;
-    g_spare_arena = nullptr;
-    arenas::install(made);
-    return made;
-  }
-  return nullptr;
-}
-
-Arena* join_arena() {
-  for (;;) {
-    const unsigned count = arenas::count();
-    const bool is_full = count != 0 && arenas::is_full();  // may ask the system, so the lock is not held
-    {
-      Lock lock(g_lock);
-      if (arenas::count() != count) continue;  // another thread has added an arena
-      if (Arena* arena = least_loaded(is_full)) {
-        arenas::count_threads(*arena, 1);
-        return arena;
-      }
-    }
-    Arena* made = arenas::make();
-    Lock lock(g_lock);
-    if (made == nullptr) {  // any arena will do
-      if (arenas::count() == 0) return nullptr;
-      arenas::count_threads(*arenas::at(0), 1);
-      return arenas::at(0);
-    }
-    g_spare_arena = made;  // an arena that another thread has put there is lost: some KiB
-  }
-}
-
-Heap* take_spare() {
-  Lock lock(g_lock);
-  Heap* heap = g_spare;
-  if (heap != nullptr) g_spare = heap->next;
-  return heap;
-}
 
 void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
   heap->prev = nullptr;
@@ -93,27 +48,33 @@ void link_live(Heap* heap) ACRE_REQUIRES(g_lock) {
 
 // token: the thread's, or none for a fallback heap. bound_to: null, or the arena that the heap takes runs from.
 Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
-  Heap* heap = take_spare();
+  const unsigned processor = os::processor();
+  Heap* heap = nullptr;
+  Arena* const arena = bound_to == nullptr ? placement::join_arena(processor, &heap) : bound_to;
+  if (arena == nullptr) return nullptr;
   if (heap == nullptr) heap = Heap::make();
-  if (heap == nullptr) return nullptr;
+  if (heap == nullptr) {
+    Lock lock(g_lock);
+    if (bound_to == nullptr) placement::count_thread(*arena, -1, processor);
+    return nullptr;
+  }
   heap->begin();
   heap->token = token;
   heap->unsampled = !sampler::new_threads();
-  heap->arena = bound_to == nullptr ? join_arena() : bound_to;
+  heap->arena = arena;
   heap->bound = bound_to != nullptr;
   Lock lock(g_lock);
-  if (heap->arena == nullptr) {
-    heap->next = g_spare;
-    g_spare = heap;
-    return nullptr;
-  }
   link_live(heap);
   if (token == kNoThread) ++g_fallback_count;
   return heap;
 }
 
+// Adds nothing where nothing was counted, and so moves no cache line.
 void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
-  for (SizeClass c = 0; c < kSmallClasses; ++c) heap.arena->ended[c].add(events_of(heap, c));
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    const ClassEvents events = events_of(heap, c);
+    if (events.any()) heap.arena->ended[c].add(events);
+  }
 }
 
 bool is_idle_fallback_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
@@ -127,10 +88,11 @@ bool is_idle_fallback_heap(const Heap* heap) ACRE_REQUIRES(g_lock) {
 // of a change, so the runs that they own stay as they are: at most their current runs and what the shared bound allows.
 ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
   for (unsigned i = 0; i < arenas::count(); ++i) {
-    arenas::count_threads(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads));
+    placement::count_thread(*arenas::at(i), -static_cast<int>(arenas::at(i)->threads), 0);
   }
   Heap* heap = g_live;
   g_live = nullptr;
+  g_is_turn_open = false;
   g_live_count = 0;
   g_fallback_count = 0;
   size_t allowed_pages = 0;
@@ -140,7 +102,7 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
     if (is_mine || is_idle_fallback_heap(heap)) {
       link_live(heap);
       g_fallback_count += !is_mine;
-      if (!heap->bound) arenas::count_threads(*heap->arena, 1);
+      if (!heap->bound) placement::count_thread(*heap->arena, 1, 0);
       allowed_pages += heap->allowed_pages;
       heap->reclaim.store(Reclaim::kNone);
       if (is_mine) heap->thread = static_cast<uint32_t>(os::thread_number());
@@ -159,6 +121,7 @@ ACRE_COLD void leave_lost_heaps() ACRE_REQUIRES(g_lock) {
 // In the child of a fork, runs of the parent's other threads still name their owners. A new thread may get the memory
 // of such a thread, and so its token, but must not take that thread's runs for its own. True for such a token, once.
 bool is_token_of_lost_heap(ThreadToken token) {
+  if (ACRE_LIKELY(!g_is_child.load(std::memory_order_relaxed))) return false;
   Lock lock(g_lock);
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   for (Heap* heap = g_lost; heap != nullptr; heap = heap->next) {
@@ -183,19 +146,22 @@ ACRE_APART void end_thread_heap(void* argument) {
   empty_heap(*heap);
   if (ACRE_UNLIKELY(heap->recorder != nullptr)) record::end_thread(*heap);
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+  const unsigned processor = os::processor();
+  bool is_last;
   {
     Lock lock(g_lock);
     keep_events_of(*heap);
     heap->end();
     heap->lives.end();
-    arenas::count_threads(*heap->arena, -1);
+    placement::count_thread(*heap->arena, -1, processor);
     (heap->prev == nullptr ? g_live : heap->prev->next) = heap->next;
     if (heap->next != nullptr) heap->next->prev = heap->prev;
+    if (g_next_in_turn == heap) g_next_in_turn = heap->next;
     --g_live_count;
-    heap->next = g_spare;
-    g_spare = heap;
+    placement::put_spare(heap, *heap->arena);
+    is_last = g_live_count == g_fallback_count;
   }
-  if (!has_threads()) on_last_thread();
+  if (is_last) on_last_thread();
 }
 
 }  // namespace
@@ -275,29 +241,14 @@ void leave_fallback_heap(Heap* heap) {
   g_fallback_heaps = heap;
 }
 
-ACRE_COLD Arena* arena_at(unsigned index) {
-  start_process();
-  if (index >= arenas::most()) return nullptr;
-  while (index >= arenas::count()) {
-    Arena* made = arenas::make();
-    if (made == nullptr) return nullptr;
-    Lock lock(g_lock);
-    if (index >= arenas::count()) {
-      arenas::install(made);
-    } else {
-      g_spare_arena = made;  // another thread has made the last one that is needed
-    }
-  }
-  return arenas::at(index);
-}
-
 // The heap's counts so far stay with the arena that it leaves: they are subtracted from the other arena's.
 ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
+  const unsigned processor = os::processor();
   Lock lock(g_lock);
   keep_events_of(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) arena->ended[c].subtract(events_of(heap, c));
-  arenas::count_threads(*heap.arena, -1);
-  arenas::count_threads(*arena, 1);
+  placement::count_thread(*heap.arena, -1, processor);
+  placement::count_thread(*arena, 1, processor);
   heap.arena = arena;
 }
 
@@ -306,6 +257,16 @@ void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   for (Heap* heap = g_live; heap != nullptr && g_forked_thread == kNoThread; heap = heap->next) visit(*heap, argument);
   if (at_last != nullptr) at_last(argument);
+}
+
+bool for_each_in_turn(bool (*visit)(Heap& heap, void* argument), void* argument) {
+  Lock lock(g_lock);
+  if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
+  Heap* heap = g_is_turn_open ? g_next_in_turn : g_live;
+  while (heap != nullptr && g_forked_thread == kNoThread && visit(*heap, argument)) heap = heap->next;
+  g_next_in_turn = heap;
+  g_is_turn_open = heap != nullptr;
+  return !g_is_turn_open;
 }
 
 ClassEvents events_of(const Heap& heap, SizeClass c) {
@@ -331,7 +292,10 @@ bool has_threads() {
 
 // If the forking thread was interrupted with the lock held, it may be walking the list: leave_lost_heaps() runs later.
 ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
-  if (stage == ForkStage::kInChild) g_forked_thread = this_thread();
+  if (stage == ForkStage::kInChild) {
+    g_forked_thread = this_thread();
+    g_is_child.store(true, std::memory_order_relaxed);
+  }
   const bool is_whole = g_lock.at_fork(stage);
   if (stage == ForkStage::kInChild && is_whole) leave_lost_heaps();
 }

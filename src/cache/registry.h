@@ -38,6 +38,10 @@ void move_to_arena(Heap& heap, Arena* arena);
 // Calls visit for each live heap under the registry's lock, then at_last, if given. Owners use their heaps meanwhile.
 void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument) = nullptr);
 
+// The same for those from where the last call stopped on, or from the first, until visit returns false: the next call
+// begins with that heap. Returns true if it came to the end.
+bool for_each_in_turn(bool (*visit)(Heap& heap, void* argument), void* argument);
+
 ClassEvents events_of(const Heap& heap, SizeClass c);
 
 unsigned live_heaps();

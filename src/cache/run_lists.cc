@@ -4,8 +4,8 @@
 #include "cache/lookup.h"
 #include "cache/owner_at_work.h"
 #include "cache/registry.h"
+#include "cache/run_lists.h"
 #include "cache/upcalls.h"
-#include "slab/reclaim.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -33,29 +33,8 @@ void put_available(Heap& heap, Slab* slab) {
   ++lists.available_count;
 }
 
-// Does everything but count `empties`.
-ACRE_ALWAYS_INLINE void take_off_available(Heap& heap, RunLists& lists, Slab* slab) {
-  lists.available.remove(slab);
-  lists.low_water = smaller(lists.low_water, --lists.available_count);
-  heap.kept_pages -= slab->pages;
-}
-
-void take_off_list(Heap& heap, Slab* slab) {
-  if (slab->list == OwnersList::kAvailable) {
-    take_off_available(heap, heap.use(slab->size_class).lists, slab);
-  } else {
-    heap.adopted.remove(slab);
-    heap.kept_pages -= slab->pages;
-  }
-}
-
-// Counts the blocks that the thread has freed in a run that the heap gives up.
-void count_freed(Heap& heap, const Slab* slab) {
-  heap.use(slab->size_class).blocks.freed += slab::deferred_count(slab);
-}
-
 void take_off(Heap& heap, Slab* slab) {
-  if (slab->list == OwnersList::kAvailable && slab::used(slab) == 0) --heap.use(slab->size_class).lists.empties;
+  if (slab->list == OwnersList::kAvailable && slab::used(slab) == 0) one_empty_less(heap.use(slab->size_class).lists);
   take_off_list(heap, slab);
   slab::set_list(slab, OwnersList::kNone);
 }
@@ -162,7 +141,7 @@ Slab* take_available(Heap& heap, SizeClass c) {
   RunLists& lists = heap.use(c).lists;
   Slab* slab = lists.available.newest();
   if (slab == nullptr) return nullptr;
-  if (slab::used(slab) == 0) --lists.empties;
+  if (slab::used(slab) == 0) one_empty_less(lists);
   take_off_available(heap, lists, slab);
   return slab;
 }
@@ -289,61 +268,6 @@ void empty_heap(Heap& heap) {
   while (!heap.adopted.empty()) give_up(heap, heap.adopted.oldest());
   unshare_runs(heap);
   give_up_allowance(heap);
-}
-
-static void unshare(Heap& heap, Slab* slab) {
-  uint64_t& freed = heap.use(slab->size_class).blocks.freed;  // read first: unshare() may free the run's pages
-  freed += slab::unshare(slab);
-}
-
-// Approximate while the owner and others free blocks of the run.
-static bool is_to_be_taken(const Slab* slab, Take take) {
-  const auto used = static_cast<uint32_t>(acquire_load(slab->countdown) + slab->floor);
-  const uint32_t free = slab->capacity - used + load_remote(slab).free;
-  return 4 * free >= static_cast<uint32_t>(take) * slab->capacity;
-}
-
-ACRE_COLD static void take_kept_runs_of(Heap& heap, RunList& list, Take take) {
-  for (Slab *slab = list.newest(), *next; slab != nullptr; slab = next) {
-    next = slab->node.next;
-    if (!is_to_be_taken(slab, take)) continue;
-    if (slab::is_all_free(slab)) {
-      take_off_list(heap, slab);
-      count_freed(heap, slab);
-      slab::free_pages(slab);
-    } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
-      take_off_list(heap, slab);
-      heap.use(slab->size_class).blocks.freed += slab::share(slab, hostage);
-      slab->next = heap.shared;
-      heap.shared = slab;
-    }
-  }
-}
-
-ACRE_COLD void take_kept_runs(Heap& heap, Take take) {
-  if (heap.kept_pages != 0) {
-    take_kept_runs_of(heap, heap.adopted, take);
-    for (ClassUse& use : heap.cold().uses) {
-      take_kept_runs_of(heap, use.lists.available, take);
-      if (use.lists.empties != 0) use.lists.empties = 0;  // the empty runs are taken, counted (on_empty) or not yet
-    }
-    trim_allowance(heap);
-  }
-  for (Slab** at = &heap.shared; Slab* slab = *at;) {
-    if (slab::is_free_but_for_hostage(slab)) {
-      *at = slab->next;
-      unshare(heap, slab);
-    } else {
-      at = &slab->next;
-    }
-  }
-}
-
-void unshare_runs(Heap& heap) {
-  while (Slab* slab = heap.shared) {
-    heap.shared = slab->next;
-    unshare(heap, slab);
-  }
 }
 
 }  // namespace acre

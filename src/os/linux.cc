@@ -204,6 +204,12 @@ size_t page_bytes() {
 // Asked for when a thread starts, and so not beside what is seldom needed (linux_threads.cc).
 uint64_t thread_number() { return static_cast<uint64_t>(raw_syscall(SYS_gettid)); }
 
+// A system call will do, and imports no symbol: a thread asks twice in its life.
+unsigned processor() {
+  unsigned number = 0;
+  return raw_syscall(SYS_getcpu, reinterpret_cast<long>(&number)) == 0 ? number : 0;
+}
+
 unsigned processors() {
   unsigned long mask[128] = {};  // 8192 processors
   long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_long(mask));

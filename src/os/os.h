@@ -83,6 +83,7 @@ Calls calls();
 // --- Facts ------------------------------------------------------------------------------------------------
 
 size_t page_bytes();                 // bytes of an OS page; read once
+unsigned processor();                // on which the calling thread runs now
 unsigned processors();               // that the calling thread may run on, at least 1
 size_t physical_memory();            // bytes, 0 if unknown
 bool has_huge_pages();               // whether this process gets transparent ones, of kHugePageBytes

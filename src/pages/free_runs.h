@@ -9,7 +9,7 @@
 
 namespace acre {
 
-class FreeRuns {
+class alignas(kCacheLine) FreeRuns {
  public:
   void insert(Run* run) {
     unsigned bin = bin_of(run->pages);

@@ -4,12 +4,11 @@
 
 namespace acre::limit {
 
-constinit std::atomic<size_t> g_held{0};
-constinit std::atomic<size_t> g_hard{SIZE_MAX};
-constinit std::atomic<size_t> g_alarm{kFirstAlarm};
+constinit Line g_line;
 
 namespace {
 
+constinit std::atomic<size_t> g_hard{SIZE_MAX};
 constinit std::atomic<size_t> g_soft{SIZE_MAX};
 constinit std::atomic<size_t> g_ceiling{kFirstAlarm};
 constinit std::atomic<uint64_t> g_refusals{0};
@@ -19,23 +18,27 @@ bool passes(size_t held, size_t more) {
   return more > hard || held > hard - more;
 }
 
-void set_alarm() { g_alarm.store(smaller(g_soft.load(), g_ceiling.load())); }
+void set_alarm() { g_line.alarm.store(smaller(g_soft.load(), g_ceiling.load())); }
 
 }  // namespace
 
 bool take(size_t bytes) {
-  size_t held = g_held.load(std::memory_order_relaxed);
+  if (ACRE_LIKELY(g_hard.load(std::memory_order_relaxed) == SIZE_MAX)) {
+    take_in_any_case(bytes);
+    return true;
+  }
+  size_t held = g_line.held.load(std::memory_order_relaxed);
   do {
     if (passes(held, bytes)) {
       g_refusals.fetch_add(1, std::memory_order_relaxed);
       return false;
     }
-  } while (!g_held.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
+  } while (!g_line.held.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
   return true;
 }
 
-void take_in_any_case(size_t bytes) { g_held.fetch_add(bytes, std::memory_order_relaxed); }
-void give_back(size_t bytes) { g_held.fetch_sub(bytes, std::memory_order_relaxed); }
+void take_in_any_case(size_t bytes) { g_line.held.fetch_add(bytes, std::memory_order_relaxed); }
+void give_back(size_t bytes) { g_line.held.fetch_sub(bytes, std::memory_order_relaxed); }
 bool refuses(size_t bytes) { return passes(held(), bytes); }
 
 void set_hard(size_t bytes) { g_hard.store(bytes); }

@@ -13,18 +13,23 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "pages/purge_for_growth.h"
 
 namespace acre::limit {
 
 // From this size on acre looks at the cgroup and at the system's memory pressure. Smaller programs never do.
 inline constexpr size_t kFirstAlarm = size_t{8} << 20;
 
-extern std::atomic<size_t> g_held ACRE_HIDDEN;
-extern std::atomic<size_t> g_hard ACRE_HIDDEN;
-extern std::atomic<size_t> g_alarm ACRE_HIDDEN;
+// What each thread that takes clean pages writes first and reads then: one cache line, which moves to it once.
+struct alignas(kCacheLine) Line {
+  std::atomic<size_t> held{0};
+  std::atomic<size_t> alarm{kFirstAlarm};
+  PurgeForGrowth purge_for_growth;
+};
+extern Line g_line ACRE_HIDDEN;
 
-inline size_t held() { return g_held.load(std::memory_order_relaxed); }
-inline size_t alarm() { return g_alarm.load(std::memory_order_relaxed); }
+inline size_t held() { return g_line.held.load(std::memory_order_relaxed); }
+inline size_t alarm() { return g_line.alarm.load(std::memory_order_relaxed); }
 inline bool is_beyond_alarm() { return held() > alarm(); }
 
 // Counts `bytes` more as held. Returns false, with nothing counted, if the hard limit would be passed.

@@ -45,8 +45,7 @@ void PageHeap::add_headers(void* memory, size_t count) {
 }
 
 void PageHeap::count_used(size_t more, size_t less) {
-  counts_.used += more - less;
-  __atomic_store_n(&used_hint_, counts_.used, __ATOMIC_RELAXED);
+  __atomic_store_n(&used_, used_ + more - less, __ATOMIC_RELAXED);
 }
 
 Run* PageHeap::take_header() {
@@ -80,7 +79,7 @@ void PageHeap::remove_free(Run* run) {
 Run* PageHeap::free_neighbour(Address page, Holds holds) {
   Run* run = g_page_map.find(pointer_to(page));
   if (run == nullptr || racy_load(run->home) != this) return nullptr;
-  return run->kind == RunKind::kFree && run->holds == holds ? run : nullptr;
+  return relaxed_load(run->kind) == RunKind::kFree && run->holds == holds ? run : nullptr;
 }
 
 void PageHeap::insert_free(Run* run, Holds holds) {
@@ -193,18 +192,17 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   put_free(run, true);  // it is wanted now, so decay time 0 does not purge it
 }
 
+// Without the lock: this thread alone has the run, and free_neighbour() finds it in use before and after.
 void PageHeap::make_slab(Run* run, Slab* slab) {
-  g_page_map.set_all(run, run);
-  Lock lock(lock_);
   run->slab = slab;
-  run->kind = RunKind::kSlab;
+  release_store(run->kind, RunKind::kSlab);
+  g_page_map.set_all(run, run);
 }
 
 void PageHeap::make_sampled(Run* run, SampledRun* sampled) {
-  g_page_map.set_all(run, run);
-  Lock lock(lock_);
   run->sampled = sampled;
-  run->kind = RunKind::kSampled;
+  release_store(run->kind, RunKind::kSampled);
+  g_page_map.set_all(run, run);
 }
 
 // --- Free and resize ----------------------------------------------------------------------------------------
@@ -276,6 +274,7 @@ void PageHeap::shrink_in_place(Run* run, size_t pages) {
 ACRE_COLD PageCounts PageHeap::counts() {
   Lock lock(lock_);
   PageCounts counts = counts_;
+  counts.used = used_;
   counts.dirty = dirty_pages();
   counts.muzzy = muzzy_pages();
   counts.clean = free_[place(Holds::kClean)].pages();

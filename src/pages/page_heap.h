@@ -172,7 +172,7 @@ class PageHeap {
   size_t muzzy_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kMuzzy)].pages(); }
   size_t clean_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return free_[place(Holds::kClean)].pages(); }
   uint64_t purged_pages() const ACRE_NO_THREAD_SAFETY_ANALYSIS { return racy_load(counts_.purged); }  // so far
-  size_t used_pages() const { return __atomic_load_n(&used_hint_, __ATOMIC_RELAXED); }
+  size_t used_pages() const { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
 
   void at_fork(ForkStage stage);
 
@@ -225,23 +225,27 @@ class PageHeap {
   void purge_at_once();
   void release_at_rate(uint64_t now);
 
-  Mutex lock_{Rank::kPages};
-  RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty runs, of the muzzy runs
-  Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
-  RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs that purge() works on, in one thread or several
-  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until purging_ is empty; changes under the lock
-  bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, at least in part
-  size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left so as not to break huge pages
-  Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
+  // Two cache lines that each operation writes, and then what it reads. Other threads take and give back runs here.
+  alignas(kCacheLine) [[no_unique_address]] Mutex lock_{Rank::kPages};
   unsigned header_count_ ACRE_GUARDED_BY(lock_) = 0;
+  Run* headers_ ACRE_GUARDED_BY(lock_) = nullptr;  // spare headers, through node.next
+
+  size_t used_ = 0;                                // pages in use; readable without the lock
+  size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // the limit for runs: limit_ less the huge blocks
+  RunAges ages_[2] ACRE_GUARDED_BY(lock_);         // of the dirty runs, of the muzzy runs
+  size_t spared_ ACRE_GUARDED_BY(lock_) = 0;       // dirty pages that decay left so as not to break huge pages
+
+  alignas(kCacheLine) uint64_t next_epoch_ = 0;    // before it (ms) decay() does nothing; readable without the lock
+  size_t perhaps_untouched_ = 0;                   // of used_
   bool at_once_ = false;                           // dirty pages do not wait for decay(); readable without the lock
-  uint64_t next_epoch_ = 0;                        // before it (ms) decay() does nothing; readable without the lock
-  size_t used_hint_ = 0;                           // counts_.used, readable without the lock
-  size_t perhaps_untouched_ = 0;                   // of used_hint_
-  PageCounts counts_ ACRE_GUARDED_BY(lock_);
+  bool refused_ ACRE_GUARDED_BY(lock_) = false;    // the last purge was refused, at least in part
+  std::atomic<uint32_t> purge_awaited_{0};         // 1: threads sleep until purging_ is empty; changes under the lock
+  RunAges purging_ ACRE_GUARDED_BY(lock_);         // runs that purge() works on, in one thread or several
+  Decay decay_[2] ACRE_GUARDED_BY(lock_) = {Decay(), Decay(0)};
+  PageCounts counts_ ACRE_GUARDED_BY(lock_);       // `used` and what free_ knows are filled in by counts()
 
   // Manual arenas.
-  bool over_limit(size_t more) const ACRE_REQUIRES(lock_) { return counts_.used + more > most_used_; }
+  bool over_limit(size_t more) const ACRE_REQUIRES(lock_) { return used_ + more > most_used_; }
   size_t step(size_t had) const ACRE_REQUIRES(lock_);
   void* take_header_page();
   bool borrows() const { return lender_ != nullptr && source() == nullptr; }
@@ -264,7 +268,6 @@ class PageHeap {
   RunAges huge_ ACRE_GUARDED_BY(lock_);
   size_t huge_hint_ = 0;                          // pages in huge blocks; changes under the lock
   size_t limit_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;
-  size_t most_used_ ACRE_GUARDED_BY(lock_) = SIZE_MAX;  // the limit for runs: limit_ less the huge blocks
   size_t most_growth_ = 0;
 
   // Clean, dirty, muzzy. The constructor leaves them as zeroes, so that unused parts take no physical memory. lock_ guards

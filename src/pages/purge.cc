@@ -135,7 +135,7 @@ ACRE_COLD size_t PageHeap::put_back(Run* taken, Holds from) {
 ACRE_COLD Run* PageHeap::take_to_purge(Holds from, size_t keep, Purge purge) {
   for (const Pass pass : kPasses[static_cast<size_t>(purge)]) {
     if (pass == Pass::kEnd) break;
-    const size_t spared = pass == Pass::kAllButSpared ? huge_pages::most_spared(counts_.used) : 0;
+    const size_t spared = pass == Pass::kAllButSpared ? huge_pages::most_spared(used_) : 0;
     Run* taken = take_oldest(from, keep + spared, kPurgeBatch, pass);
     if (pass == Pass::kAllButSpared && from == Holds::kDirty) spared_ = dirty_pages() - smaller(dirty_pages(), keep);
     if (taken != nullptr) return taken;
@@ -236,7 +236,7 @@ ACRE_COLD void PageHeap::wait_for_purge() {
 
 size_t PageHeap::spared(Holds holds) {
   if (holds != Holds::kDirty) return 0;
-  spared_ = smaller(spared_, smaller(dirty_pages(), huge_pages::most_spared(counts_.used)));
+  spared_ = smaller(spared_, smaller(dirty_pages(), huge_pages::most_spared(used_)));
   return spared_;
 }
 

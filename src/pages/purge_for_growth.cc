@@ -7,13 +7,13 @@ size_t PurgeForGrowth::pages_to_purge(size_t taken, size_t held, size_t dirty) {
   size_t regretted = relaxed_load(regretted_);
   if (held - smaller(held, dirty) <= most) {
     regretted = smaller(regretted + taken, relaxed_load(purged_));
-    relaxed_store(regretted_, regretted);
+    if (regretted != relaxed_load(regretted_)) relaxed_store(regretted_, regretted);
   }
   if (held <= most) return 0;
   const bool is_bad = taken < kFrom || regretted > most / kMostRegrets;
   const size_t pages = is_bad ? 0 : smaller(held - most, dirty);
   relaxed_store(most_held_, held - pages);
-  relaxed_store(purged_, relaxed_load(purged_) + pages);
+  if (pages != 0) relaxed_store(purged_, relaxed_load(purged_) + pages);
   return pages;
 }
 

@@ -38,7 +38,9 @@ bool is_wanted() {
 
 // One pass over all heaps and arenas. Returns when the next is due (ms). quiet: looks in a row that found no change.
 uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
-  const idle::Look look = idle::look_around(nullptr, now);
+  idle::Look look;
+  do look = idle::look_around(nullptr, now);
+  while (look == idle::Look::kNotDone);
   if (look == idle::Look::kBusy) quiet = 0;
   if (look == idle::Look::kQuiet) ++quiet;
   if (quiet < kQuietLooks) quiet_runs::expect();

@@ -27,7 +27,7 @@ void tick_slow(Heap& heap) {
   if (ACRE_UNLIKELY(arenas::has_surplus())) arenas::retire_surplus();
   if (tick % kTicksPerCollection == 0) collect_step(heap);
   if (ACRE_UNLIKELY(heap.bytes.is_tracked)) thread_bytes::look(heap);
-  if (idle::look_around(&heap, now) != idle::Look::kTooEarly) {  // four times a second
+  if (idle::look_around(&heap, now) >= idle::Look::kBusy) {  // four times a second
     quiet_runs::step(now);
     internal_thread::tell_of_look(&heap, now);
   }

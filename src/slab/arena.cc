@@ -6,7 +6,6 @@
 #include "os/os.h"
 #include "pages/limit.h"
 #include "pages/metadata.h"
-#include "pages/purge_for_growth.h"
 #include "tables/options.h"
 
 namespace acre::arenas {
@@ -22,7 +21,6 @@ constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_manual{nullptr};
 constinit unsigned g_walks ACRE_GUARDED_BY(manual_lock) = 0;
 constinit std::atomic<Arena*> g_next_to_decay{nullptr};
-constinit PurgeForGrowth g_purge_for_growth;
 constinit std::atomic<unsigned> g_most{0};                    // 0: not computed yet
 constinit std::atomic<unsigned> g_least{0};                   // so many are allowed in any case; 0: the same
 constinit std::atomic<unsigned> g_manual_numbers_begin{0};  // 0: the same
@@ -159,13 +157,13 @@ size_t dirty_pages() {
   return pages;
 }
 
-// The youngest arenas come first: the next large block can use dirty pages of the first arena.
+// The youngest arenas come first: the next large block can use dirty pages of the first ones.
 void grew_by(size_t pages) {
   size_t dirty = 0;
-  for (unsigned i = 0; g_purge_for_growth.depends_on_dirty(pages) && i < count(); ++i) {
+  for (unsigned i = 0; limit::g_line.purge_for_growth.depends_on_dirty(pages) && i < count(); ++i) {
     dirty += at(i)->pages.dirty_pages() + at(i)->pages.muzzy_pages();
   }
-  size_t going = g_purge_for_growth.pages_to_purge(pages, limit::held() >> kPageShift, dirty);
+  size_t going = limit::g_line.purge_for_growth.pages_to_purge(pages, limit::held() >> kPageShift, dirty);
   for (unsigned i = count(); i-- != 0 && going != 0;) {
     if (at(i)->pages.is_plain()) going -= smaller(going, at(i)->pages.purge_for_growth(going));
   }

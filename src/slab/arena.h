@@ -24,6 +24,7 @@ struct ClassEvents {
   uint64_t remote_frees = 0;  // blocks that outboxes sent off
   uint64_t listed = 0;        // blocks put on private lists, less those taken off again
 
+  bool any() const { return (refills | new_runs | adoptions | remote_frees | listed) != 0; }
   void add(const ClassEvents& other) {
     refills += other.refills;
     new_runs += other.new_runs;
@@ -40,6 +41,8 @@ struct ClassEvents {
   }
 };
 
+struct Heap;  // cache/heap.h
+
 struct Arena {
   // Guards a manual arena's heaps (manual/manual_arena.h). It is here so that the memory that a fork writes to lies
   // together: this lock, the next fields, and the lock of the pages. The locks of bins lie apart.
@@ -53,6 +56,7 @@ struct Arena {
 
   unsigned index = 0;
   unsigned threads = 0;  // bound to it; changes under the registry's lock (cache/registry.cc), any thread may read
+  Heap* spare_heaps = nullptr;  // of its ended threads, through next; under the registry's lock
   uint64_t made_ms = 0;
   // For each size class, events of threads that have ended; under the registry's lock. In separate memory, which costs
   // nothing until it is touched. Null in arenas of tests.

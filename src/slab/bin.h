@@ -7,7 +7,8 @@
 
 namespace acre {
 
-class Bin {
+// One cache line, so that a use of the bin moves one between processors, and none of another bin.
+class alignas(kCacheLine) Bin {
  public:
   // Adds a run whose word the caller has just made binned. Returns true if all its blocks are free by now: the run is
   // the caller's again, which returns its pages.
@@ -67,9 +68,10 @@ class Bin {
   BlockList take_of_purged(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
   BlockList take_local(Slab* slab, uint64_t bits, uint32_t most) ACRE_REQUIRES(lock_);
 
-  Mutex lock_{Rank::kBin};
+  [[no_unique_address]] Mutex lock_{Rank::kBin};
   uint32_t count_ = 0;
   PairingHeap<Slab, LowerAddress> runs_ ACRE_GUARDED_BY(lock_);
 };
+static_assert(ACRE_DEBUG || sizeof(Bin) == kCacheLine);
 
 }  // namespace acre

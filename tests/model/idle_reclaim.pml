@@ -11,7 +11,8 @@
 #ifndef PLANTED
 #define PLANTED NO_BUG
 #endif
-mtype:bug = { NO_BUG, IDLE_WITHOUT_WAIT, IDLE_WITHOUT_LOOK, IDLE_STALE_EVENT, IDLE_COUNTS_FIRST, IDLE_TAKES_ANY_RUN }
+mtype:bug = { NO_BUG, IDLE_WITHOUT_WAIT, IDLE_WITHOUT_LOOK, IDLE_STALE_EVENT, IDLE_COUNTS_FIRST, IDLE_TAKES_ANY_RUN,
+              IDLE_GOES_ON_WITHDRAWN }
 #define bug(x) (PLANTED == x)
 
 #define BLOCKS 3
@@ -103,13 +104,17 @@ end:
 
 active proctype Reclaimer() {
   byte seen_used, looks;
+  bool goes_on;
   do
   :: looks < 3 ->
      looks++;
-     atomic { reclaim == NONE -> reclaim = ANNOUNCED; older_store = (inside != buffered) };
-     !older_store || bug(IDLE_WITHOUT_WAIT);    /* the wait between two looks */
      if
-     :: atomic { reclaim == ANNOUNCED -> reclaim = AT_WORK };
+     :: atomic { reclaim == NONE -> reclaim = ANNOUNCED; older_store = (inside != buffered) };
+        !older_store || bug(IDLE_WITHOUT_WAIT)    /* the wait between two looks */
+     :: goes_on                                   /* a step that is not the first: the reclaim may be withdrawn */
+     fi;
+     if
+     :: atomic { reclaim == ANNOUNCED || (goes_on && bug(IDLE_GOES_ON_WITHDRAWN)) -> reclaim = AT_WORK; goes_on = false };
         if
         :: !inside && listed ->
            seen_used = used;
@@ -121,8 +126,11 @@ active proctype Reclaimer() {
            fi
         :: else
         fi;
-        reclaim = NONE
-     :: reclaim != ANNOUNCED                      /* withdrawn */
+        if
+        :: reclaim = NONE
+        :: reclaim = ANNOUNCED; goes_on = true    /* there is more than a step may look at */
+        fi
+     :: atomic { reclaim != ANNOUNCED -> goes_on = false }    /* withdrawn */
      fi
   :: break
   od

@@ -156,6 +156,7 @@ MUTATIONS = [
     mutation("idle-stale-event", model=IDLE),
     mutation("idle-counts-first", model=IDLE),
     mutation("idle-takes-any-run", model=IDLE),
+    mutation("idle-goes-on-withdrawn", model=IDLE),
 ]
 
 

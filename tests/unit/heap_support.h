@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cache/lookup.h"
 #include "os/os.h"
+#include "reclaim/idle.h"
 
 namespace acre::test {
 
@@ -27,6 +28,15 @@ inline uint64_t next_second() {
   static uint64_t now = 0;
   wait_between_looks();
   return now = larger(now, os::now_ms()) + 1000;
+}
+
+// All steps of a look. heap: the caller's, or null.
+inline idle::Look look_at_all(const Heap* heap) {
+  const uint64_t now = next_second();
+  idle::Look look;
+  do look = idle::look_around(heap, now);
+  while (look == idle::Look::kNotDone);
+  return look;
 }
 
 }  // namespace acre::test

@@ -27,7 +27,7 @@ using test::my_heap;
 using test::next_second;
 using test::Worker;
 
-void look() { idle::look_around(&my_heap(), next_second()); }
+void look() { test::look_at_all(&my_heap()); }
 
 struct Filled {
   std::vector<void*> blocks;
@@ -102,6 +102,12 @@ void announce_while_growing() {
   }
 }
 
+// The steps of a look follow each other at once. A look is over when nothing is announced.
+void go_on_while_growing(const Heap& heap) {
+  test::wait_between_looks();
+  for (int step = 0; step < 100 && heap.reclaim.load() != Reclaim::kNone; ++step) reclaim_while_growing(my_heap());
+}
+
 // Frees those that do not stay, by their numbers.
 std::vector<void*> thin_out(const std::vector<void*>& blocks, bool (*stays)(size_t number)) {
   std::vector<void*> left;
@@ -127,8 +133,7 @@ TEST(IdleHeap, AGrowingThreadDoesNotWaitForATick) {
   announce_while_growing();
   EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kAnnounced);
   EXPECT_GT(runs_kept(*filled.heap, 2, 4), 10u);
-  test::wait_between_looks();
-  reclaim_while_growing(my_heap());
+  go_on_while_growing(*filled.heap);
   EXPECT_EQ(filled.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*filled.heap, 2, 4), 0u);
   EXPECT_EQ(runs_kept(*filled.heap, 0, 1), others);
@@ -151,8 +156,7 @@ TEST(IdleHeap, AThreadThatWasStillForShortKeepsWhatIsHalfFree) {
   ASSERT_GT(runs_kept(*half.heap, 2, 2), 10u);
   announce_while_growing();
   half.heap->still_since_ns = os::now_ns() + 1'000'000'000'000;  // however slow this machine is
-  test::wait_between_looks();
-  reclaim_while_growing(my_heap());
+  go_on_while_growing(*half.heap);
   EXPECT_EQ(half.heap->reclaim.load(), Reclaim::kNone);
   EXPECT_EQ(runs_kept(*half.heap, 3, 4), 0u);
   EXPECT_EQ(runs_kept(*half.heap, 0, 2), others);
@@ -304,7 +308,7 @@ TEST(IdleHeap, ALookTellsWhetherAnythingHasChanged) {
   my_heap();
   look();  // the first in a process only begins the time
   const uint64_t now = next_second();
-  EXPECT_EQ(idle::look_around(nullptr, now), idle::Look::kBusy);
+  EXPECT_EQ(idle::look_around(nullptr, now), idle::Look::kBusy) << "few heaps are one step";
   EXPECT_EQ(idle::look_around(nullptr, now + 1), idle::Look::kTooEarly);
   EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
   EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kQuiet);
@@ -312,6 +316,56 @@ TEST(IdleHeap, ALookTellsWhetherAnythingHasChanged) {
     for (int i = 0; i < 100; ++i) acre_free(acre_malloc(100000));
   });
   EXPECT_EQ(idle::look_around(nullptr, next_second()), idle::Look::kBusy);
+}
+
+// A thread that keeps more runs than a step looks at.
+struct Many {
+  Worker worker;
+  Filled filled;
+  size_t runs = 0;
+
+  Many() {
+    worker.run([&] {
+      for (int i = 0; i < 5; ++i) filled.fill();
+    });
+    runs = runs_kept(*filled.heap, 0, 4);
+    filled.free_all();
+    while (filled.heap->reclaim.load() != Reclaim::kAnnounced) look();
+  }
+
+  size_t left() const { return runs_kept(*filled.heap, 0, 4); }
+  idle::Look take_step() { return idle::look_around(&my_heap(), next_second()); }
+};
+
+TEST(IdleHeap, LosesItsRunsInSteps) {
+  constexpr size_t kMostRuns = 64;
+  Many many;
+  ASSERT_GT(many.runs, 2 * kMostRuns);
+  for (size_t before = many.left(); before > kMostRuns; before = many.left()) {
+    ASSERT_EQ(many.take_step(), idle::Look::kNotDone);
+    EXPECT_EQ(many.filled.heap->reclaim.load(), Reclaim::kAnnounced);
+    EXPECT_LT(many.left(), before);
+    EXPECT_GE(many.left() + kMostRuns, before);
+  }
+  look();
+  EXPECT_EQ(many.left(), 0u);
+  EXPECT_EQ(many.filled.heap->kept_pages, 0u);
+}
+
+TEST(BusyHeap, KeepsWhatAReclaimInStepsHasNotTaken) {
+  Many many;
+  ASSERT_EQ(many.take_step(), idle::Look::kNotDone);
+  const size_t left = many.left();
+  ASSERT_GT(left, 0u);
+  many.worker.run([&] {
+    { const OwnerAtWork busy(*many.filled.heap); }
+    EXPECT_EQ(many.filled.heap->reclaim.load(), Reclaim::kNone);
+    many.filled.fill();
+  });
+  EXPECT_GT(many.left(), 0u);
+  many.filled.free_all();
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_EQ(many.left(), 0u);
 }
 
 TEST(BusyHeap, WithdrawsTheAnnouncement) {

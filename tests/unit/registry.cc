@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,9 +16,12 @@
 #include "os/os.h"
 #include "pages/metadata.h"
 #include "support.h"
+#include "worker.h"
 
 namespace acre {
 namespace {
+
+using test::Worker;
 
 size_t pages_in_use() {
   size_t pages = 0;
@@ -131,6 +135,86 @@ TEST(Registry, ThreadsAtOnceAreSpreadOverArenas) {
     const auto here = std::count(arenas.begin(), arenas.end(), arenas::at(i));
     EXPECT_LE(here, static_cast<long>((kThreads + 1) / smaller(arenas::most(), kThreads + 1) + 1));
   }
+}
+
+// What a thread leaves is in its processor's caches.
+TEST(Registry, AThreadGetsWhatOneBeforeItOnItsProcessorHasLeft) {
+  live_a_little(1);
+  const auto heap_of_a_thread_on = [](int processor) {
+    Heap* heap = nullptr;
+    std::thread([&] {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      CPU_SET(processor, &set);
+      if (sched_setaffinity(0, sizeof set, &set) != 0) return;
+      acre_free(acre_malloc(1));
+      heap = heap_if_any();
+    }).join();
+    return heap;
+  };
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  std::vector<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &all)) processors.push_back(i);
+  }
+  if (processors.size() < 2) GTEST_SKIP() << "there is one processor";
+  const int one = processors[0], other = processors[1];
+  Heap* const first = heap_of_a_thread_on(one);
+  if (first == nullptr) GTEST_SKIP() << "threads may not be pinned here";
+  EXPECT_EQ(heap_of_a_thread_on(one), first);
+  EXPECT_EQ(heap_of_a_thread_on(one)->arena, first->arena);
+  Heap* const second = heap_of_a_thread_on(other);
+  EXPECT_EQ(heap_of_a_thread_on(other), second);
+}
+
+// While heaps are visited in parts, threads end and begin. They allocate nothing, since looks at idle threads are such
+// visits.
+TEST(Registry, VisitsInTurnReachEachHeapOnce) {
+  struct Visits {
+    std::vector<const Heap*> seen;
+    size_t most = 1;
+    static bool visit(Heap& heap, void* argument) {
+      Visits& visits = *static_cast<Visits*>(argument);
+      if (visits.most == 0) return false;
+      --visits.most;
+      visits.seen.push_back(&heap);
+      return true;
+    }
+  };
+  live_a_little(1);
+  Worker first, second, third;
+  for (Worker* worker : {&first, &second, &third}) worker->run([] { live_a_little(2); });
+  Visits visits;
+  visits.most = SIZE_MAX;
+  while (!registry::for_each_in_turn(Visits::visit, &visits)) {
+  }
+  visits = {};
+  const unsigned live = registry::live_heaps();
+  while (!registry::for_each_in_turn(Visits::visit, &visits)) {
+    visits.most = 1;
+    std::thread([] { registry::initialize_thread(); }).join();  // comes before the others
+  }
+  EXPECT_EQ(visits.seen.size(), live);
+  std::sort(visits.seen.begin(), visits.seen.end());
+  EXPECT_EQ(std::unique(visits.seen.begin(), visits.seen.end()), visits.seen.end());
+  // The heap that comes next ends meanwhile; then, without others behind it, the visits are at their end.
+  std::atomic<bool> end{false};
+  std::atomic<bool> begun{false};
+  std::thread newest([&] {
+    registry::initialize_thread();
+    begun = true;
+    while (!end) std::this_thread::yield();
+  });
+  while (!begun) std::this_thread::yield();
+  visits = {};
+  visits.most = 0;
+  EXPECT_FALSE(registry::for_each_in_turn(Visits::visit, &visits));
+  end = true;
+  newest.join();
+  visits.most = SIZE_MAX;
+  EXPECT_TRUE(registry::for_each_in_turn(Visits::visit, &visits));
+  EXPECT_EQ(visits.seen.size(), live);
 }
 
 TEST(Registry, ARefusedBirthIsTriedAgain) {

@@ -254,7 +254,7 @@ TEST_F(StatisticsTest, SharedRuns) {
     theirs.free_every(3);
   });
   expect_identity({&theirs});
-  for (int i = 0; i < 4; ++i) idle::look_around(heap_if_any(), test::next_second());
+  for (int i = 0; i < 4; ++i) test::look_at_all(heap_if_any());
   uint64_t shared = 0;
   const OwnedReport report = report_now();
   for (const ClassStatistics& figures : report->all.classes) shared += figures.shared;
@@ -438,7 +438,7 @@ TEST_F(StatisticsTest, ManyThreadsAtRest) {
     }
     for (std::thread& driver : drivers) driver.join();
     if (round % 3 == 2) {
-      for (int i = 0; i < 3; ++i) idle::look_around(heap_if_any(), test::next_second());
+      for (int i = 0; i < 3; ++i) test::look_at_all(heap_if_any());
     }
     expect_identity({&mob.blocks_[0], &mob.blocks_[1], &mob.blocks_[2], &mob.blocks_[3], &mob.blocks_[4],
                      &mob.blocks_[5]});

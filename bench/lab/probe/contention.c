@@ -6,7 +6,7 @@
  * Threads advance in lockstep. One runs at a time; when it is K instructions ahead of the slowest it waits for that
  * one. A thread has a processor for life: an idle one when it is born, else that of the thread which started it. Each
  * processor has a cache without limit. A transfer is a load of a line that another processor wrote since this one last
- * had it, or a store to a line that another processor has.
+ * had it, or a store to a line that another processor has. The process's clock goes on by a nanosecond an instruction.
  *
  * A transfer belongs to the allocator if the instruction lies in its library, or in the C library on behalf of its
  * library. For glibc's own malloc the allocator begins at its entry points (enter, as offsets in the C library) and ends
@@ -493,6 +493,20 @@ static void on_syscall(uint64_t id, unsigned vcpu, int64_t number, uint64_t a1, 
   }
 }
 
+static bool is_time(uint64_t clock) {
+  return clock <= CLOCK_BOOTTIME && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID;
+}
+
+/* By the real clock, what an allocator does by time would happen a thousand times too often: the simulation is slow. */
+static void show_time(struct timespec *time, clockid_t clock, uint64_t instructions) {
+  static struct timespec first[CLOCK_BOOTTIME + 1];
+  const uint64_t second = 1000000000;
+  struct timespec *from = &first[clock];
+  if (from->tv_sec == 0) *from = *time;
+  const uint64_t nanoseconds = (uint64_t)from->tv_nsec + instructions;
+  *time = (struct timespec){from->tv_sec + (time_t)(nanoseconds / second), (long)(nanoseconds % second)};
+}
+
 static void on_result(uint64_t id, unsigned vcpu, int64_t number, int64_t result) {
   (void)id, (void)vcpu;
   struct thread *self = t_self;
@@ -511,6 +525,8 @@ static void on_result(uint64_t id, unsigned vcpu, int64_t number, int64_t result
     memcpy((void *)(uintptr_t)(arguments[2] + g_guest_base), &mask, sizeof mask);
   } else if (number == SYS_getcpu && result == 0 && arguments[0] != 0) {
     *(uint32_t *)(uintptr_t)(arguments[0] + g_guest_base) = self->processor;
+  } else if (number == SYS_clock_gettime && result == 0 && is_time(arguments[0])) {
+    show_time((struct timespec *)(uintptr_t)(arguments[1] + g_guest_base), (clockid_t)arguments[0], self->clock);
   }
 }
 

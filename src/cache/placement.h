@@ -1,0 +1,29 @@
+// Which arena and which spare heap a new thread gets: if it can be, those that a thread on its processor has left, whose
+// cache lines are there. Part of the registry.
+#pragma once
+
+#include "base/mutex.h"
+#include "cache/heap.h"
+
+namespace acre::registry {
+
+// Guards the lists of heaps, the number of threads of each arena, and what is here.
+extern Mutex g_lock ACRE_HIDDEN;
+
+}  // namespace acre::registry
+
+namespace acre::placement {
+
+using registry::g_lock;
+
+// The arena with the fewest threads, with one more now. *spare: a heap of an ended thread, or null. Null: memory was
+// refused.
+Arena* join_arena(unsigned processor, Heap** spare) ACRE_EXCLUDES(g_lock);
+
+// Adds to the number of threads that are bound to the arena. processor: where such a thread runs.
+void count_thread(Arena& arena, int more, unsigned processor) ACRE_REQUIRES(g_lock);
+
+// A heap that an ended thread of this arena has left.
+void put_spare(Heap* heap, const Arena& arena) ACRE_REQUIRES(g_lock);
+
+}  // namespace acre::placement
