@@ -126,14 +126,14 @@ TEST(File, WhatIsNoTraceIsRefusedInALine) {
   std::vector<uint8_t> bytes = bytes_of(folder / "a");
   bytes[8] = 9;
   write_bytes(folder / "new", bytes);
-  EXPECT_EQ(error(folder / "new"), "'" + folder / "new" + "' has version 9 of the format, and this acre reads 1 to 2");
+  EXPECT_EQ(error(folder / "new"), "'" + folder / "new" + "' has version 9 of the format, and this acre reads 1 to 3");
 }
 
 TEST(File, IsReadInItsFirstVersion) {
   const Folder folder;
   write_file(folder / "a", some_blocks(1));
   std::vector<uint8_t> bytes = bytes_of(folder / "a");
-  ASSERT_EQ(bytes[8], 2);
+  ASSERT_EQ(bytes[8], 3);
   bytes[8] = 1;
   const uint32_t crc = crc32_of(bytes.data(), 60);
   memcpy(&bytes[60], &crc, sizeof crc);
