@@ -53,6 +53,18 @@ size_t free_in(Address huge_page) {
   return free;
 }
 
+// The bin that the run is in, if it is one of an automatic arena, which never goes away, and with `only` of that arena.
+// Else null. The run may have left the bin by the time that the caller has locked it.
+Bin* automatic_bin(const Slab* slab, const Arena* only = nullptr) {
+  Bin* bin = relaxed_load(slab->binned_in);
+  for (unsigned i = 0; bin != nullptr && i < arenas::count(); ++i) {
+    Arena* arena = arenas::at(i);
+    const bool is_there = bin >= &arena->bin(0) && bin < &arena->bin(0) + kSmallClasses;
+    if (is_there) return only == nullptr || arena == only ? bin : nullptr;
+  }
+  return nullptr;
+}
+
 // Whether the unit lies in a whole huge page of which less than half is free: as decay, a look leaves it whole. Knows the
 // answer for the last huge page.
 class HugePages {
@@ -78,7 +90,7 @@ size_t put_back(Bin* bin, Slab* slab) {
 // Returns whether the run was purged.
 bool look_at(size_t unit, uint64_t now_ms, HugePages& huge) {
   Slab* slab = header(unit);
-  Bin* bin = relaxed_load(slab->binned_in);
+  Bin* bin = automatic_bin(slab);
   if (bin == nullptr || huge.keep(unit)) return false;
   switch (bin->take_quiet(slab, now_ms)) {
     case Bin::Quiet::kNot: return false;
@@ -106,10 +118,6 @@ void go_on(uint64_t now_ms, uint64_t ms) {
   g_next_ms.store(now_ms + pass_ms(), std::memory_order_relaxed);
 }
 
-bool is_of(const Bin* bin, Arena* arena) {
-  return arena == nullptr || (bin >= &arena->bin(0) && bin < &arena->bin(0) + kSmallClasses);
-}
-
 }  // namespace
 
 uint64_t step(uint64_t now_ms, uint64_t times_faster) {
@@ -130,8 +138,8 @@ ACRE_COLD size_t purge_all(Arena* only) {
   if (!may_purge()) return purged;
   for (size_t unit = 0; unit < units(); ++unit) {
     Slab* slab = header(unit);
-    Bin* bin = relaxed_load(slab->binned_in);
-    if (bin != nullptr && is_of(bin, only) && bin->take_quiet(slab, kNever) == Bin::Quiet::kTaken) {
+    Bin* bin = automatic_bin(slab, only);
+    if (bin != nullptr && bin->take_quiet(slab, kNever) == Bin::Quiet::kTaken) {
       purged += put_back(bin, slab);
     }
   }
@@ -149,7 +157,7 @@ ACRE_COLD PageUse use_of_pages() {
   for (size_t unit = 0; unit < units(); ++unit) {
     const Slab* slab = header(unit);
     if (relaxed_load(slab->base) == 0) continue;
-    Bin* bin = relaxed_load(slab->binned_in);
+    Bin* bin = automatic_bin(slab);
     uint64_t live;
     const size_t cut = pages_for(size_t{racy_load(slab->carved)} * racy_load(slab->block_bytes));
     use.runs += racy_load(slab->pages);

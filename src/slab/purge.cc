@@ -22,7 +22,7 @@ bool Bin::is_quiet(const Slab* slab, uint64_t now_ms) {
 
 Bin::Quiet Bin::take_quiet(Slab* slab, uint64_t now_ms) {
   Lock lock(lock_);
-  if (relaxed_load(slab->binned_in) != this || is_manual(slab)) return Quiet::kNot;
+  if (relaxed_load(slab->binned_in) != this) return Quiet::kNot;
   const Run* run = slab->run;
   if (run->seen_ms == kNever && run->seen_word == slab->remote.load(std::memory_order_relaxed)) return Quiet::kNot;
   if (now_ms != kNever && !is_quiet(slab, now_ms)) return Quiet::kNotYet;

@@ -66,6 +66,9 @@ CASES = {
 # memset and memcpy are chosen by processor; without these the counts of calloc and realloc would be too.
 PLAIN_COPIES = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load"
 
+# What decays depends on the clock, and so on how fast callgrind is.
+WITHOUT_CLOCK = "dirty_decay_ms:-1"
+
 
 class CountError(Exception):
     pass
@@ -91,8 +94,7 @@ def count_instructions(program, case, rounds, lib, folder, conf):
         env["LD_PRELOAD"] = str(lib)
     handle, out = tempfile.mkstemp(prefix="callgrind.", dir=folder)
     os.close(handle)
-    if conf:
-        env["ACRE_CONF"] = conf
+    env["ACRE_CONF"] = ",".join(filter(None, (WITHOUT_CLOCK, conf)))
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
     done = subprocess.run([*command, str(program), case, str(rounds)], env=env, capture_output=True, text=True)
     if done.returncode != 0:
