@@ -530,6 +530,34 @@ std::vector<Case> cases() {
        },
        check_at_rest});
 
+  add({"purge-beside-free", "a run is purged; another thread frees the last blocks", 2,
+       [] {
+         begin_kept(2, 4, 1);
+         release();
+       },
+       [](unsigned thread) {
+         if (thread == 0) return purge();
+         free_block(1, kOther);
+         free_block(2, kOther);
+       },
+       [] {
+         check_at_rest();
+         if (!are_pages_free()) fail("the pages were not returned");
+       }});
+
+  add({"purge-beside-take", "a run is purged; another thread takes it, and uses it", 2,
+       [] {
+         begin_kept(2, 3, 1);
+         release();
+       },
+       [](unsigned thread) {
+         if (thread == 0) return purge();
+         if (!take_run(kOther)) return;
+         use_up();
+         release();
+       },
+       check_at_rest});
+
   add({"purge-beside-frees", "a run is purged; two threads free the last blocks", 3,
        [] {
          begin_kept(2, 4, 1);
@@ -539,9 +567,10 @@ std::vector<Case> cases() {
        [] {
          check_at_rest();
          if (!are_pages_free()) fail("the pages were not returned");
-       }});
+       }},
+      true);
 
-  add({"purge-beside-take", "a run is purged; a thread takes it, and uses it; another frees a block", 3,
+  add({"purge-beside-take-and-free", "the same; a third frees a block", 3,
        [] {
          begin_kept(2, 3, 1);
          release();
@@ -554,7 +583,8 @@ std::vector<Case> cases() {
          }
          if (thread == 2) free_block(1, kThird);
        },
-       check_at_rest});
+       check_at_rest},
+      true);
 
   add({"two-purge", "two threads purge a run; a third frees a block", 3,
        [] {
