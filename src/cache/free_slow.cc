@@ -104,6 +104,11 @@ ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
   if (!keep_block(heap, slab, p)) adopt_and_release(heap, slab, p);
 }
 
+// For a run that this thread owned last.
+ACRE_ALWAYS_INLINE void release_in_last_run(Heap& heap, Slab* slab, void* p) {
+  slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+}
+
 ACRE_NOINLINE void give_back_shared(Heap& heap, Slab* slab, void* p) {
   ++heap.use(slab->size_class).blocks.freed;
   slab::give_back(slab, p);
@@ -124,7 +129,7 @@ ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
   } else if (is_shared_class(slab->size_class)) {
     release_shared_while_sampling(heap, slab, p);
   } else if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+    release_in_last_run(heap, slab, p);
   } else {
     has_no_owner_left(slab) ? inherit_and_release(heap, slab, p) : hand_over(heap, slab, p);
   }
@@ -155,7 +160,7 @@ ACRE_APART void release_unusual(Slab* slab, void* p) {
 
 ACRE_COLD void release_by_outbox(Heap& heap, Slab* slab, void* p) {
   if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+    return release_in_last_run(heap, slab, p);
   }
   hand_over(heap, slab, p);
 }
@@ -197,7 +202,7 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (ACRE_UNLIKELY(relaxed_load(slab->free_path) != FreePath::kOutbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    return slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
+    return release_in_last_run(heap, slab, p);
   }
   if (ACRE_UNLIKELY(has_no_owner_left(slab))) return inherit_and_release(heap, slab, p);
   const bool done = OwnerAtWork::enter_quickly(heap) && heap.outbox().add_quickly(slab, p);

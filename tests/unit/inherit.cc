@@ -34,6 +34,29 @@ pthread_t start(const std::function<void()>& what) {
 }
 void in_new_thread(const std::function<void()>& what) { pthread_join(start(what), nullptr); }
 
+// A thread that does something, and then lives on until end().
+class StayingThread {
+ public:
+  explicit StayingThread(std::function<void()> what) : what_(std::move(what)), thread_(start(all_)) {
+    while (stage_ != kStays) sched_yield();
+  }
+  void end() {
+    stage_ = kEnds;
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  enum Stage { kBegins, kStays, kEnds };
+  std::atomic<Stage> stage_{kBegins};
+  const std::function<void()> what_;
+  const std::function<void()> all_ = [this] {
+    what_();
+    stage_ = kStays;
+    while (stage_ != kEnds) sched_yield();
+  };
+  const pthread_t thread_;
+};
+
 class InheritTest : public testing::Test {
  protected:
   InheritTest() { my_heap(); }
@@ -86,19 +109,11 @@ TEST_F(InheritTest, WhoEndsOwnsNoRunOfAClassThatItHasNotAllocatedFrom) {
 }
 
 TEST_F(InheritTest, OnlyOnceTheThreadHasEnded) {
-  std::atomic<int> stage{0};
-  const std::function<void()> first = [&] {
-    fill(4);
-    stage = 1;
-    while (stage != 2) sched_yield();
-  };
-  const pthread_t thread = start(first);
-  while (stage != 1) sched_yield();
+  StayingThread thread([this] { fill(4); });
   const uint64_t before = sent();
   acre_free(pop());
   EXPECT_EQ(sent(), before + 1) << "the thread still lives";
-  stage = 2;
-  pthread_join(thread, nullptr);
+  thread.end();
   free_all();
   EXPECT_EQ(sent(), before + 1);
 }
@@ -110,21 +125,13 @@ TEST_F(InheritTest, ALaterThreadWithTheSameCacheIsNotTheOwner) {
     fill(4);
     first = &my_heap();
   });
-  std::atomic<int> stage{0};
   Heap* second = nullptr;
-  const std::function<void()> later = [&] {
-    second = &my_heap();
-    stage = 1;
-    while (stage != 2) sched_yield();
-  };
-  const pthread_t thread = start(later);
-  while (stage != 1) sched_yield();
+  StayingThread thread([&] { second = &my_heap(); });
   EXPECT_EQ(second, first);
   const uint64_t before = sent();
   free_all();
   EXPECT_EQ(sent(), before);
-  stage = 2;
-  pthread_join(thread, nullptr);
+  thread.end();
 }
 
 // It is left to threads that allocate.
@@ -161,14 +168,7 @@ TEST_F(InheritTest, ARunInItsBinIsTakenOutOfIt) {
 
 // Of threads that do not exist in the child.
 TEST_F(InheritTest, TheChildOfAForkInheritsFullRuns) {
-  std::atomic<int> stage{0};
-  const std::function<void()> first = [&] {
-    fill(4);
-    stage = 1;
-    while (stage != 2) sched_yield();
-  };
-  const pthread_t thread = start(first);
-  while (stage != 1) sched_yield();
+  StayingThread thread([this] { fill(4); });
   const pid_t child = fork();
   if (child == 0) {
     void* block = blocks_.front();
@@ -178,8 +178,7 @@ TEST_F(InheritTest, TheChildOfAForkInheritsFullRuns) {
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  stage = 2;
-  pthread_join(thread, nullptr);
+  thread.end();
   free_all();
 }
 
