@@ -21,17 +21,18 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   const SizeClass c = slab->size_class;
   RunLists& lists = heap.use(c).lists;
   Slot& slot = heap.slots[c];
-  if (slot.kept >= run_shape(c).most_kept) return false;
-  if (high_part(slab->base) != slot.high) {
+  if (lists.kept >= run_shape(c).most_kept) return false;
+  if (reveal_of(slab) != slot.reveal) {
     if (!is_end(slot.head) || lists.current != nullptr) return false;
-    slot.high = high_part(slab->base);
+    slot.set_run(slab);
   }
   if (!allowed(c)) return false;
-  ++slot.kept;
+  ++lists.kept;
   ++heap.use(c).blocks.recycled;
   lists.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
+  if (lists.current == nullptr) slot.mark = mark_of(slab);
   return true;
 }
 

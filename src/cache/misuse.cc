@@ -52,10 +52,10 @@ struct Search {
 // Like list_holds, for a list that may have blocks of several runs.
 bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
   const RunShape& shape = run_shape(c);
-  const Address high = racy_load(heap.slots[c].high);
+  const Address reveal = racy_load(heap.slots[c].reveal);
   LowAddress low = racy_load(heap.slots[c].head);
   for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
-    Link* link = reinterpret_cast<Link*>(high | low);
+    Link* link = reinterpret_cast<Link*>(reveal ^ low);
     if (link == block) return true;
     const Slab* slab = find_block(link).slab;
     if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(slab, link)) return false;

@@ -59,7 +59,7 @@ enum class FreePath : uint8_t {
   kLabelled,  // the same, where blocks have labels (labels.h)
 };
 
-// Low 32 bits of an address, as links in free lists are (free_list.h); odd: end of list.
+// Low 32 bits of a block's address, hidden by a key, as links in free lists are (free_list.h); odd: end of list.
 using LowAddress = uint32_t;
 inline constexpr LowAddress kEndOfList = 1;
 
