@@ -232,7 +232,27 @@ ACRE_APART void note_sized(const void* p) {
   if (found.slab != nullptr || found.run != nullptr) note_sized_free();
 }
 
-ACRE_APART void release_slow_sized(void* p) {
+static bool is_size_of(const Found& found, size_t n, size_t alignment) {
+  const SizeClass c = class_for_aligned(n, alignment);
+  if (found.slab != nullptr) return found.slab->size_class == c;
+  if (is_sampled(found)) return found.run->sampled->size_class == c;
+  // A huge block may have been resized in place within what it has.
+  const size_t spread = found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
+  return n <= found.run->bytes() && found.run->bytes() - n < spread;
+}
+
+ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* caller) {
+  const Found found = find_block(p);
+  if (found.slab == nullptr && found.run == nullptr) return;
+  if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
+  const size_t most = block_bytes(found);
+  const SizeClass c = most <= kSmallMax && found.run == nullptr ? class_of_size(most) : kSmallClasses;
+  const size_t below = c == kSmallClasses ? most - kPageBytes : c == 0 ? 0 : size_of_class(c - 1);
+  misuse::wrong_size(caller, p, n, alignment, below + 1, most);
+}
+
+ACRE_APART void release_slow_sized(void* p, size_t n, size_t alignment, const char* caller) {
+  check_size(p, n, alignment, caller);
   note_sized(p);
   release_slow(p);
 }

@@ -113,6 +113,14 @@ void double_free(const char* caller, const void* p, size_t bytes) {
   fatal(text.c_str());
 }
 
+void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, size_t least, size_t most) {
+  Line<240> text;
+  begin(text, caller, p).add("wrong size: freed as ").decimal(n).add(" bytes");
+  if (alignment > 1) text.add(" at a multiple of ").decimal(alignment);
+  text.add(", but allocated as ").decimal(least).add(" to ").decimal(most);
+  fatal(text.c_str());
+}
+
 void not_a_block(const char* caller, const void* p, const void* from) {
   Line<480> text;
   begin(text, caller, p);

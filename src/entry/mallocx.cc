@@ -63,7 +63,10 @@ ACRE_EXPORT size_t acre_xallocx(void* block, size_t size, size_t extra, int flag
 }
 ACRE_EXPORT size_t acre_sallocx(const void* block, int) { return usable_size(block, "sallocx"); }
 ACRE_EXPORT void acre_dallocx(void* block, int flags) { release_by(block, flags); }
-ACRE_EXPORT void acre_sdallocx(void* block, size_t, int flags) {
+ACRE_EXPORT void acre_sdallocx(void* block, size_t size, int flags) {
+  const api::AlignedSizeOf fits{size, request_of(flags).alignment};
+  const Slab* slab = unit_table::at(block);
+  if (ACRE_UNLIKELY(!is_block_start(slab, block) || !fits(slab))) check_size(block, size, fits.alignment, "sdallocx");
   if (ACRE_UNLIKELY(t_heap->kind == HeapKind::kObserved)) note_sized(block);
   release_by(block, flags);
 }

@@ -78,7 +78,13 @@ void acre::operators::delete_slow(void* p, Form form, align_val_t a) noexcept {
   release_slow_or(p, form, static_cast<size_t>(a), foreign);
 }
 
-ACRE_APART void acre::operators::delete_sized_slow(void* p, Form form, align_val_t a) noexcept {
+static const char* operator_of(Form form) {
+  return form == kArray || form == kOtherArray || form == kAlignedArray || form == kOtherAlignedArray ? "operator delete[]"
+                                                                                                       : "operator delete";
+}
+
+ACRE_APART void acre::operators::delete_sized_slow(void* p, size_t n, Form form, align_val_t a) noexcept {
+  check_size(p, n, a == align_val_t{} ? 1 : static_cast<size_t>(a), operator_of(form));
   note_sized(p);
   delete_slow(p, form, a);
 }
