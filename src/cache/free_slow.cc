@@ -7,6 +7,7 @@
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
 #include "slab/purge.h"
+#include "tables/options.h"
 
 namespace acre {
 
@@ -242,6 +243,7 @@ static bool is_size_of(const Found& found, size_t n, size_t alignment) {
 }
 
 ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* caller) {
+  if (!relaxed_load(options().size_checks)) return;
   const Found found = find_block(p);
   if (found.slab == nullptr && found.run == nullptr) return;
   if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
