@@ -7,8 +7,8 @@
 namespace acre {
 
 // Frees what is not a plain block of a run: null, large and sampled blocks, blocks of runs without a place in the unit
-// table. Ends the program for foreign and misused pointers.
-void release_slow(void* p);
+// table. Ends the program for foreign and misused pointers. name: of the function that the program has called.
+void release_slow(void* p, const char* name);
 
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
@@ -33,7 +33,7 @@ void release_event(Slab* slab);
 // Like release_slow, but for a pointer into no run of acre it calls foreign(p, form, alignment, caller) instead of
 // ending the program. caller: the return address, which is the program's if this function was reached by jumps alone.
 using Foreign = void(void* p, unsigned form, size_t alignment, const void* caller);
-void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign);
+void release_slow_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign);
 
 struct AnySize {
   bool operator()(const Slab*) const { return true; }
@@ -57,6 +57,8 @@ ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow, void (*elsewh
   if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }
 
-ACRE_ALWAYS_INLINE void release(void* p) { release_at(unit_table::at(p), p, release_slow); }
+ACRE_ALWAYS_INLINE void release(void* p, const char* name = "free") {
+  release_at(unit_table::at(p), p, [=](void* block) { release_slow(block, name); });
+}
 
 }  // namespace acre

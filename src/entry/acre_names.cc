@@ -22,7 +22,7 @@ ACRE_EXPORT void acre_free_sized(void* block, size_t size) { api::free_sized(blo
 ACRE_EXPORT void acre_free_aligned_sized(void* block, size_t alignment, size_t size) {
   api::free_aligned_sized(block, alignment, size);
 }
-ACRE_EXPORT void acre_cfree(void* block) { release(block); }
+ACRE_EXPORT void acre_cfree(void* block) { release(block, "cfree"); }
 ACRE_EXPORT void* acre_aligned_alloc(size_t alignment, size_t size) { return api::aligned_alloc(alignment, size); }
 ACRE_EXPORT void* acre_memalign(size_t alignment, size_t size) { return api::memalign(alignment, size); }
 ACRE_EXPORT int acre_posix_memalign(void** block, size_t alignment, size_t size) {

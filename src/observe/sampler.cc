@@ -185,9 +185,9 @@ void freed(const void* block, size_t bytes, Ticket ticket) {
   g_sampler.freed(ticket);
 }
 
-void release(SampledRun* run, void* block) {
+void release(SampledRun* run, void* block, const char* name) {
   const Ticket ticket = sampled_runs::ticket_of(run, block);
-  if (ticket == sampled_runs::kDead) misuse::double_free("free", block, run->block_bytes);
+  if (ticket == sampled_runs::kDead) misuse::double_free(name, block, run->block_bytes);
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block
