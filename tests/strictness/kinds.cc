@@ -102,7 +102,7 @@ Neighbours::Neighbours(const Case& given, size_t least_bytes) {
   const bool holes = strcmp(given.place, "holes") == 0;
   const size_t chosen = strcmp(given.place, "first") == 0  ? lowest
                         : strcmp(given.place, "last") == 0 ? highest
-                                                           : count_ / 2;
+                                                           : count_ / 3;
   victim = g_blocks[chosen];
   g_blocks[chosen] = nullptr;
   for (size_t i = (chosen + 1) % 2; holes && i < count_; i += 2) {

@@ -71,7 +71,7 @@ void fill(void* block, size_t size, Byte value);
 bool is_filled(const void* block, size_t size, Byte value);
 
 // A victim among blocks of the same size, so that nothing is found because a block lies at the edge of a mapping.
-//   middle  as many blocks before as behind, in the order of allocation
+//   middle  a third of the blocks before it, in the order of allocation: not the first of a power of two
 //   first   the lowest
 //   last    the highest
 //   holes   the middle one, after each second block but it was freed

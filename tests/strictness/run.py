@@ -167,7 +167,7 @@ def write_expected(head, expected, results, column, names):
     text = head
     for name in names:
         one = expected[name]
-        text.append(f"{name:36}{one.meant:10}{one.outcomes['default']:11}{one.outcomes['hardened']}")
+        text.append(f"{name:40}{one.meant:10}{one.outcomes['default']:11}{one.outcomes['hardened']}")
         text += [f"    {where}: {line}" for where in COLUMNS for line in one.lines[where]]
     EXPECTED.write_text("\n".join(text) + "\n")
 
@@ -209,12 +209,12 @@ def page_differences(kinds, expected):
 # --- showing ---
 
 
-def show_table(results, expected, column):
+def show_table(results, expected):
     for result in results:
         one = expected.get(result.kind.name)
         meant = one.meant if one else "?"
         said = f"  {' | '.join(result.lines)}" if result.lines else ""
-        print(f"{result.kind.name:36}{meant:10}{result.outcome:11}{result.how}{said}")
+        print(f"{result.kind.name:40}{meant:10}{result.outcome:11}{result.how}{said}")
     print()
     print(f"{'group':20}{'kinds':>7}{'stopped':>9}{'no effect':>11}{'passes':>8}")
     for group, *numbers in counted((result.kind.group, result.outcome) for result in results):
@@ -253,7 +253,7 @@ def main(arguments):
     if not kinds:
         raise Failed(f"no kind is named {options.kind}: --list has them")
     if options.list:
-        print("\n".join(f"{kind.name:36}{kind.about}" for kind in kinds))
+        print("\n".join(f"{kind.name:40}{kind.about}" for kind in kinds))
         return 0
     # Hundreds of deliberate aborts should leave no core files.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -266,7 +266,7 @@ def main(arguments):
         write_expected(head, expected, results, options.column, [kind.name for kind in all_kinds])
         return 0
     if options.alloc is not None:
-        show_table(results, expected, options.column)
+        show_table(results, expected)
         return 0
     problems = list(differences(results, expected, options.column))
     problems += [f"{name} is no kind" for name in expected if name not in {kind.name for kind in all_kinds}]
