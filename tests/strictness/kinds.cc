@@ -115,7 +115,13 @@ void Neighbours::release() {
   static Byte* later[kMostBlocks];
   if (!victim_is_free) free(victim);
   for (size_t i = 0; i < count_; i += 2) free(g_blocks[i]);
-  for (size_t i = 0; i < count_; ++i) later[i] = take(size);
+  for (size_t i = 0; i < count_; ++i) {
+    later[i] = take(size);
+    memcpy(later[i], &i, sizeof i);
+  }
+  for (size_t i = 0; i < count_; ++i) {
+    if (memcmp(later[i], &i, sizeof i) != 0) _exit(kPasses);
+  }
   const size_t turns = size < 512 ? 65536 : 32 * kMib / size;
   for (size_t i = 0; i < turns; ++i) {
     free(later[i % count_]);

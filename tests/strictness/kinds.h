@@ -86,7 +86,7 @@ struct Neighbours {
 
   // What a program does for a while: frees the victim and each second neighbour, allocates as many, frees and allocates
   // up to 65536 times, frees all. So the place of the victim is handed out again, also by an allocator that keeps free
-  // blocks until many others were freed.
+  // blocks until many others were freed. A place that malloc gives to two ends the process: the misuse passed.
   void release();
 
  private:

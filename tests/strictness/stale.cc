@@ -96,7 +96,7 @@ Outcome forge_link(const Case& given) {
   begin();
   memcpy(neighbours.victim, &target, kBytes);
   done();
-  for (int i = 0; i < 32; ++i) {
+  for (size_t i = 0; i < 4 * kMostTaken; ++i) {
     if (malloc(neighbours.size) == target) return kPasses;
   }
   return kNoEffect;
