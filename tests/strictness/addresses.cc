@@ -46,8 +46,8 @@ uint64_t look_in_child(const char* name) {
   return seen;
 }
 
-// Told in advance, if fewer than 56 of 64 starts differ. A random base of 20 bits gives two equal ones in one of 500 runs
-// of this kind, nine never.
+// Told in advance, if fewer than 56 of 64 starts differ. With a base of 20 random bits two are equal
+// in one of 500 runs, nine never.
 Outcome compare(const Case& given) {
   const auto what = static_cast<What>(given.distance);
   if (strcmp(given.place, kChild) == 0) {
@@ -70,7 +70,8 @@ Outcome compare(const Case& given) {
 const Registration registration([] {
   constexpr const char* group = "addresses";
   for (size_t size : {size_t{8}, 256 * kKib}) {
-    add("same_address_%s", group, "blocks of %s have the same addresses in each start", compare, kPlain, size, kAddress);
+    add("same_address_%s", group, "blocks of %s have the same addresses in each start", compare, kPlain, size,
+        kAddress);
     add("same_distance_to_libc_%s", group, "blocks of %s are as far from the C library in each start", compare, kPlain,
         size, kFromLibrary);
     add("same_distance_to_program_%s", group, "blocks of %s are as far from the program in each start", compare, kPlain,

@@ -74,6 +74,21 @@ Outcome read_links(const Case& given) {
   return seen ? kPasses : kNoEffect;
 }
 
+// A half of the first word that is neither what the program left nor zero is the allocator's.
+Outcome read_words(const Case& given) {
+  const size_t count = count_of(given.size);
+  for (size_t i = 0; i < count; ++i) g_blocks[i] = take(given.size);
+  for (size_t i = 0; i < count; ++i) free(g_blocks[i]);
+  begin();
+  bool seen = false;
+  for (size_t i = 0; i < count; ++i) {
+    const Byte* block = static_cast<Byte*>(hidden(malloc(given.size)));
+    for (size_t half : {0, 4}) seen |= !is_filled(block + half, 4, kContent) && !is_filled(block + half, 4, 0);
+  }
+  done();
+  return seen ? kPasses : kNoEffect;
+}
+
 const Registration registration([] {
   constexpr const char* nothing = "zero_size";
   const int flags = kGuard;
@@ -101,6 +116,7 @@ const Registration registration([] {
   for (size_t size : {size_t{8}, size_t{64}, 4 * kKib}) {
     add("uninitialized_address_%s", before, "malloc(%s) shows the address of a block", read_links<by_malloc>, kPlain,
         size);
+    add("uninitialized_word_%s", before, "malloc(%s) shows a word of the allocator's", read_words, kPlain, size);
   }
 });
 

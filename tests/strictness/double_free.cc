@@ -167,12 +167,12 @@ const Registration registration([] {
   constexpr const char* group = "double_free";
   for (size_t size : kSizes) {
     add("double_free_%s", group, "frees a block of %s twice in a row", at_once, kPlaces, size);
-    add("double_free_delayed_%s", group, "frees 16 others of %s in between", delayed, kPlaces, size);
+    add("double_free_delayed_%s", group, "frees a block of %s, 16 others, and the first again", delayed, kPlaces, size);
     add("double_free_much_later_%s", group, "a block of %s, 1300 blocks of other sizes in between", much_later, kPlaces,
         size);
     add("double_free_interleaved_%s", group, "frees a, b, a, blocks of %s", interleaved, kPlaces, size);
-    add("double_free_after_reuse_%s", group, "a, b = malloc, frees a again, then b, blocks of %s", after_reuse, kPlaces,
-        size);
+    add("double_free_after_reuse_%s", group, "frees a, allocates b, frees a again, then b: blocks of %s", after_reuse,
+        kPlaces, size);
     add("double_free_theft_%s", group, "the second free makes malloc give a live block of %s to another",
         after_reuse_and_take, kPlaces, size);
     add("double_free_after_write_%s", group, "the free block of %s is overwritten, then freed again", after_write,

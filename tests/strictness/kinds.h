@@ -39,7 +39,7 @@ enum Flags {
   kGuard = 2,  // the program itself touches memory: SIGSEGV there is the allocator's guard
 };
 
-// Names are of group and about a printf format each: size first, then distance, as text (8, 4k, 256k, 1m).
+// name and about are formats for printf, with size and distance as text: 8, 4k, 256k, 1m.
 void add(const char* name, const char* group, const char* about, Body body, int flags, size_t size = 0,
          size_t distance = 0);
 inline constexpr size_t kKib = 1024, kMib = kKib * kKib;

@@ -36,31 +36,28 @@ Outcome beyond(const Case& given) {
   return kPasses;
 }
 
-template <bool kWrites>
-void add_all(const char* over, const char* under) {
+template <bool kWrites, bool kBefore>
+void add_all(const char* group) {
+  const auto add_one = [&](const char* way, const char* how, Body body, size_t size, size_t distance) {
+    char name[64], about[120];
+    snprintf(name, sizeof name, "%s_by_%%2$s_%s_%%1$s", group, way);
+    snprintf(about, sizeof about, "%s %s %s of a full block of %%1$s", kWrites ? "writes" : "reads", how,
+             kBefore ? "before the start" : "past the end");
+    add(name, group, about, body, kPlaces | kGuard, size, distance);
+  };
   for (size_t size : kSizes) {
     for (size_t distance : {size_t{1}, size_t{32}, kMib}) {
-      const auto name = [&](const char* what, const char* way) {
-        static char text[64];
-        snprintf(text, sizeof text, "%s_by_%%2$s_%s_%%1$s", what, way);
-        return text;
-      };
-      const int flags = kPlaces | kGuard;
-      add(name(over, "direct"), over, "touches the byte that is %2$s past a full block of %1$s",
-          beyond<kWrites, kDirect, false>, flags, size, distance);
-      add(name(over, "copy"), over, "copies %2$s bytes from the end of a full block of %1$s on",
-          beyond<kWrites, kCopy, false>, flags, size, distance);
-      add(name(under, "direct"), under, "touches the byte that is %2$s before a block of %1$s",
-          beyond<kWrites, kDirect, true>, flags, size, distance);
-      add(name(under, "copy"), under, "copies the %2$s bytes before a block of %1$s", beyond<kWrites, kCopy, true>,
-          flags, size, distance);
+      add_one("direct", "the byte at a distance of %2$s", beyond<kWrites, kDirect, kBefore>, size, distance);
+      add_one("copy", "the %2$s bytes", beyond<kWrites, kCopy, kBefore>, size, distance);
     }
   }
 }
 
 const Registration registration([] {
-  add_all<true>("overflow_write", "underflow_write");
-  add_all<false>("overflow_read", "underflow_read");
+  add_all<true, false>("overflow_write");
+  add_all<true, true>("underflow_write");
+  add_all<false, false>("overflow_read");
+  add_all<false, true>("underflow_read");
 });
 
 }  // namespace

@@ -209,8 +209,8 @@ const Registration registration([] {
   }
   add("reuse_by_size_%s_%s", again, "freed memory of blocks of %s becomes blocks of %s", reuse_by_size, kPlain, 64,
       4 * kKib);
-  add("reuse_by_size_%s_%s", again, "freed memory of blocks of %s becomes blocks of %s", reuse_by_size, kPlain, 4 * kKib,
-      64);
+  add("reuse_by_size_%s_%s", again, "freed memory of blocks of %s becomes blocks of %s", reuse_by_size, kPlain,
+      4 * kKib, 64);
   add("reuse_by_size_%s_%s", again, "freed memory of blocks of %s becomes blocks of %s", reuse_by_size, kPlain,
       256 * kKib, 4 * kKib);
 });
