@@ -143,7 +143,7 @@ static void add_place(Text& text, const void* p, const InRun& at) {
 static void add_place(Text& text, const void* p, Slab* slab) {
   const uint32_t index = block_index(slab, address_of(p));
   if (index >= slab->carved) {
-    text.add("not a live block: none was ever handed out here");
+    text.add("not a live block: nothing is allocated here");
     return;
   }
   const Address block = slab->base + size_t{index} * slab->block_bytes;

@@ -152,7 +152,10 @@ void drop_header(Slab* slab) {
   g_spare = slab;
 }
 
-size_t used_bytes() { return smaller(table_bytes_for(window::used_bytes()), committed_bytes()); }
+size_t used_bytes() {
+  const size_t reached = g_covered.load(std::memory_order_relaxed) - (window::start() - g_aligned);
+  return table_bytes_for(smaller(window::used_bytes(), reached));
+}
 size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed)); }
 size_t reserved_bytes() { return table_bytes_for(g_window_bytes); }
 

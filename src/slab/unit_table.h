@@ -64,7 +64,7 @@ Slab* first_header();
 Slab* header_for(const Run* run);
 void drop_header(Slab* slab);
 
-// Bytes of the table: headers of pages that were obtained; memory; address space.
+// Bytes of the table: headers from the first one on, of addresses that were handed out; memory; address space.
 size_t used_bytes();
 size_t committed_bytes();
 size_t reserved_bytes();

@@ -109,6 +109,22 @@ TEST(UnitTablePlace, FitsWhereAddressesAreFew) {
   }
 }
 
+// Whoever goes through all headers comes to none without memory, though more addresses were handed out than it covers.
+TEST(UnitTableHeaders, HaveMemoryAsFarAsTheyAreUsed) {
+  const size_t reach = (unit_table::g_mask / sizeof(Slab) + 1) * kUnitBytes;
+  std::vector<window::Chunk> chunks;
+  while (window::used_bytes() < 2 * reach) {
+    chunks.push_back(window::allocate(window::kMostChunk));
+    if (chunks.back().start == 0) GTEST_SKIP() << "no address space";
+  }
+  const Address end = address_of(unit_table::first_header()) + unit_table::used_bytes();
+  EXPECT_LE(end, unit_table::g_table + unit_table::committed_bytes());
+  while (!chunks.empty()) {
+    window::release(chunks.back());
+    chunks.pop_back();
+  }
+}
+
 TEST(UnitTableElsewhere, SpareHeadersAreUsedAgain) {
   const Address outside = window::start() - 64 * kUnitBytes;
   std::vector<Slab*> headers;
