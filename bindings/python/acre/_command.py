@@ -12,14 +12,14 @@ NOT_IGNORED = "0"  # signals: Python ignores SIGPIPE and SIGXFSZ at its start, a
 
 def version() -> str:
     """The version of the package."""
-    from ._home.cli import installed  # type: ignore[import-not-found]
+    from ._home.cli import installed
     return installed.VERSION
 
 
 def environment() -> dict[bytes, bytes]:
     """As this process was given it: in the C locale Python puts an LC_CTYPE into its own."""
     with open("/proc/self/environ", "rb") as file:
-        return dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)  # type: ignore[misc]
+        return dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
 
 
 def become(words: list[str]) -> NoReturn:

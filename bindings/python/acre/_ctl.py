@@ -6,13 +6,13 @@ import ctypes
 import errno
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 from ._library import MallctlNode, failed, library
 
 Value = Union[bool, int, str, None]
 NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)")
-TYPES = {
+TYPES: dict[str, type[ctypes._SimpleCData[Any]]] = {
     "bool": ctypes.c_bool, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t, "ssize_t": ctypes.c_ssize_t,
     "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "const char *": ctypes.c_char_p, "char *": ctypes.c_char_p,
 }
@@ -77,7 +77,7 @@ class Ctl:
             raise KeyError(f"there is no name '{name}' in ctl")
         return node
 
-    def _empty(self, name: str) -> ctypes._SimpleCData:
+    def _empty(self, name: str) -> ctypes._SimpleCData[Any]:
         kind = self._node(name).type
         if kind == "void":
             raise failed(errno.EPERM, f"'{name}' is an action; ctl.do does it")
@@ -85,11 +85,11 @@ class Ctl:
             raise ValueError(f"'{name}' is of the type {kind}, which Python has no use for")
         return TYPES[kind]()
 
-    def _call(self, name: str, old: ctypes._SimpleCData | None = None, new: ctypes._SimpleCData | None = None) -> None:
+    def _call(self, name: str, old: ctypes._SimpleCData[Any] | None = None, new: ctypes._SimpleCData[Any] | None = None) -> None:
         self._node(name)
-        size = ctypes.c_size_t(0 if old is None else ctypes.sizeof(old))
-        error = library().acre_mallctl(name.encode(), None if old is None else ctypes.byref(old), ctypes.byref(size),
-                                       None if new is None else ctypes.byref(new), 0 if new is None else ctypes.sizeof(new))
+        read = (None, None) if old is None else (ctypes.byref(old), ctypes.byref(ctypes.c_size_t(ctypes.sizeof(old))))
+        written = (None, 0) if new is None else (ctypes.byref(new), ctypes.sizeof(new))
+        error = library().acre_mallctl(name.encode(), *read, *written)
         if error == errno.ENOENT:
             raise KeyError(f"there is no '{name}' in ctl")
         if error == errno.EINVAL:
@@ -98,16 +98,16 @@ class Ctl:
             raise failed(error, name)
 
 
-def _python(value: ctypes._SimpleCData) -> Value:
+def _python(value: ctypes._SimpleCData[Any]) -> Value:
     return value.value.decode(errors="replace") if isinstance(value.value, bytes) else value.value
 
 
-def _c_value(name: str, empty: ctypes._SimpleCData, value: Value) -> ctypes._SimpleCData:
+def _c_value(name: str, empty: ctypes._SimpleCData[Any], value: Value) -> ctypes._SimpleCData[Any]:
     kind = type(empty)
     wanted = {ctypes.c_bool: bool, ctypes.c_char_p: str}.get(kind, int)
     if type(value) is not wanted:
         raise TypeError(f"'{name}' is a {wanted.__name__}, and no {type(value).__name__}")
-    made = kind(value.encode()) if isinstance(value, str) else kind(value)  # type: ignore[arg-type]
+    made = kind(value.encode()) if isinstance(value, str) else kind(value)
     if isinstance(value, int) and made.value != value:
         raise ValueError(f"'{name}' cannot be {value}")
     return made

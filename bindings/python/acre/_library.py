@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any
 
 WRITE = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
@@ -28,7 +29,7 @@ class TagFigures(ctypes.Structure):
 
 
 # As the headers of acre declare them.
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "acre_owns": (c_int, [c_void_p]),
     "acre_version": (c_char_p, []),
     "acre_malloc_trim": (c_int, [c_size_t]),
@@ -41,7 +42,7 @@ FUNCTIONS = {
     "acre_tag_drop": (None, [c_void_p]),
 }
 # These say which tag the thread has, which is a word or two: giving up the interpreter's lock around them takes longer.
-QUICK_FUNCTIONS = {
+QUICK_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "acre_tag_push": (c_int, [c_char_p]),
     "acre_tag_pop": (c_int, []),
 }
@@ -49,6 +50,9 @@ QUICK_FUNCTIONS = {
 
 class Library:
     """Its functions, by name. Raises NotActive."""
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self) -> None:
         for kind, functions in ((ctypes.CDLL, FUNCTIONS), (ctypes.PyDLL, QUICK_FUNCTIONS)):

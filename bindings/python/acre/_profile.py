@@ -92,7 +92,7 @@ class Profile:
         """The functions with the most first: function, own (what it allocated itself), total (what it and all that it called
         allocated). by: the kind of value, inuse_space if it is None. native: those of C and C++, too. ValueError: there is
         no such kind."""
-        from ._home.cli.heap_profile import views  # type: ignore[import-not-found]
+        from ._home.cli.heap_profile import views
         shown, _ = self._shown(native)
         return views.as_json(shown, _kind(shown, by), None, False, None)["functions"]
 
