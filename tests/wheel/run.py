@@ -4,6 +4,7 @@ each Python 3.9 and later that is here, installed where no compiler is, used and
 Tools are fetched from PyPI, into build/wheel-tools. Exit code 0: all well, 1: not, 77: they cannot be fetched.
 """
 
+import base64
 import glob
 import json
 import os
@@ -26,7 +27,7 @@ from checks import Checks, clean_environment, run
 
 PROJECT = ROOT / "bindings/python"
 TOOLS = ROOT / "build/wheel-tools"
-API = HERE.parent / "python/test_api.py"
+API = HERE.parent / "python"
 NEWEST_TAG = (2, 34)  # Ubuntu 22.04, RHEL 9, Debian 12 and later
 VERSIONS = range(9, 20)
 NOTEBOOK = ("nbconvert==7.17.2", "ipykernel==7.4.0")
@@ -76,12 +77,14 @@ def check_build(checks, work):
     checks.succeeds("twine takes both", [TOOLS / "bin/twine", "check", "--strict", source, made])
     said = run([TOOLS / "bin/auditwheel", "show", made], environment=with_tools())
     tag = re.search(r'"manylinux_(\d+)_(\d+)_\w+"', said.stdout)
-    checks.that(tag and tuple(map(int, tag.groups())) <= NEWEST_TAG, f"auditwheel: {tag and tag[0]}", said.stdout + said.stderr)
+    checks.that(tag and tuple(map(int, tag.groups())) <= NEWEST_TAG, f"auditwheel: {tag and tag[0]}",
+                said.stdout + said.stderr)
     if not checks.succeeds("auditwheel names it", [TOOLS / "bin/auditwheel", "repair", "-w", work / "named", made],
                            environment=with_tools()):
         return None
     (wheel,) = (work / "named").glob("*.whl")
-    checks.that(re.search(r"-py3-none-manylinux_2_\d+_x86_64\.whl$", wheel.name), "one wheel for each Python 3", wheel.name)
+    checks.that(re.search(r"-py3-none-manylinux_2_\d+_x86_64\.whl$", wheel.name), "one wheel for each Python 3",
+                wheel.name)
     with zipfile.ZipFile(wheel) as names:
         own = [name for name in names.namelist() if ".so" in name]
     checks.that(own == ["acre/libacre.so.1"], "no library of others' is in it", own)
@@ -108,8 +111,8 @@ class Installed:
     """The wheel in a virtual environment, used by programs that find nothing else in PATH."""
 
     def __init__(self, checks, version, python, wheel, work):
-        self.checks, self.version, self.wheel, self.folder = checks, version, wheel, work / f"venv {version}".replace(" ", "-")
-        self.home = work / f"home-{version}"
+        self.checks, self.version, self.wheel = checks, version, wheel
+        self.folder, self.home = work / f"venv-{version}", work / f"home-{version}"
         self.home.mkdir()
         run([python, "-m", "venv", self.folder])
         self.before = files_of(self.folder)
@@ -128,20 +131,23 @@ class Installed:
         ended = self.install("--no-index", self.wheel)
         self.that(ended.returncode == 0, "pip installs it, without anything else", ended)
         ended = self.run("acre", "run", "--stats", "--", "python3", "-c", APP)
-        self.that(ended.stdout.split()[:2] == ["True", "5"] and "resident" in ended.stderr, "acre run, stats, tag, profile", ended)
+        self.that(ended.stdout.split()[:2] == ["True", "5"] and "resident" in ended.stderr,
+                  "acre run, stats, tag, profile", ended)
         ended = self.run("python", "-m", "acre", "--version")
         self.that(ended.stdout.startswith("acre "), "python -m acre", ended)
         library = self.run("acre", "lib")
-        self.that(library.stdout.strip() == str(self.folder / f"lib/python{self.version}/site-packages/acre/libacre.so.1"),
-                  "acre lib", library)
-        ended = self.run("python", "-c", "import acre; print(acre.is_active())", LD_PRELOAD=library.stdout.strip())
+        package = self.folder / f"lib/python{self.version}/site-packages/acre"
+        self.that(library.stdout.strip() == str(package / "libacre.so.1"), "acre lib", library)
+        ended = self.run("python", "-c", "import acre; print(acre.is_active())",
+                         LD_PRELOAD=library.stdout.strip())
         self.that(ended.stdout == "True\n", "LD_PRELOAD", ended)
         ended = self.run("python", "-c", "import acre; acre.stats()")
         self.that("start it by `acre run" in ended.stderr, "without acre, a line that says what to do", ended)
         ended = self.run("acre", "run", "--", "/bin/sh", "-c", "grep SigIgn /proc/self/status; env; exit 7",
                          LC_ALL="C", PATH=f"{self.folder}/bin:/usr/bin")
-        self.that(ended.returncode == 7 and re.search(r"SigIgn:\s+0+\n", ended.stdout) and "LC_CTYPE" not in ended.stdout,
-                  "a program has the signals and the environment of the command", ended)
+        as_given = re.search(r"SigIgn:\s+0+\n", ended.stdout) and "LC_CTYPE" not in ended.stdout
+        self.that(ended.returncode == 7 and as_given, "a program has the signals and the environment of the command",
+                  ended)
         self.check_tools()
 
     def check_tools(self):
@@ -151,7 +157,8 @@ class Installed:
         if self.version not in ("3.9", "3.10"):
             ended = self.run("acre", "heap", "--python", "--json", "--by", "alloc_space", *files[:1])
             names = [function["function"] for function in json.loads(ended.stdout or '{"functions": []}')["functions"]]
-            self.that("<module> (<string>)" in names, "acre heap --python, without a program that names functions", ended)
+            self.that("<module> (<string>)" in names, "acre heap --python, without a program that names functions",
+                      ended)
         self.run("acre", "record", "-o", "app.actrace", "--", "python3", "-c", APP)
         ended = self.run("acre", "trace", "app.actrace")
         self.that("python3" in ended.stdout and ended.returncode == 0, "acre record, acre trace", ended)
@@ -164,7 +171,8 @@ class Installed:
         ended = self.install(*TESTS)
         self.that(ended.returncode == 0, "pytest is there", ended)
         for more in ({}, {"PYTHONMALLOC": "malloc"}):
-            ended = self.run("acre", "run", "--", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", API, **more)
+            ended = self.run("acre", "run", "--", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", API,
+                             PYTHONDONTWRITEBYTECODE="1", **more)
             self.that(ended.returncode == 0 and " passed" in ended.stdout, f"pytest {' '.join(more)}", ended)
 
     def check_uninstall(self):
@@ -176,8 +184,8 @@ class Installed:
 
 
 def notebook():
-    cells = [{"cell_type": "code", "id": f"c{number}", "metadata": {}, "execution_count": None, "outputs": [], "source": text}
-             for number, text in enumerate(CELLS)]
+    cells = [{"cell_type": "code", "id": f"c{number}", "metadata": {}, "execution_count": None, "outputs": [],
+              "source": text} for number, text in enumerate(CELLS)]
     return json.dumps({"cells": cells, "metadata": {"kernelspec": {"name": "python3", "display_name": "Python"}},
                        "nbformat": 4, "nbformat_minor": 5})
 
@@ -201,14 +209,13 @@ def check_notebook(checks, installed, work):
                 shown.wait_for(f"{frame}.querySelectorAll('.bar').length > 1")
                 checks.that("hoard (" in shown.value(f"{frame}.getElementById('graph').textContent"),
                             f"notebook, {scheme}: the flame graph has the function")
-                checks.that(shown.value(f"{frame}.documentElement.dataset.theme") == scheme, f"notebook, {scheme}: it is so")
-                checks.that("resident" in shown.value("document.body.textContent"), f"notebook, {scheme}: the statistics")
+                checks.that(shown.value(f"{frame}.documentElement.dataset.theme") == scheme, f"notebook: {scheme}")
+                checks.that("resident" in shown.value("document.body.textContent"), f"notebook, {scheme}: statistics")
                 if len(sys.argv) > 1:  # a folder for pictures
                     picture = shown.ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-                    subprocess.run(["base64", "-d"], input=picture.encode(), check=True,
-                                   stdout=open(Path(sys.argv[1], f"notebook-{scheme}.png"), "wb"))
-            errors = [event for event in shown.events if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
-                      and "srcdoc" in json.dumps(event)]
+                    Path(sys.argv[1], f"notebook-{scheme}.png").write_bytes(base64.b64decode(picture))
+            errors = [event for event in shown.events if "srcdoc" in json.dumps(event)
+                      and event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
             checks.that(not errors, "notebook: the page of the profile has no error", errors)
         finally:
             shown.close()

@@ -14,7 +14,8 @@ Value = Union[bool, int, str, None]
 NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)")
 TYPES: dict[str, type[ctypes._SimpleCData[Any]]] = {
     "bool": ctypes.c_bool, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t, "ssize_t": ctypes.c_ssize_t,
-    "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "const char *": ctypes.c_char_p, "char *": ctypes.c_char_p,
+    "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64,
+    "const char *": ctypes.c_char_p, "char *": ctypes.c_char_p,
 }
 
 
@@ -58,8 +59,8 @@ class Ctl:
         self._call(name, new=_c_value(name, self._empty(name), value))
 
     def do(self, name: str) -> Value:
-        """Does what an action's name says (a name of type void, such as "arena.4096.purge"; prof.dump and prof.reset without
-        a value). Returns what the action gives, such as the number of arenas.create."""
+        """Does what an action's name says: a name of type void, such as "arena.4096.purge"; prof.dump and prof.reset
+        without a value. Returns what the action gives, such as the number of arenas.create."""
         node = self._node(name)
         gives = node.type != "void" and not node.readable and not node.writable
         value = self._empty(name) if gives else None
@@ -85,7 +86,8 @@ class Ctl:
             raise ValueError(f"'{name}' is of the type {kind}, which Python has no use for")
         return TYPES[kind]()
 
-    def _call(self, name: str, old: ctypes._SimpleCData[Any] | None = None, new: ctypes._SimpleCData[Any] | None = None) -> None:
+    def _call(self, name: str, old: ctypes._SimpleCData[Any] | None = None,
+              new: ctypes._SimpleCData[Any] | None = None) -> None:
         self._node(name)
         read = (None, None) if old is None else (ctypes.byref(old), ctypes.byref(ctypes.c_size_t(ctypes.sizeof(old))))
         written = (None, 0) if new is None else (ctypes.byref(new), ctypes.sizeof(new))

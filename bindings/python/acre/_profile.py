@@ -34,8 +34,8 @@ class Profile:
     If sampling was on before, as with `acre run --profile`, it goes on at its rate, and the profile is the difference:
     inuse_ values are then below 0 where more was freed than allocated.
 
-    Errors: NotActive; RuntimeError, the profile was not started, or was started before; OSError, memory was refused, or the
-    profile cannot be written.
+    Errors: NotActive; RuntimeError, the profile was not started, or was started before; OSError, memory was refused, or
+    the profile cannot be written.
     """
 
     def __init__(self, sample: int = SAMPLE) -> None:
@@ -89,9 +89,9 @@ class Profile:
     # --- What it shows ---
 
     def functions(self, by: str | None = None, native: bool = False) -> list[dict[str, Any]]:
-        """The functions with the most first: function, own (what it allocated itself), total (what it and all that it called
-        allocated). by: the kind of value, inuse_space if it is None. native: those of C and C++, too. ValueError: there is
-        no such kind."""
+        """The functions with the most first: function, own (what it allocated itself), total (what it and all that it
+        called allocated). by: the kind of value, inuse_space if it is None. native: those of C and C++, too.
+        ValueError: there is no such kind."""
         from ._home.cli.heap_profile import views
         shown, _ = self._shown(native)
         return views.as_json(shown, _kind(shown, by), None, False, None)["functions"]
@@ -190,6 +190,6 @@ def _named(profile: Any) -> Any:
 
 
 def profile(sample: int = SAMPLE) -> Profile:
-    """A heap profile of this process, which starts by `with` or start(). sample: one sample in so many bytes on average,
-    rounded down to a power of 2; 0: every block. 64 KiB costs some 5 % of the time."""
+    """A heap profile of this process, which starts by `with` or start(). sample: one sample in so many bytes on
+    average, rounded down to a power of 2; 0: every block. At 64 KiB profiling costs less than 5 % of the time."""
     return Profile(sample)

@@ -50,6 +50,6 @@ def stats() -> Stats:
 
 
 def purge() -> bool:
-    """Returns all unused memory to the system, at once. Has any been returned? Empties the calling thread's cache before;
-    what other threads keep for themselves stays with them."""
+    """Returns all unused memory to the system, at once. Has any been returned? Empties the calling thread's cache
+    before; what other threads keep for themselves stays with them."""
     return bool(library().acre_malloc_trim(0))

@@ -65,12 +65,12 @@ class tag:
         @acre.tag("parser")
         def parse(text): …
 
-    A decorated function may be a coroutine function. One object may be used again, within itself, and in several threads
-    at a time. Tags may be nested up to 64 deep; the innermost counts. A new thread has no tag.
+    A decorated function may be a coroutine function. One object may be used again, within itself, and in several
+    threads at a time. Tags may be nested up to 64 deep; the innermost counts. A new thread has no tag.
 
-    Coroutines: a with-block with an await in it is right in a task that acre steps: a decorated coroutine function, what
-    run() returns, or each task of a loop that has task_factory. Elsewhere what other tasks allocate during the await
-    counts for the tag.
+    Coroutines: a with-block with an await in it is right in a task that acre steps: a decorated coroutine function,
+    what run() returns, or each task of a loop that has task_factory. Elsewhere what other tasks allocate during the
+    await counts for the tag.
 
     Errors: ValueError, the name has not 1 to 63 bytes; OSError, memory was refused, or tags are nested too deep, or the
     options junk or zero are set; RuntimeError, tags were not left in the opposite order.
@@ -107,8 +107,8 @@ class tag:
             _pop()
             for name in reversed(above):
                 _push(name)
-        raise RuntimeError(f"tag '{self.name}' was left before tags that came later, or in another thread; a coroutine with "
-                           "an await in its block needs @acre.tag, acre.tag(…).run or acre.task_factory")
+        raise RuntimeError(f"tag '{self.name}' was left before tags that came later, or in another thread; a coroutine "
+                           "with an await in its block needs @acre.tag, acre.tag(…).run or acre.task_factory")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator."""
@@ -141,16 +141,16 @@ class tag:
         return TagInfo(self.name, figures.live, figures.allocated, figures.peak, limit, figures.refused)
 
     def limit(self, most: int | None) -> None:
-        """Sets the most bytes that may be live at a time; None: no limit. An allocation that would pass the limit raises
-        MemoryError."""
+        """Sets the most bytes that may be live at a time; None: no limit. An allocation that would pass the limit
+        raises MemoryError."""
         if most is not None and not 0 <= most < NO_LIMIT:
             raise ValueError(f"tag '{self.name}': the limit cannot be {most}")
         with _figures_lock:
             library().acre_tag_limit(self._handle(), NO_LIMIT if most is None else most)
 
     def drop(self) -> None:
-        """Gives up the tag with its figures. The name is free, and a later use makes a new tag of it. There may be 262144
-        tags at a time, so drop those of requests that are done."""
+        """Gives up the tag with its figures. The name is free, and a later use makes a new tag of it. There may be
+        262144 tags at a time, so drop those of requests that are done."""
         with _figures_lock:
             library().acre_tag_drop(self._handle())
 
@@ -163,8 +163,8 @@ class tag:
 
 @types.coroutine
 def _stepped(coroutine: Coroutine[Any, Any, Result], names: list[bytes]) -> Generator[Any, Any, Result]:
-    """Runs a coroutine step by step: from one await that waits to the next. names: of the tags that are in force during a
-    step; what the step leaves in force is so in the next one, and in between it is not."""
+    """Runs a coroutine step by step: from one await that waits to the next. names: of the tags that are in force during
+    a step; what the step leaves in force is so in the next one, and in between it is not."""
     names = list(names)
 
     def step(method: Callable[..., Any], *arguments: Any) -> Any:
@@ -192,9 +192,10 @@ def _stepped(coroutine: Coroutine[Any, Any, Result], names: list[bytes]) -> Gene
             method, argument = coroutine.throw, error
 
 
-def task_factory(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **named: Any) -> asyncio.Task[Any]:
-    """For an event loop: loop.set_task_factory(acre.task_factory). A task then begins with the tags that are in force where
-    it is made, and with-blocks of tags count for the task alone, whatever it awaits."""
+def task_factory(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any],
+                 **named: Any) -> asyncio.Task[Any]:
+    """For an event loop: loop.set_task_factory(acre.task_factory). A task then begins with the tags that are in force
+    where it is made, and with-blocks of tags count for the task alone, whatever it awaits."""
     import asyncio
     names = list(_thread.names)
 
