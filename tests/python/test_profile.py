@@ -34,6 +34,9 @@ class Profiles(unittest.TestCase):
         kept += hoard(50)  # which is after it
         self.about(self.total_of(profile), 5_000_000)
         self.assertFalse(acre.ctl["prof.active"])
+        if KNOWS_PYTHON:  # not who has called this function
+            names = [row["function"] for row in profile.functions()]
+            self.assertTrue(all(name.endswith("(test_profile.py)") for name in names), names)
         self.assertIn("hoard" if KNOWS_PYTHON else "inuse", str(profile))
         with self.assertRaises(ValueError):
             profile.functions("no_such_kind")

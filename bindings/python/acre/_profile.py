@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import sys
 import tempfile
 import threading
 from dataclasses import replace
@@ -14,7 +15,8 @@ from ._library import library
 
 SAMPLE = 64 << 10
 MOST = 30        # functions in a table
-HEIGHT_PX = 520  # of the picture in a notebook
+# Of the picture in a notebook.
+BAR_PX, AROUND_PX, LEAST_PX, MOST_PX = 20, 240, 340, 640
 _lock = threading.Lock()
 _running = 0             # profiles
 _ends_with_last = False  # sampling, which the first of them began
@@ -28,7 +30,7 @@ class Profile:
         print(profile)
 
     Jupyter shows a profile as a flame graph, print() shows a table. While it runs, each look shows the heap at that
-    moment; after stop() all show the same. Values are estimates from samples, in bytes and in blocks: inuse_ what is
+    moment; after stop() all show the same. Python functions that lead to where it was started are left out. Values are estimates from samples, in bytes and in blocks: inuse_ what is
     live, alloc_ all that was allocated, and the others of docs/profiling.md.
 
     If sampling was on before, as with `acre run --profile`, it goes on at its rate, and the profile is the difference:
@@ -45,6 +47,7 @@ class Profile:
         self._before: Any = None
         self._final: Any = None
         self._is_running = False
+        self._callers: list[tuple[str, str]] = []  # of the function that starts it, the outermost first: name, file
 
     # --- Beginning and end ---
 
@@ -63,6 +66,7 @@ class Profile:
                 _ends_with_last = True
             _running += 1
             self._is_running = True
+            self._callers = _callers()
         return self
 
     def stop(self) -> Profile:
@@ -132,7 +136,10 @@ class Profile:
     def _repr_html_(self) -> str | None:
         if not self._is_running and self._final is None:
             return None
-        return (f'<iframe title="heap profile" style="width:100%;height:{HEIGHT_PX}px;border:0" '
+        shown, _ = self._shown(native=False)
+        depth = max((len(stack) for stack, _ in shown.samples), default=0)
+        height = min(max(AROUND_PX + depth * BAR_PX, LEAST_PX), MOST_PX)
+        return (f'<iframe title="heap profile" style="width:100%;height:{height}px;border:0" '
                 f'srcdoc="{html.escape(self.html())}"></iframe>')
 
     # --- How ---
@@ -158,7 +165,34 @@ class Profile:
         profile = self._now()
         only = not native and python.has_functions(profile)
         heading = about.heading([profile], [f"process {os.getpid()}"])
-        return python.for_people(profile if only else _named(profile), only), heading
+        profile = self._without_callers(profile) if only else _named(profile)
+        return python.for_people(profile, only), heading
+
+    def _without_callers(self, profile: Any) -> Any:
+        from ._home.cli.heap_profile import python
+        to = replace(profile, samples={})
+        for (stack, labels), values in profile.samples.items():
+            functions = python.python_stack(stack)
+            lines = [location.lines[0] for location in reversed(functions[1:])]  # the innermost stays
+            same = 0
+            for line, caller in zip(lines, self._callers):
+                if (line.function, line.file) != caller:
+                    break
+                same += 1
+            to.add(tuple(functions[:len(functions) - same]), labels, values)
+        return to
+
+
+def _callers() -> list[tuple[str, str]]:
+    """Of the function that calls into this file; the interpreters that profiles know have qualified names."""
+    if sys.version_info < (3, 11):
+        return []
+    frame, found = sys._getframe(), []
+    while frame and frame.f_code.co_filename == __file__:
+        frame = frame.f_back  # type: ignore[assignment]
+    while frame := frame and frame.f_back:  # type: ignore[assignment]
+        found.append((frame.f_code.co_qualname, frame.f_code.co_filename))
+    return found[::-1]
 
 
 def _taken() -> Any:
