@@ -7,9 +7,10 @@ import sys
 
 import packages
 from places import MADE, ROOT, shown
-from say import say
+from say import fail, say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
+LEAST_PYTHON = (3, 11)
 FOLDER = os.path.join(MADE, "environment")
 PYTHON = os.path.join(FOLDER, "bin", "python")
 STAMP = os.path.join(FOLDER, "requirements.txt")  # what is installed, written last
@@ -25,6 +26,9 @@ def read(path):
 
 def ensure(yes):
     """-> the environment's python"""
+    if sys.version_info < LEAST_PYTHON:
+        fail(f"the libraries that this needs are for Python {'.'.join(map(str, LEAST_PYTHON))} and later; this one is "
+             f"{sys.version.split()[0]}")
     wanted = read(REQUIREMENTS)
     if read(STAMP) == wanted:
         return PYTHON

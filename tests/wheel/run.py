@@ -41,7 +41,7 @@ with acre.profile(sample=0) as profile:
     kept = hoard(50)""", "profile", "acre.stats()")
 APP = """
 import acre
-with acre.tag("app"), acre.profile(sample=0) as profile:
+with acre.profile(sample=0) as profile, acre.tag("app"):
     kept = [bytearray(100_000) for _ in range(50)]
 print(acre.is_active(), acre.tag("app").info().live // 1_000_000, acre.version())
 """
@@ -60,8 +60,9 @@ def wanted_tools():
     return (HERE / "requirements.txt").read_text()
 
 
-def with_tools(**more):
-    return clean_environment(PATH=f"{TOOLS}/bin:{os.environ['PATH']}", **more)
+def with_tools():
+    # The build lies in another folder each time; a ccache, if there is one, knows it again.
+    return clean_environment(PATH=f"{TOOLS}/bin:{os.environ['PATH']}", CCACHE_BASEDIR=tempfile.gettempdir())
 
 
 def check_build(checks, work):
@@ -160,12 +161,10 @@ class Installed:
             self.that("<module> (<string>)" in names, "acre heap --python, without a program that names functions",
                       ended)
         self.run("acre", "record", "-o", "app.actrace", "--", "python3", "-c", APP)
-        ended = self.run("acre", "trace", "app.actrace")
+        ended = self.run("acre", "trace", "--info", "app.actrace")
         self.that("python3" in ended.stdout and ended.returncode == 0, "acre record, acre trace", ended)
         ended = self.run("acre", "options", "--json")
         self.that(ended.returncode == 0 and "prof_python" in ended.stdout, "acre options", ended)
-        ended = self.run("acre", "replay", "app.actrace")
-        self.that(ended.returncode == 0, "acre replay", ended)
 
     def check_api(self):
         ended = self.install(*TESTS)

@@ -54,6 +54,7 @@ class Profile:
     def start(self) -> Profile:
         global _running, _ends_with_last
         library()
+        from ._home.cli.heap_profile import pprof  # noqa: F401, or it would be in the profile
         with _lock:
             if self._is_running or self._final is not None:
                 raise RuntimeError("this profile was started before; make another by acre.profile()")
@@ -137,7 +138,7 @@ class Profile:
         if not self._is_running and self._final is None:
             return None
         shown, _ = self._shown(native=False)
-        depth = max((len(stack) for stack, _ in shown.samples), default=0)
+        depth = max((len(stack) for (stack, _), values in shown.samples.items() if values[shown.default]), default=0)
         height = min(max(AROUND_PX + depth * BAR_PX, LEAST_PX), MOST_PX)
         return (f'<iframe title="heap profile" style="width:100%;height:{height}px;border:0" '
                 f'srcdoc="{html.escape(self.html())}"></iframe>')
