@@ -2,8 +2,8 @@
 
     acre run -- python3 app.py
 
-Each function raises NotActive where the process does not run on acre; is_active() asks. All functions may be called
-from any thread. Sizes are in bytes.
+What asks the library raises NotActive where the process does not run on acre; is_active() says whether it does. All
+functions may be called from any thread. Sizes are in bytes.
 
 CPython keeps objects of up to 512 bytes in memory of its own. PYTHONMALLOC=malloc lets it ask malloc for each, so that
 figures, tags and profiles have them, too.
