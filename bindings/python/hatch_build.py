@@ -21,7 +21,7 @@ SOURCE = next(folder for folder in (HERE / "source", HERE.parents[1]) if (folder
 BUILD = SOURCE / "build/wheel"
 TARGETS = ("acre", "acre_trace", "acre_replay")
 OF_HOME = ("cli", "share", "bench", "packages.txt")
-NOT_IN_HOME = shutil.ignore_patterns("__pycache__", "manual", "CMakeLists.txt")
+NOT_IN_HOME = shutil.ignore_patterns("__pycache__", "manual")
 
 
 def version():
