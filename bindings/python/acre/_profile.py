@@ -7,13 +7,14 @@ import os
 import sys
 import tempfile
 import threading
+import types
 from dataclasses import replace
 from typing import Any
 
 from ._ctl import ctl
 from ._library import library
 
-SAMPLE = 64 << 10
+SAMPLE, MOST_SAMPLE = 64 << 10, 1 << 62
 MOST = 30        # functions in a table
 # Of the picture in a notebook.
 BAR_PX, AROUND_PX, LEAST_PX, MOST_PX = 20, 240, 340, 640
@@ -30,8 +31,10 @@ class Profile:
         print(profile)
 
     Jupyter shows a profile as a flame graph, print() shows a table. While it runs, each look shows the heap at that
-    moment; after stop() all show the same. Python functions that lead to where it was started are left out. Values are estimates from samples, in bytes and in blocks: inuse_ what is
-    live, alloc_ all that was allocated, and the others of docs/profiling.md.
+    moment; after stop() all show the same. Python functions that lead to the one that started it are left out.
+
+    Values are estimates from samples, in bytes and in blocks: inuse_ what is live, alloc_ all that was allocated, and
+    the others of docs/profiling.md.
 
     If sampling was on before, as with `acre run --profile`, it goes on at its rate, and the profile is the difference:
     inuse_ values are then below 0 where more was freed than allocated.
@@ -41,7 +44,7 @@ class Profile:
     """
 
     def __init__(self, sample: int = SAMPLE) -> None:
-        if sample < 0:
+        if not 0 <= sample <= MOST_SAMPLE:
             raise ValueError(f"sample is a number of bytes, and cannot be {sample}")
         self._lg_sample = max(sample, 1).bit_length() - 1
         self._before: Any = None
@@ -112,9 +115,8 @@ class Profile:
 
     def html(self, by: str | None = None, native: bool = False) -> str:
         """A page with a flame graph, which needs nothing else and no network."""
-        from ._home.cli.heap_profile import page
         shown, heading = self._shown(native)
-        return page.page(heading, shown, None, _kind(shown, by))
+        return _page(heading, shown, by)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the profile to a file: for pprof and `acre heap`, or as a page if its name ends in .html."""
@@ -137,11 +139,11 @@ class Profile:
     def _repr_html_(self) -> str | None:
         if not self._is_running and self._final is None:
             return None
-        shown, _ = self._shown(native=False)
+        shown, heading = self._shown(native=False)
         depth = max((len(stack) for (stack, _), values in shown.samples.items() if values[shown.default]), default=0)
         height = min(max(AROUND_PX + depth * BAR_PX, LEAST_PX), MOST_PX)
         return (f'<iframe title="heap profile" style="width:100%;height:{height}px;border:0" '
-                f'srcdoc="{html.escape(self.html())}"></iframe>')
+                f'srcdoc="{html.escape(_page(heading, shown))}"></iframe>')
 
     # --- How ---
 
@@ -188,12 +190,13 @@ def _callers() -> list[tuple[str, str]]:
     """Of the function that calls into this file; the interpreters that profiles know have qualified names."""
     if sys.version_info < (3, 11):
         return []
-    frame, found = sys._getframe(), []
-    while frame and frame.f_code.co_filename == __file__:
-        frame = frame.f_back  # type: ignore[assignment]
-    while frame := frame and frame.f_back:  # type: ignore[assignment]
-        found.append((frame.f_code.co_qualname, frame.f_code.co_filename))
-    return found[::-1]
+    found = []
+    frame: types.FrameType | None = sys._getframe()
+    while frame:
+        if frame.f_code.co_filename != __file__:
+            found.append((frame.f_code.co_qualname, frame.f_code.co_filename))
+        frame = frame.f_back
+    return found[:0:-1]
 
 
 def _taken() -> Any:
@@ -211,6 +214,11 @@ def _kind(profile: Any, by: str | None) -> int:
     if at is None:
         raise ValueError(f"there is no '{by}' in a profile; there is {', '.join(kind.name for kind in profile.kinds)}")
     return at
+
+
+def _page(heading: Any, shown: Any, by: str | None = None) -> str:
+    from ._home.cli.heap_profile import page
+    return page.page(heading, shown, None, _kind(shown, by))
 
 
 def _named(profile: Any) -> Any:
