@@ -47,7 +47,7 @@ class Profile:
         if not 0 <= sample <= MOST_SAMPLE:
             raise ValueError(f"sample is a number of bytes, and cannot be {sample}")
         self._lg_sample = max(sample, 1).bit_length() - 1
-        self._before: Any = None
+        self._before: bytes | None = None
         self._final: Any = None
         self._is_running = False
         self._callers: list[tuple[str, str]] = []  # of the function that starts it, the outermost first: name, file
@@ -62,7 +62,7 @@ class Profile:
             if self._is_running or self._final is not None:
                 raise RuntimeError("this profile was started before; make another by acre.profile()")
             if ctl["prof.active"]:
-                self._before = _taken()
+                self._before = _dumped()
             else:
                 ctl["opt.prof_python"] = True
                 ctl["prof.active"] = True
@@ -155,11 +155,12 @@ class Profile:
         return self._difference()
 
     def _difference(self) -> Any:
+        from ._home.cli.heap_profile import pprof
         from ._home.cli.heap_profile.profile import combined
-        taken = _taken()
+        taken = pprof.read(_dumped())
         if self._before is None:
             return taken
-        whole = combined([taken, self._before], [1, -1])
+        whole = combined([taken, pprof.read(self._before)], [1, -1])
         return replace(whole, samples={key: values for key, values in whole.samples.items() if any(values)})
 
     def _shown(self, native: bool) -> tuple[Any, Any]:
@@ -199,14 +200,13 @@ def _callers() -> list[tuple[str, str]]:
     return found[:0:-1]
 
 
-def _taken() -> Any:
-    """The profile at this moment."""
-    from ._home.cli.heap_profile import pprof
+def _dumped() -> bytes:
+    """The profile at this moment, as the library writes it: what reading it allocates is not in it."""
     with tempfile.TemporaryDirectory(prefix="acre-") as folder:
         path = os.path.join(folder, "now.live.pb.gz")
         ctl["prof.dump"] = path
         with open(path, "rb") as file:
-            return pprof.read(file.read())
+            return file.read()
 
 
 def _kind(profile: Any, by: str | None) -> int:
