@@ -9,6 +9,7 @@ from pathlib import Path
 
 import acre
 
+SAMPLE = 4096  # all blocks of 100 KB are sampled, but for one in 10^10
 KNOWS_PYTHON = sys.version_info >= (3, 11)  # the profiler knows functions of these
 
 
@@ -26,8 +27,8 @@ class Profiles(unittest.TestCase):
         if KNOWS_PYTHON:  # in native functions is what others allocate, too
             self.assertLess(value, 1.05 * wanted)
 
-    def test_every_block(self):
-        with acre.profile(sample=0) as profile:
+    def test_block(self):
+        with acre.profile(sample=SAMPLE) as profile:
             kept = hoard(50)
             hoard(20)
         self.about(self.total_of(profile), 5_000_000)
@@ -43,7 +44,7 @@ class Profiles(unittest.TestCase):
             profile.functions("no_such_kind")
 
     def test_while_it_runs(self):
-        profile = acre.profile(sample=0).start()
+        profile = acre.profile(sample=SAMPLE).start()
         kept = hoard(50)
         self.about(self.total_of(profile), 5_000_000)
         kept += hoard(50)
@@ -55,7 +56,7 @@ class Profiles(unittest.TestCase):
             profile.start()
 
     def test_one_in_another(self):
-        outer = acre.profile(sample=0).start()
+        outer = acre.profile(sample=SAMPLE).start()
         first = hoard(50)
         with acre.profile() as inner:
             second = hoard(20)
@@ -69,7 +70,7 @@ class Profiles(unittest.TestCase):
 
     def test_all_threads(self):
         kept = []
-        with acre.profile(sample=0) as profile:
+        with acre.profile(sample=SAMPLE) as profile:
             thread = threading.Thread(target=lambda: kept.extend(hoard(50)))
             thread.start()
             thread.join()
@@ -77,7 +78,7 @@ class Profiles(unittest.TestCase):
 
     def test_files(self):
         from acre._home.cli.heap_profile import pprof
-        with acre.profile(sample=0) as profile:
+        with acre.profile(sample=SAMPLE) as profile:
             kept = hoard(50)
         with tempfile.TemporaryDirectory() as folder:
             file, page = Path(folder, "a.pb.gz"), Path(folder, "a.html")

@@ -57,6 +57,7 @@ class Profile:
     def start(self) -> Profile:
         global _running, _ends_with_last
         library()
+        callers = _callers()
         from ._home.cli.heap_profile import pprof  # noqa: F401, or it would be in the profile
         with _lock:
             if self._is_running or self._final is not None:
@@ -70,7 +71,7 @@ class Profile:
                 _ends_with_last = True
             _running += 1
             self._is_running = True
-            self._callers = _callers()
+            self._callers = callers
         return self
 
     def stop(self) -> Profile:
@@ -169,14 +170,16 @@ class Profile:
         profile = self._now()
         only = not native and python.has_functions(profile)
         heading = about.heading([profile], [f"process {os.getpid()}"])
-        profile = self._without_callers(profile) if only else _named(profile)
+        profile = self._without_acre(profile) if only else _named(profile)
         return python.for_people(profile, only), heading
 
-    def _without_callers(self, profile: Any) -> Any:
+    def _without_acre(self, profile: Any) -> Any:
         from ._home.cli.heap_profile import python
         to = replace(profile, samples={})
         for (stack, labels), values in profile.samples.items():
             functions = python.python_stack(stack)
+            if any(location.lines[0].file == __file__ for location in functions):
+                continue  # what profiling itself allocates
             lines = [location.lines[0] for location in reversed(functions[1:])]  # the innermost stays
             same = 0
             for line, caller in zip(lines, self._callers):
