@@ -40,7 +40,7 @@ def words(text, known):
         return f"`{found[0]}`"
 
     def piece(text):
-        return "".join(part if at % 2 else re.sub(r"([\\*_#<>\[\]|`])", r"\\\1", part)
+        return "".join(part if at % 2 else re.sub(r"([\\*_#\[\]|`])", r"\\\1", part.replace("<", "&lt;"))
                        for at, part in enumerate(re.split(r"(\[?`[^`]+`(?:\]\([^)]*\))?)", WORD.sub(as_code, text))))
 
     out, at = "", 0

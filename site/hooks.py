@@ -19,6 +19,8 @@ sys.path[:0] = [str(HERE), str(ROOT / "cli"), str(ROOT / "cli/manual")]
 import headers  # noqa: E402
 
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=(?:#[^)\s]*)?\))")
+NAMED = re.compile(r"\[((?:[\w./-]+/)?[\w-]+\.md)\](?=\(([^)#\s:]+))")
+SHIM = "https://unpkg.com/iframe-worker/shim"
 OPTIONAL = ("packages.md", "python.md", "rust.md")
 LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python"}
 AS_FILES = (".png", ".jsonl")
@@ -109,4 +111,18 @@ def on_page_markdown(markdown, page, config, files):
     def moved(found):
         path = next(linked(f"]({found[0]})", folder), None)
         return found[0] if path is None else posixpath.relpath(address(path), here or ".")
-    return LINK.sub(moved, markdown)
+
+    def titled(found):
+        path = next(linked(f"]({found[2]})", folder), None)
+        return found[0] if path is None else f"[{title_of(path)}]"
+    return LINK.sub(moved, NAMED.sub(titled, markdown))
+
+
+def title_of(path):
+    return re.search(r"^# (.*)$", (ROOT / readme_of(path)).read_text(encoding="utf-8"), re.M)[1]
+
+
+def on_post_page(output, page, config):
+    """Nothing is fetched from elsewhere."""
+    here = posixpath.dirname(page.file.url) or "."
+    return output.replace(SHIM, posixpath.relpath("assets/iframe-worker.js", here))

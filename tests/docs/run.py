@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = ("memory.md", "sources.md", "tags.md", "options.md", "record.md", "plot.md", "quickstart.md",
          *sorted(f"symptoms/{page.name}" for page in (DOCS / "symptoms").glob("*.md")))
 COMMAND = re.compile(r"((PYTHONMALLOC|\w*MALLOC\w*|ACRE_CONF)=|\./acre |cc |c\+\+ |sh -c |mkdir |truncate |echo )")
+OF_BUILDS = re.compile(r"\./acre |cmake |ctest |tests/|LD_PRELOAD=")  # of CONTRIBUTING.md, by tests/site
 INDENT = "    "
 TIME_LIMIT_S = 400
 COMPLAINTS = ("is ignored", "not found", "No such file", "usage:", "Traceback")
@@ -51,12 +52,12 @@ def blocks_of(text):
         between.append(line)
 
 
-def commands_of(page):
+def commands_of(page, command=COMMAND):
     commands, last = [], None
     for block in blocks_of((DOCS / page).read_text()):
         if last is not None and re.match(r"prints\b(?!.*\n\n)", block.before, re.S):
             last.shown = block
-        last = block if COMMAND.match(block.text) else None
+        last = block if command.match(block.text) else None
         if last is not None:
             commands.append(block)
     return commands
