@@ -61,16 +61,17 @@ def check_pages(checks, pattern):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         browser = Browser(find(), home)
         try:
-            for scheme in ("light", "dark"):
-                browser.prefer(scheme)
-                for width in WIDTHS:
-                    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
-                                mobile=False)
-                    for page in pages:
-                        browser.open(page)
-                        name = page.relative_to(SITE)
+            for page in pages:
+                name = page.relative_to(SITE)
+                browser.open(page)
+                for scheme, is_dark in (("light", "false"), ("dark", "true")):
+                    browser.prefer(scheme)
+                    browser.wait_for(f"({DARKNESS} < 200) == {is_dark}")
+                    backgrounds.setdefault(scheme, set()).add(browser.value(DARKNESS))
+                    for width in WIDTHS:
+                        browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                                    mobile=False)
                         problems += [f"{name}, {scheme}, {width}: {problem}" for problem in browser.value(PROBLEMS)]
-                        backgrounds.setdefault(scheme, set()).add(browser.value(DARKNESS))
                         take_picture(browser, PICTURES / f"{scheme}-{width}" / name.with_suffix(".png"), width)
             problems += browser.problems()
             check_search(checks, browser)
