@@ -28,7 +28,7 @@ def parts_of_cpp(text):
         code = re.sub(r"^( *)private:\n.*?(?=^\1?(?:  )?\};|^\};)", "", found[2], flags=re.M | re.S)
         code = re.sub(r"^(?:#.*|namespace acre \{|\}  // namespace acre)\n", "", code, flags=re.M).strip("\n")
         comment = "\n".join(line[3:] for line in found[1].splitlines())
-        yield comment, [line for line in re.sub(r"\n{3,}", "\n\n", code).splitlines()]
+        yield comment, re.sub(r"\n+(?=( *\};))", "\n", re.sub(r"\n{3,}", "\n\n", code)).splitlines()
 
 
 def words(text, known):
@@ -44,14 +44,14 @@ def words(text, known):
                        for at, part in enumerate(re.split(r"(\[?`[^`]+`(?:\]\([^)]*\))?)", WORD.sub(as_code, text))))
 
     out, at = "", 0
-    for found in re.finditer(r"`[^`]+`|\bdocs/[\w-]+\.md\b|\bacre/\w+\.hp?p?\b", text):
+    for found in re.finditer(r"`[^`]+`|\"[^\"]+\"|\bdocs/[\w-]+\.md\b|\bacre/\w+\.hp?p?\b", text):
         out += piece(text[at:found.start()])
         if PAGE.fullmatch(found[0]):
             out += f"[{found[0]}](../{PAGE.fullmatch(found[0])[1]})"
         elif HEADER.fullmatch(found[0]) and HEADER.fullmatch(found[0])[1] in NAMES:
             out += f"[{found[0]}]({HEADER.fullmatch(found[0])[1]}.md)"
         else:
-            out += found[0]
+            out += found[0].replace("_", r"\_") if found[0].startswith('"') else found[0]
         at = found.end()
     return out + piece(text[at:])
 
@@ -63,7 +63,8 @@ def prose(comment, known):
         indented = line.startswith("  ")
         if block and (not line.strip() or indented != block[0].startswith("  ")):
             if block[0].startswith("  "):
-                out.append("```c\n" + textwrap.dedent("\n".join(block)) + "\n```\n")
+                language = "cpp" if any(";" in line for line in block) else "text"
+                out.append(f"```{language}\n" + textwrap.dedent("\n".join(block)) + "\n```\n")
             else:
                 out.append(words(" ".join(block), known) + "\n")
             block = []
