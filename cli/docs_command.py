@@ -13,8 +13,8 @@ FOLDER = os.path.join(MADE, "site")
 
 def add_arguments(parser):
     parser.explain(
-        "Builds the pages of docs/, those that they link to and the headers as a site in build/site, and prints the path "
-        "of its first page. A link that leads nowhere is an error.",
+        "Builds the pages of docs/, those that they link to and the headers as a site in build/site, and prints the "
+        "path of its first page. A link that leads nowhere is an error.",
         (("{acre} docs", "build the site, which a browser opens from there"),
          ("{acre} docs --serve", "show it at http://127.0.0.1:8000, again after each change")))
     parser.add_argument("--serve", action="store_true", help="serve the site to this machine, until Ctrl-C")

@@ -4,8 +4,8 @@
 Each indented block of a page that begins with a command is run; those of a page in one shell, in the root of the
 repository. It has to end with 0, with what a comment says ("# ends with 23"), or to show a Python program that gets no
 memory; and acre may not complain about what it was told. Where the text behind it begins with "prints", the next block
-has lines that it printed: but for numbers, which may be others, and "…", which stands for any text. Pages: those below,
-unless some are named. Blocks that need root to mount something are passed over where that is refused.
+has lines that it printed: but for numbers, which may be others, and "…", which stands for any text. Pages: those
+below, unless some are named. Blocks that need root to mount something are passed over where that is refused.
 
 All pages are in the site's navigation, and links from page to page lead somewhere (links.py).
 """
@@ -106,8 +106,8 @@ def problems_of(blocks):
     # Python itself: pyenv's is a script.
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{environment['PATH']}"
     with tempfile.TemporaryDirectory(prefix="acre-docs-") as folder:
-        script = "".join(f"{{\n{block.text}\n}} > {folder}/{at}.out 2> {folder}/{at}.err\necho $? > {folder}/{at}.status\n"
-                         for at, block in enumerate(blocks))
+        script = "".join(f"{{\n{block.text}\n}} > {folder}/{at}.out 2> {folder}/{at}.err\n"
+                         f"echo $? > {folder}/{at}.status\n" for at, block in enumerate(blocks))
         subprocess.run(["bash", "-c", script + "kill $(jobs -p) 2> /dev/null; wait"], cwd=ROOT, env=environment,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        timeout=TIME_LIMIT_S, check=False)

@@ -42,13 +42,17 @@ PROBLEMS = """(() => {
   const scrolls = e => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   for (const e of document.querySelectorAll(".md-content :is(p, li, h1, h2, h3, pre, table, img)")) {
     const box = e.getBoundingClientRect();
-    if (box.width && box.right > width + 1 && !scrolls(e)) found.push(e.tagName + " is cut: " + e.textContent.slice(0, 60));
+    if (box.width && box.right > width + 1 && !scrolls(e))
+      found.push(e.tagName + " is cut: " + e.textContent.slice(0, 60));
   }
   for (const e of document.querySelectorAll(".md-content img"))
     if (!e.complete || e.naturalWidth < 50) found.push("no picture: " + e.src);
   if (!document.querySelector(".md-content h1")) found.push("no title");
   return found;
 })()"""
+# What changes with the width or the scheme does so without a transition.
+AT_ONCE = """document.head.insertAdjacentHTML("beforeend",
+  "<style>*, ::before, ::after { transition: none !important; animation: none !important }</style>")"""
 DARKNESS = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
 
 
@@ -64,6 +68,7 @@ def check_pages(checks, pattern):
             for page in pages:
                 name = page.relative_to(SITE)
                 browser.open(page)
+                browser.value(AT_ONCE)
                 for scheme, is_dark in (("light", "false"), ("dark", "true")):
                     browser.prefer(scheme)
                     browser.wait_for(f"({DARKNESS} < 200) == {is_dark}")
@@ -71,13 +76,15 @@ def check_pages(checks, pattern):
                     for width in WIDTHS:
                         browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
                                     mobile=False)
+                        browser.wait_for("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
                         problems += [f"{name}, {scheme}, {width}: {problem}" for problem in browser.value(PROBLEMS)]
                         take_picture(browser, PICTURES / f"{scheme}-{width}" / name.with_suffix(".png"), width)
             problems += browser.problems()
             check_search(checks, browser)
         finally:
             browser.close()
-    checks.that(not problems, f"{len(pages)} pages are whole at {WIDTHS} pixels, and fetch nothing", "\n".join(problems))
+    checks.that(not problems, f"{len(pages)} pages are whole at {WIDTHS} pixels, and fetch nothing",
+                "\n".join(problems))
     checks.that(min(backgrounds["light"]) > 700 and max(backgrounds["dark"]) < 200, "light and dark as the system",
                 backgrounds)
 
@@ -97,7 +104,8 @@ def check_search(checks, browser):
     results = "[...document.querySelectorAll('.md-search-result__link')].map(e => e.href)"
     browser.wait_for(f"{results}.length > 0")
     found = browser.value(results)
-    checks.that(any("strictness.html" in address for address in found), "the search finds, in pages that are files", found)
+    checks.that(any("strictness.html" in address for address in found), "the search finds, in pages that are files",
+                found)
 
 
 def copy_of_sources(folder):
@@ -109,7 +117,7 @@ def copy_of_sources(folder):
 
 
 def check_refused(checks, folder):
-    """Links that lead nowhere, and a page that nobody leads to; beside them, a place in the navigation gets its page."""
+    """Links that lead nowhere, and a page that nobody leads to; and a page that was missing gets its place."""
     copy_of_sources(folder)
     pages = {"rust.md": "# The crate\n\nA page with a [link](nowhere.md) and [another](options.md#nowhere).\n",
              "lonely.md": "# Lonely\n"}
@@ -128,14 +136,13 @@ def check_refused(checks, folder):
 
 def check_versions(checks, folder):
     """Two versions by mike, in a repository of their own; a browser changes from one to the other."""
-    environment = clean_environment(NO_MKDOCS_2_WARNING="1", GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b",
-                                    GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@b")
-    mike = [BIN / "mike"]
+    somebody = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = clean_environment(NO_MKDOCS_2_WARNING="1", PATH=f"{BIN}:{os.environ['PATH']}", **somebody)
     where = ["--config-file", "site/mkdocs.yml", "--branch", "pages"]
     for words in (["git", "init", "-q", "."], ["git", "commit", "-q", "--allow-empty", "-m", "nothing"],
-                  [*mike, "deploy", *where, "0.1"], [*mike, "deploy", *where, "--update-aliases", "0.2", "latest"],
-                  [*mike, "set-default", *where, "latest"]):
-        if not checks.succeeds(f"{' '.join(map(str, words)).removeprefix(str(BIN))}", words, cwd=folder,
+                  ["mike", "deploy", *where, "0.1"], ["mike", "deploy", *where, "--update-aliases", "0.2", "latest"],
+                  ["mike", "set-default", *where, "latest"]):
+        if not checks.succeeds(" ".join(words), words, cwd=folder,
                                environment=environment):
             return
     served = folder / "served"
@@ -156,8 +163,8 @@ def check_versions(checks, folder):
                         "the switch has both versions", found)
             browser.ask("Page.navigate", url=f"{address}/")
             browser.wait_for("location.pathname.startsWith('/latest/')")
-            checks.that(browser.value("location.pathname").startswith("/latest/"), "the root leads to the newest version",
-                        browser.value("location.href"))
+            checks.that(browser.value("location.pathname").startswith("/latest/"),
+                        "the root leads to the newest version", browser.value("location.href"))
         finally:
             browser.close()
             server.shutdown()
@@ -174,20 +181,19 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def check_headers(checks):
     pages = {page.name: page.read_text() for page in (SITE / "api").glob("*.html")}
     missing = [f"{name}: {function}" for name in ("acre.h", "heap.h", "tags.h", "leaks.h", "jemalloc.h", "tcmalloc.h")
-               for function in re.findall(r"^\w[\w *]*[ *](\w+)\([^()]*(?:\(|\);)", (ROOT / "include/acre" / name).read_text(),
-                                          re.M)
+               for function in re.findall(r"^\w[\w *]*[ *](\w+)\([^()]*(?:\(|\);)",
+                                          (ROOT / "include/acre" / name).read_text(), re.M)
                if f'id="{function}"' not in "".join(pages.values())]
     checks.that(len(pages) > 10 and not missing, "each function of the headers has its place", missing)
 
 
 def check_commands(checks):
     """Of CONTRIBUTING.md, as tests/docs runs those of other pages."""
-    del sys.modules["run"]
     sys.path.insert(0, str(HERE.parent / "docs"))
     import run as docs
     # --serve does not end.
     blocks = [block for block in docs.commands_of("../CONTRIBUTING.md", docs.OF_BUILDS)
-              if "--serve" not in block.text and "acre test" not in block.text]
+              if "--serve" not in block.text and "./acre test" not in block.text]
     problems = [f"{block.text}\n{problem}" for block, problem in docs.problems_of(blocks)]
     checks.that(len(blocks) > 4 and not problems, "the commands of CONTRIBUTING.md work", "\n".join(problems))
 
