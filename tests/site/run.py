@@ -158,19 +158,16 @@ def check_versions(checks, folder):
             links = "[...document.querySelectorAll('.md-version__link')].map(e => e.href)"
             browser.wait_for(f"{links}.length > 0")
             found = browser.value(links)
-            checks.that([link.removeprefix(address).split("/")[1] for link in found] == ["latest", "0.1"]
-                        or [link.removeprefix(address).split("/")[1] for link in found] == ["0.2", "0.1"],
+            checks.that([link.removeprefix(address).split("/")[1] for link in found] == ["0.2", "0.1"],
                         "the switch has both versions", found)
-            browser.ask("Page.navigate", url=f"{address}/")
-            browser.wait_for("location.pathname.startsWith('/latest/')")
-            checks.that(browser.value("location.pathname").startswith("/latest/"),
-                        "the root leads to the newest version", browser.value("location.href"))
         finally:
             browser.close()
             server.shutdown()
     versions = json.loads((served / "versions.json").read_text())
     checks.that([entry["version"] for entry in versions] == ["0.2", "0.1"] and versions[0]["aliases"] == ["latest"],
                 "two versions lie beside each other", versions)
+    root = (served / "index.html").read_text()
+    checks.that("latest/" in root and "http-equiv" in root, "the root leads to the newest version", root)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -209,7 +206,8 @@ def main():
     if "pip" in said.stderr and not os.environ.get("CI"):
         print(f"the generator cannot be fetched: {said.stderr}")
         return 77
-    if checks.that(said.returncode == 0 and said.stdout.endswith("build/site/index.html\n"), "acre docs builds the site",
+    made = said.returncode == 0 and said.stdout.endswith("build/site/index.html\n")
+    if checks.that(made, "acre docs builds the site",
                    said.stdout + said.stderr):
         check_headers(checks)
         check_pages(checks, pattern)
