@@ -23,4 +23,4 @@ COMMANDS = {
     "docs": "build the documentation as a site",
 }
 
-OF_SOURCES = ("test", "docs")  # not there where acre is installed
+OF_THE_SOURCES = ("test", "docs")  # an installed acre does not have them
