@@ -206,7 +206,7 @@ def main():
     if "pip" in said.stderr and not os.environ.get("CI"):
         print(f"the generator cannot be fetched: {said.stderr}")
         return 77
-    made = said.returncode == 0 and said.stdout.endswith("build/site/index.html\n")
+    made = said.returncode == 0 and said.stdout.endswith("site/index.html\n")
     if checks.that(made, "acre docs builds the site",
                    said.stdout + said.stderr):
         check_headers(checks)
