@@ -1,4 +1,5 @@
-"""Links between the pages of the repository, as GitHub follows them, and pages that the site's navigation lacks."""
+"""Links between the pages of the repository, as GitHub follows them; pages that the site's navigation lacks; and what
+the site's Markdown would show otherwise than GitHub."""
 
 import re
 from pathlib import Path
@@ -20,9 +21,21 @@ def anchors(path):
     return {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
+def otherwise(text):
+    """Lines that are a list or a table for GitHub alone."""
+    before = ""
+    for line in FENCED.sub("", text).splitlines():
+        if re.match(r" {1,3}([-*] |\|)", line):
+            yield f"four blanks have to stand before: {line}"
+        elif before and not before.startswith((" ", line[:1])) and re.match(r"[-*] |\|", line):
+            yield f"an empty line has to stand before: {line}"
+        before = line
+
+
 def problems(root):
     pages = [path for path in sorted(root.rglob("*.md")) if not LEFT_OUT.search(str(path.relative_to(root)))]
     for page in pages:
+        yield from (f"{page.relative_to(root)}: {problem}" for problem in otherwise(page.read_text(encoding="utf-8")))
         for target, place in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
             path = (page.parent / target).resolve() if target else page
             if not path.exists():
