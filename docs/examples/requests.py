@@ -14,7 +14,7 @@ def report():
     kept.append([bytes(200) for _ in range(20)])
 
 
-for _ in range(3000):
+for _ in range(20_000):
     for request in (search, report):
         acre.acre_tag_push(request.__name__.encode())
         request()
