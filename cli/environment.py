@@ -7,9 +7,10 @@ import sys
 
 import packages
 from places import MADE, ROOT, shown
-from say import say
+from say import fail, say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
+LEAST_PYTHON = (3, 11)
 FOLDER = os.path.join(MADE, "environment")
 
 
@@ -23,6 +24,9 @@ def read(path):
 
 def ensure(yes, requirements=REQUIREMENTS, folder=FOLDER):
     """-> the environment's python"""
+    if sys.version_info < LEAST_PYTHON:
+        fail(f"the libraries that this needs are for Python {'.'.join(map(str, LEAST_PYTHON))} and later; this one is "
+             f"{sys.version.split()[0]}")
     python = os.path.join(folder, "bin", "python")
     stamp = os.path.join(folder, "requirements.txt")  # what is installed, written last
     wanted = read(requirements)
