@@ -82,8 +82,18 @@ fn build(processor: &str) {
     }
     // A compiler that knows what malloc does may turn the body of calloc into a call of calloc.
     for function in [
-        "malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized", "aligned_alloc",
-        "posix_memalign", "memalign", "valloc", "pvalloc",
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "free",
+        "free_sized",
+        "free_aligned_sized",
+        "aligned_alloc",
+        "posix_memalign",
+        "memalign",
+        "valloc",
+        "pvalloc",
     ] {
         all.flag(&format!("-fno-builtin-{function}"));
     }

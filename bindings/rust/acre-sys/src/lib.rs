@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![allow(non_camel_case_types)]
+#![allow(non_camel_case_types, non_snake_case)]
 
 use core::ffi::{c_char, c_int, c_longlong, c_uint, c_void};
 use core::marker::{PhantomData, PhantomPinned};
@@ -183,22 +183,12 @@ extern "C" {
     pub fn acre_sdallocx(block: *mut c_void, size: usize, flags: c_int);
     pub fn acre_nallocx(size: usize, flags: c_int) -> usize;
     pub fn acre_allocm(block: *mut *mut c_void, rsize: *mut usize, size: usize, flags: c_int) -> c_int;
-    pub fn acre_rallocm(
-        block: *mut *mut c_void,
-        rsize: *mut usize,
-        size: usize,
-        extra: usize,
-        flags: c_int,
-    ) -> c_int;
+    pub fn acre_rallocm(block: *mut *mut c_void, rsize: *mut usize, size: usize, extra: usize, flags: c_int) -> c_int;
     pub fn acre_sallocm(block: *const c_void, rsize: *mut usize, flags: c_int) -> c_int;
     pub fn acre_dallocm(block: *mut c_void, flags: c_int) -> c_int;
     pub fn acre_nallocm(rsize: *mut usize, size: usize, flags: c_int) -> c_int;
     pub fn acre_get_defrag_hint(block: *mut c_void) -> c_int;
-    pub fn acre_malloc_stats_print(
-        write_cb: Option<acre_write_fn>,
-        opaque: *mut c_void,
-        opts: *const c_char,
-    );
+    pub fn acre_malloc_stats_print(write_cb: Option<acre_write_fn>, opaque: *mut c_void, opts: *const c_char);
     pub fn acre_je_mallctl(
         name: *const c_char,
         oldp: *mut c_void,
@@ -207,11 +197,7 @@ extern "C" {
         newlen: usize,
     ) -> c_int;
     pub fn acre_je_mallctlnametomib(name: *const c_char, mibp: *mut usize, miblenp: *mut usize) -> c_int;
-    pub fn acre_stats_print(
-        format: *const c_char,
-        write: Option<acre_write_fn>,
-        opaque: *mut c_void,
-    ) -> c_int;
+    pub fn acre_stats_print(format: *const c_char, write: Option<acre_write_fn>, opaque: *mut c_void) -> c_int;
     pub fn acre_stat_info(index: c_uint, out: *mut acre_stat) -> c_int;
     pub fn acre_mallctl_info(index: c_uint, out: *mut acre_mallctl_node) -> c_int;
 }
@@ -316,8 +302,7 @@ pub const ACRE_DECAY_BY_OPTIONS: c_longlong = 0;
 pub const ACRE_DECAY_NEVER: c_longlong = -1;
 pub const ACRE_DECAY_AT_ONCE: c_longlong = -2;
 
-pub type acre_heap_soft_limit_fn =
-    unsafe extern "C" fn(heap: *mut acre_heap_t, bytes: usize, argument: *mut c_void);
+pub type acre_heap_soft_limit_fn = unsafe extern "C" fn(heap: *mut acre_heap_t, bytes: usize, argument: *mut c_void);
 
 /// Settings of a heap: zero in all fields is right for most heaps.
 #[repr(C)]
@@ -365,8 +350,7 @@ pub struct acre_tag_info {
     pub refused: u64,
 }
 
-pub type acre_tag_limit_fn =
-    unsafe extern "C" fn(tag: *mut acre_tag_t, wanted: usize, argument: *mut c_void) -> c_int;
+pub type acre_tag_limit_fn = unsafe extern "C" fn(tag: *mut acre_tag_t, wanted: usize, argument: *mut c_void) -> c_int;
 
 extern "C" {
     pub fn acre_tag(name: *const c_char) -> *mut acre_tag_t;
@@ -376,11 +360,7 @@ extern "C" {
     pub fn acre_tag_in_force() -> *mut acre_tag_t;
     pub fn acre_tag_of(block: *const c_void) -> *mut acre_tag_t;
     pub fn acre_tag_limit(tag: *mut acre_tag_t, bytes: usize);
-    pub fn acre_tag_on_limit(
-        tag: *mut acre_tag_t,
-        callback: Option<acre_tag_limit_fn>,
-        argument: *mut c_void,
-    );
+    pub fn acre_tag_on_limit(tag: *mut acre_tag_t, callback: Option<acre_tag_limit_fn>, argument: *mut c_void);
     pub fn acre_tag_drop(tag: *mut acre_tag_t);
     pub fn acre_tag_get(tag: *const acre_tag_t, info: *mut acre_tag_info) -> c_int;
     pub fn acre_tag_next(tag: *const acre_tag_t) -> *mut acre_tag_t;
