@@ -110,7 +110,7 @@ fn find(
 fn check(call: &'static str, name: &dyn fmt::Display, error: c_int) -> Result<(), Error> {
     let (kind, why) = match error {
         0 => return Ok(()),
-        ENOENT => (ErrorKind::NotFound, "there is no such arena, class or tag"),
+        ENOENT => (ErrorKind::NotFound, "there is no such arena, class or tag, or the profiler was never on"),
         EINVAL => (ErrorKind::Invalid, "the value is out of range, or one is missing"),
         EPERM => (ErrorKind::NotAllowed, "it cannot be read or changed"),
         EAGAIN => (ErrorKind::OutOfMemory, "memory or a thread was refused"),

@@ -34,8 +34,9 @@ pub fn start_with(bytes: usize) -> Result<(), Error> {
     let power = bytes.max(1).checked_next_power_of_two();
     let power =
         power.ok_or_else(|| Error::new("profile::start_with", "bytes", ErrorKind::Invalid, "too many bytes"))?;
-    ctl::set("prof.reset", power.trailing_zeros() as usize)?;
-    start()
+    // The profiler has to be on before it can have another rate.
+    start()?;
+    ctl::set("prof.reset", power.trailing_zeros() as usize)
 }
 
 /// Stops sampling. Blocks that were sampled are followed on.
@@ -50,7 +51,10 @@ pub fn is_active() -> bool {
 
 /// Forgets all samples.
 pub fn reset() -> Result<(), Error> {
-    ctl::act("prof.reset")
+    match ctl::act("prof.reset") {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()), // there never was one
+        result => result,
+    }
 }
 
 /// Writes a profile. What it holds goes by the end of the path: `.peak.pb.gz` the peak, `.growth.pb.gz` where the heap
@@ -62,6 +66,7 @@ pub fn write(path: impl AsRef<Path>) -> Result<(), Error> {
     let text =
         CString::new(path.as_os_str().as_bytes()).map_err(|_| fail(ErrorKind::Invalid, "the path has a 0 in it"))?;
     ctl::set("prof.dump", text.as_c_str()).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => fail(ErrorKind::NotFound, "nothing was ever sampled: call profile::start before"),
         ErrorKind::Other => fail(ErrorKind::File, "the file cannot be written"),
         kind => fail(kind, "no profile was written"),
     })
