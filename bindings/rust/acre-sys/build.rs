@@ -95,7 +95,7 @@ fn build(processor: &str) {
         "valloc",
         "pvalloc",
     ] {
-        all.flag(&format!("-fno-builtin-{function}"));
+        all.flag(format!("-fno-builtin-{function}"));
     }
 
     let mut plain = all.clone();

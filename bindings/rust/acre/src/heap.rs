@@ -322,7 +322,7 @@ pub(crate) mod blocks {
     use allocator_api2::alloc::{AllocError, Allocator};
     use core::alloc::{GlobalAlloc, Layout};
     use core::ops::Deref;
-    use core::ptr::NonNull;
+    use core::ptr::{self, NonNull};
 
     /// Where blocks come from. No size is 0, and null is a refusal.
     pub(crate) trait Place {
@@ -358,8 +358,7 @@ pub(crate) mod blocks {
     }
 
     fn block(start: *mut u8, size: usize) -> Result<NonNull<[u8]>, AllocError> {
-        let start = NonNull::new(start).ok_or(AllocError)?;
-        Ok(NonNull::slice_from_raw_parts(start, size))
+        NonNull::new(ptr::slice_from_raw_parts_mut(start, size)).ok_or(AllocError)
     }
 
     /// No block has size 0.

@@ -129,10 +129,10 @@ fn a_wrapped_future_has_its_tag_in_every_thread_that_polls_it() {
         fn wake(self: Arc<Self>) {}
     }
     let tag = Tag::new("future").unwrap();
-    let mut future: Pin<Box<dyn Future<Output = (Vec<u8>, Vec<u8>)> + Send>> = Box::pin(tag.wrap(async {
-        let before = vec![1; 1000];
+    let mut future: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(tag.wrap(async {
+        let before = vec![1_u8; 1000];
         Twice(false).await;
-        (before, vec![2; 2000])
+        (before, vec![2_u8; 2000])
     }));
     let waker = Arc::new(Nothing).into();
     assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
