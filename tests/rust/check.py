@@ -62,17 +62,20 @@ class Declarations:
         for name, given, result in self.pointers:
             lines.append(f"typedef {c_type(result or 'c_void', names)} (*rust_{name})({arguments(given, names)});")
         for name, given, result in self.functions:
-            lines.append(f"{c_type(result or 'c_void', names)} (*const pointer_{name})({arguments(given, names)}) = {name};")
+            of_c = f"{c_type(result or 'c_void', names)} (*const pointer_{name})({arguments(given, names)})"
+            lines.append(f"{of_c} = {name};")
         for name, fields in self.structs:
             found = re.findall(r"pub (\w+): ([^,]+(?:\[[^\]]*\])?),", fields)
             mirror, asserts = [], []
             for field, rust in found:
                 field = field.rstrip("_")
                 array = re.fullmatch(r"\[(\w+); (\d+)\]", rust)
-                mirror.append(f"{c_type(array[1] if array else rust, names)} {field}{f'[{array[2]}]' if array else ''};")
+                length = f"[{array[2]}]" if array else ""
+                mirror.append(f"{c_type(array[1] if array else rust, names)} {field}{length};")
                 both = [f"((struct {kind} *)0)->{field}" for kind in (name, f"rust_{name}")]
-                asserts.append(f"_Static_assert(offsetof(struct {name}, {field}) == offsetof(struct rust_{name}, {field}) "
-                               f"&& __builtin_types_compatible_p(__typeof__({both[0]}), __typeof__({both[1]})), "
+                asserts.append(f"_Static_assert(offsetof(struct {name}, {field}) == "
+                               f"offsetof(struct rust_{name}, {field}) && "
+                               f"__builtin_types_compatible_p(__typeof__({both[0]}), __typeof__({both[1]})), "
                                f'"{name}.{field}");')
             lines += [f"struct rust_{name} {{ {' '.join(mirror)} }};", *asserts,
                       f'_Static_assert(sizeof(struct {name}) == sizeof(struct rust_{name}), "{name}");']
@@ -124,11 +127,12 @@ def check_versions(checks):
 def check_flags(checks, build):
     text = (ROOT / "cmake/AcreTarget.cmake").read_text()
     options = text[text.index("  target_compile_options(${target} PRIVATE\n"):text.index("# GNU ld and lld take it")]
-    flags = set(re.findall(r"-f[\w=-]+", re.sub(r"#[^\n]*", "", options))) | {"-fvisibility=hidden",
-                                                                           "-fvisibility-inlines-hidden"}
+    flags = {"-fvisibility=hidden", "-fvisibility-inlines-hidden",
+             *re.findall(r"-f[\w=-]+", re.sub(r"#[^\n]*", "", options))}
     words = re.search(r"foreach\(function IN ITEMS ([^)]*)\)", text)[1].split()
-    missing = [flag for flag in flags if f'"{flag}"' not in build] + [word for word in words if f'"{word}"' not in build]
-    checks.that(len(flags) > 7 and len(words) > 9 and not missing, "build.rs has the flags of cmake/AcreTarget.cmake", missing)
+    missing = [word for word in (*flags, *words) if f'"{word}"' not in build]
+    checks.that(len(flags) > 7 and len(words) > 9 and not missing, "build.rs has the flags of cmake/AcreTarget.cmake",
+                missing)
     for name, value in re.findall(r"\n    (ACRE_\w+)=(\S+)", options + text):
         checks.that(f'"{name}"' in build, f"build.rs defines {name}", value)
 

@@ -96,15 +96,30 @@ def check_archive(checks, form):
                 f"the archive needs no libstdc++ ({form})", of_cxx or archives)
 
 
+def check_sanitizer(checks, cargo):
+    """AddressSanitizer on Rust's side, if rustup has a nightly toolchain."""
+    if not has_toolchain(cargo, "nightly"):
+        return
+    about = run([cargo.program, "-vV"], environment=cargo.environment()).stdout
+    target = re.search(r"^host: (.*)$", about, re.MULTILINE)[1]
+    cargo("AddressSanitizer finds nothing", "test", "-q", "-p", "acre-malloc", "--tests", "--features",
+          "allocator-api2", "--target", target, toolchain=("+nightly",), RUSTFLAGS="-Zsanitizer=address",
+          CARGO_TARGET_DIR=FOLDER / "sanitizer")
+
+
+def has_toolchain(cargo, name):
+    found = run([cargo.program, f"+{name}", "--version"], environment=cargo.environment(RUSTUP_AUTO_INSTALL=0))
+    if found.returncode != 0:
+        print(f"skip  there is no toolchain {name}")
+    return found.returncode == 0
+
+
 def check_oldest(checks, cargo):
     """Another toolchain of rustup's, if it is there."""
-    toolchain = f"+{OLDEST}"
-    found = run([cargo.program, toolchain, "--version"], environment=cargo.environment(RUSTUP_AUTO_INSTALL=0))
-    if found.returncode != 0:
-        print(f"skip  there is no toolchain {OLDEST}")
+    if not has_toolchain(cargo, OLDEST):
         return
     cargo(f"it builds with Rust {OLDEST}", "build", "-q", "-p", "acre-malloc", "--features", "allocator-api2",
-          toolchain=(toolchain,), CARGO_TARGET_DIR=FOLDER / "oldest")
+          toolchain=(f"+{OLDEST}",), CARGO_TARGET_DIR=FOLDER / "oldest")
 
 
 def check_packages(checks, cargo):
@@ -119,7 +134,8 @@ def check_packages(checks, cargo):
         with tarfile.open(FOLDER / f"target/package/{name}-{version}.crate") as package:
             package.extractall(alone)
             names = package.getnames()
-        checks.that(any(entry.endswith("/LICENSE") for entry in names) and not any("/target/" in entry for entry in names),
+        is_whole = any(entry.endswith("/LICENSE") for entry in names)
+        checks.that(is_whole and not any("/target/" in entry for entry in names),
                     f"{name} has its licence, and no builds", names)
     (alone / "src/main.rs").write_text(PROGRAM)
     (alone / "Cargo.toml").write_text(
@@ -149,8 +165,8 @@ def check_installed(checks, cargo):
         programs = [path for path in (FOLDER / "linked/debug/deps").glob("global-*") if not path.suffix]
         checks.that(programs and all("libacre.so.1" in needed(program) for program in programs),
                     "they need libacre.so.1", [needed(program) for program in programs])
-    ended = run([cargo.program, "build", "-q", "-p", "acre-sys"], cwd=CRATES, timeout=SECONDS, environment=cargo.environment(
-        **dict(links, PKG_CONFIG_PATH="/no/such", PKG_CONFIG_LIBDIR="/no/such")))
+    without = cargo.environment(**dict(links, PKG_CONFIG_PATH="/no/such", PKG_CONFIG_LIBDIR="/no/such"))
+    ended = run([cargo.program, "build", "-q", "-p", "acre-sys"], cwd=CRATES, timeout=SECONDS, environment=without)
     checks.that(ended.returncode != 0 and "unset ACRE_SYS_USE_PKG_CONFIG" in ended.stderr,
                 "where none is installed, the message says what to do", ended.stderr[-500:])
 
@@ -165,7 +181,8 @@ def check_valgrind(checks, cargo):
             continue
         # One thread: memcheck runs one at a time.
         ended = run(["valgrind", "-q", "--error-exitcode=9", program, "--test-threads=1"], timeout=SECONDS)
-        checks.that(ended.returncode == 0, f"memcheck finds nothing in the test {name}", (ended.stdout + ended.stderr)[-3000:])
+        checks.that(ended.returncode == 0, f"memcheck finds nothing in the test {name}",
+                    (ended.stdout + ended.stderr)[-3000:])
 
 
 def ripgrep(cargo):
@@ -173,9 +190,11 @@ def ripgrep(cargo):
     fetch = FOLDER / "fetch"
     (fetch / "src").mkdir(parents=True, exist_ok=True)
     (fetch / "src/lib.rs").write_text("")
-    (fetch / "Cargo.toml").write_text('[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n[workspace]\n\n'
-                                      f'[dependencies]\nripgrep = "={RIPGREP}"\n')
-    subprocess.run([cargo.program, "-q", "fetch"], cwd=fetch, env=cargo.environment(), check=True, stderr=subprocess.DEVNULL)
+    (fetch / "Cargo.toml").write_text('[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n'
+                                      f'[workspace]\n\n[dependencies]\nripgrep = "={RIPGREP}"\n')
+    # A program is no dependency, cargo warns, but its source comes.
+    subprocess.run([cargo.program, "-q", "fetch"], cwd=fetch, env=cargo.environment(), check=True,
+                   stderr=subprocess.DEVNULL)
     home = Path(os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo")))
     source = next(home.glob(f"registry/src/*/ripgrep-{RIPGREP}"))
     folder = FOLDER / "ripgrep"
@@ -245,7 +264,8 @@ def main():
         print("skipped: there is no cargo; install Rust by rustup, or cargo-web")
         return 77
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for check in (check_crates, check_valgrind, check_oldest, check_packages, check_installed, check_server, check_ripgrep):
+    for check in (check_crates, check_valgrind, check_sanitizer, check_oldest, check_packages, check_installed,
+                  check_server, check_ripgrep):
         started = time.monotonic()
         check(checks, cargo)
         print(f"      {check.__name__}: {time.monotonic() - started:.0f} s", flush=True)

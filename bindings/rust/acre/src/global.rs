@@ -67,7 +67,7 @@ unsafe impl GlobalAlloc for Acre {
 #[cfg(feature = "allocator-api2")]
 mod collections {
     use super::Acre;
-    use crate::heap::blocks::{self, Place};
+    use crate::blocks::{self, Place};
     use allocator_api2::alloc::{AllocError, Allocator};
     use core::alloc::{GlobalAlloc, Layout};
     use core::ptr::NonNull;

@@ -8,6 +8,8 @@ extern crate std;
 
 pub use acre_sys as sys;
 
+#[cfg(feature = "allocator-api2")]
+mod blocks;
 pub mod ctl;
 mod error;
 mod global;
