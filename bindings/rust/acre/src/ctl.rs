@@ -18,7 +18,7 @@
 //!
 //! A value has to have the type of its name. Where a name has a C type without a safe meaning in Rust (pointers,
 //! functions), or frees blocks that may be live (`arena.#.reset`), these functions refuse, and
-//! [`sys::acre_mallctl`](crate::sys::acre_mallctl) is there.
+//! [`sys::acre_mallctl`] is there.
 
 use alloc::ffi::CString;
 use alloc::format;

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_void, CStr};
 
 use crate::{ctl, sys, Error, ErrorKind};
 
-/// The most used figures of the process, in bytes, which fit each other. [`ctl`](crate::ctl) has all.
+/// The most used figures of the process, in bytes, which fit each other. [`ctl`] has all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
