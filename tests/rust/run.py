@@ -1,6 +1,8 @@
 """The crates in bindings/rust: their own tests in each of their forms, lints, documentation, packages that build by
 themselves, and two programs from the registry of Rust's crates, ripgrep and a server on tokio.
 
+    run.py [NAME…]      all, or only crates, valgrind, sanitizer, oldest, packages, installed, server, ripgrep
+
 Builds in build/rust, and fetches crates. Exit code 0: all well, 1: not, 77: there is no cargo.
 """
 
@@ -44,8 +46,8 @@ class Cargo:
         self.program = shutil.which("cargo", path=self.path)
 
     def environment(self, **more):
-        return clean_environment(PATH=self.path, CARGO_TARGET_DIR=FOLDER / "target", CARGO_TERM_COLOR="never",
-                                 CARGO_PROFILE_DEV_DEBUG="line-tables-only", **more)
+        return clean_environment(**{"PATH": self.path, "CARGO_TARGET_DIR": FOLDER / "target", "CARGO_TERM_COLOR": "never",
+                                    "CARGO_PROFILE_DEV_DEBUG": "line-tables-only", **more})
 
     def __call__(self, what, *words, folder=CRATES, toolchain=(), **more):
         """-> did it succeed"""
@@ -266,6 +268,8 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     for check in (check_crates, check_valgrind, check_sanitizer, check_oldest, check_packages, check_installed,
                   check_server, check_ripgrep):
+        if sys.argv[1:] and check.__name__.removeprefix("check_") not in sys.argv[1:]:
+            continue
         started = time.monotonic()
         check(checks, cargo)
         print(f"      {check.__name__}: {time.monotonic() - started:.0f} s", flush=True)

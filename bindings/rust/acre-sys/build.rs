@@ -127,7 +127,7 @@ fn build(processor: &str) {
     library.compile("acre");
 }
 
-/// Compiles headers that nearly every source includes once: that takes a third of the time of all.
+/// Compiles once what nearly every source includes.
 fn precompile(build: &mut cc::Build, header: &Path) {
     fs::write(header, "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n#include <new>\n").unwrap();
     let compiler = build.get_compiler();

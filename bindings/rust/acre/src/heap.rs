@@ -32,6 +32,15 @@ use crate::{sys, Error, ErrorKind};
 /// # Ok(()) }
 /// ```
 ///
+/// No collection outlives its heap:
+#[cfg_attr(feature = "allocator-api2", doc = "```compile_fail,E0505")]
+#[cfg_attr(not(feature = "allocator-api2"), doc = "```ignore")]
+/// let heap = acre::Heap::new().unwrap();
+/// let mut numbers = allocator_api2::vec::Vec::new_in(&heap);
+/// drop(heap); // error: `heap` is borrowed
+/// numbers.push(1);
+/// ```
+///
 /// A heap is cheap enough for each request of a server. No destructor runs for what lies in it: collections drop their
 /// elements as ever.
 pub struct Heap {

@@ -186,7 +186,13 @@ impl fmt::Debug for Tag {
 }
 
 /// A tag is in force in this thread as long as the scope lives. Scopes may be nested, up to 64 deep, and end in the
-/// reverse order.
+/// reverse order. A scope stays in its thread, and so may not be held over an `await` of a task that moves to others:
+/// there is [`Tag::wrap`].
+///
+/// ```compile_fail,E0277
+/// let scope = acre::Tag::new("here").unwrap().enter();
+/// std::thread::spawn(move || drop(scope)); // error: cannot be sent between threads
+/// ```
 #[must_use = "the tag is in force as long as the scope lives"]
 #[derive(Debug)]
 pub struct Scope {
