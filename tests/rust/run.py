@@ -46,8 +46,9 @@ class Cargo:
         self.program = shutil.which("cargo", path=self.path)
 
     def environment(self, **more):
-        return clean_environment(**{"PATH": self.path, "CARGO_TARGET_DIR": FOLDER / "target", "CARGO_TERM_COLOR": "never",
-                                    "CARGO_PROFILE_DEV_DEBUG": "line-tables-only", **more})
+        usual = {"PATH": self.path, "CARGO_TARGET_DIR": FOLDER / "target", "CARGO_TERM_COLOR": "never",
+                 "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"}
+        return clean_environment(**{**usual, **more})
 
     def __call__(self, what, *words, folder=CRATES, toolchain=(), **more):
         """-> did it succeed"""
@@ -80,22 +81,36 @@ def check_crates(checks, cargo):
     cargo("it builds without std", "rustc", "-q", "-p", "acre-malloc", "--lib", "--no-default-features", "--features",
           "allocator-api2", "--", "-D", "warnings")
     cargo("without features tests and examples pass, too", "test", "-q", "-p", "acre-malloc")
-    check_archive(checks, "prefix")
+    check_archive(checks)
     cargo("with the feature override malloc is acre's", "test", "-q", "-p", "acre-malloc", "--tests", "--features",
           "override,allocator-api2")
-    check_archive(checks, "override")
+    check_override(checks)
 
 
-def check_archive(checks, form):
+def check_archive(checks):
     """The C++ objects refer to nothing of libstdc++."""
     archives = sorted((FOLDER / "target/debug/build").glob("acre-sys-*/out/libacre.a"), key=lambda p: p.stat().st_mtime)
-    symbols = run(["nm", "-AP", archives[-1]]).stdout if archives else ""
-    entries = [line.split()[1:3] for line in symbols.splitlines()]
+    entries = [line.split()[1:3] for line in run(["nm", "-AP", archives[-1]]).stdout.splitlines()] if archives else []
     defined = {name for name, kind in entries if kind not in "Uwv"}
     wanted = {name for name, kind in entries if kind == "U"} - defined
     of_cxx = sorted(name for name in wanted if name.startswith(("_Z", "__gxx", "__cxa")) and name != "__cxa_atexit")
-    checks.that(("malloc" in defined) == (form == "override") and "acre_malloc" in defined and not of_cxx,
-                f"the archive needs no libstdc++ ({form})", of_cxx or archives)
+    checks.that("acre_malloc" in defined and "malloc" not in defined and not of_cxx,
+                "the archive has no malloc, and needs no libstdc++", of_cxx or archives)
+
+
+def check_override(checks):
+    """A program with the feature: the newest one of the tests."""
+    program = newest("global")
+    symbols = run(["nm", "-D", "--defined-only", program]).stdout
+    checks.that(all(re.search(rf" T {name}$", symbols, re.MULTILINE) for name in ("malloc", "free", "mallinfo2")),
+                "the program has malloc for the libraries that it loads", symbols[-1000:])
+    checks.that("libstdc++.so.6" not in needed(program), "and needs no libstdc++", needed(program))
+
+
+def newest(test):
+    """-> the test program that was built last"""
+    built = [path for path in (FOLDER / "target/debug/deps").glob(f"{test}-*") if not path.suffix]
+    return max(built, key=lambda path: path.stat().st_mtime)
 
 
 def check_sanitizer(checks, cargo):
@@ -177,12 +192,9 @@ def check_valgrind(checks, cargo):
     if not checks.has("valgrind", "Rust's side under memcheck"):
         return
     for name in ("tag", "ctl"):
-        built = [path for path in (FOLDER / "target/debug/deps").glob(f"{name}-*") if not path.suffix]
-        program = max(built, key=lambda path: path.stat().st_mtime, default=None)
-        if not checks.that(program is not None, f"the test {name} is built"):
-            continue
-        # One thread: memcheck runs one at a time.
-        ended = run(["valgrind", "-q", "--error-exitcode=9", program, "--test-threads=1"], timeout=SECONDS)
+        # A stack is walked by a system call that asks whether an address can be read, which memcheck takes amiss.
+        ended = run(["valgrind", "-q", "--error-exitcode=9", newest(name), "--test-threads=1", "--skip", "a_profile"],
+                    timeout=SECONDS)
         checks.that(ended.returncode == 0, f"memcheck finds nothing in the test {name}",
                     (ended.stdout + ended.stderr)[-3000:])
 
