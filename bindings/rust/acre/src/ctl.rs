@@ -134,7 +134,7 @@ mod sealed {
 
     /// A type whose values are read and written as they are.
     pub trait Plain: Copy + Typed {
-        /// The value of these bytes: of the type's size.
+        /// What acre writes the value over.
         const ZERO: Self;
     }
 
