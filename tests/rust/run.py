@@ -6,12 +6,15 @@ themselves, and two programs from the registry of Rust's crates, ripgrep and a s
 Builds in build/rust, and fetches crates. Exit code 0: all well, 1: not, 77: there is no cargo.
 """
 
+import itertools
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 from pathlib import Path
 
@@ -257,6 +260,33 @@ def serve(program):
     return client.stdout + client.stderr, told
 
 
+def check_asked(checks, program):
+    """From outside: the program has no library of acre's, and opens its socket when somebody asks."""
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True, env=clean_environment()) as server:
+        host, port = server.stdout.readline().split(":")
+        done = threading.Event()
+
+        def load():
+            with socket.create_connection((host, int(port))) as client, client.makefile("rw") as lines:
+                for number in itertools.count():
+                    if done.is_set():
+                        return
+                    lines.write(f"SET {number % 500} {'x' * (number % 3000)}\n")
+                    lines.flush()
+                    lines.readline()
+
+        loading = threading.Thread(target=load)
+        loading.start()
+        try:
+            told = run([ROOT / "acre", "stats", str(server.pid)])
+        finally:
+            done.set()
+            loading.join()
+            server.kill()
+    checks.that(told.returncode == 0 and "metadata" in told.stdout, "acre stats asks a running program",
+                told.stdout + told.stderr)
+
+
 def check_server(checks, cargo):
     sums = {}
     for features in (("--features", "acre"), ()):
@@ -272,6 +302,7 @@ def check_server(checks, cargo):
             if features:
                 is_on_acre(checks, "the server", told)
     checks.that(sums["acre"] == sums["glibc"], "the answers are the same as with glibc's malloc", sums)
+    check_asked(checks, FOLDER / "server-acre")
 
 
 def main():
