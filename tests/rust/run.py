@@ -50,7 +50,7 @@ class Cargo:
 
     def environment(self, **more):
         usual = {"PATH": self.path, "CARGO_TARGET_DIR": FOLDER / "target", "CARGO_TERM_COLOR": "never",
-                 "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"}
+                 "CARGO_PROFILE_DEV_DEBUG": "1"}
         return clean_environment(**{**usual, **more})
 
     def __call__(self, what, *words, folder=CRATES, toolchain=(), **more):

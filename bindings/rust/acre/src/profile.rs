@@ -13,7 +13,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Functions have their names where the program has symbols, and lines with `debug = "line-tables-only"` in the profile
+//! Functions have their names where the program has symbols, and lines with `debug = 1` in the profile
 //! of Cargo. The option `prof:true` ([`conf!`](crate::conf) or `ACRE_CONF`) samples from the program's start.
 
 use alloc::string::ToString;
