@@ -43,7 +43,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for path in entries.map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             sources(&path, into);
-        } else if path.extension().map_or(false, |extension| extension == "cc") {
+        } else if path.extension().is_some_and(|extension| extension == "cc") {
             into.push(path);
         }
     }
@@ -134,7 +134,7 @@ fn precompile(build: &mut cc::Build, header: &Path) {
     let mut command: Command = compiler.to_command();
     let kind = if compiler.is_like_clang() { "pch" } else { "gch" };
     command.args(["-x", "c++-header"]).arg(header).arg("-o").arg(header.with_extension(format!("h.{kind}")));
-    if command.status().map_or(false, |status| status.success()) {
+    if command.status().is_ok_and(|status| status.success()) {
         build.flag("-include").flag(header.to_str().expect("OUT_DIR is not UTF-8"));
     }
 }
