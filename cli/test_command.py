@@ -63,12 +63,12 @@ SUITES = (
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
           "Perfetto's page and the Firefox Profiler's command open exports; by name only", ("record", "viewers")),
-    Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
+    Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
 ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers")
-REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
+REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
 

@@ -72,7 +72,9 @@ def check_ways(checks, work):
     (folder / "libjemalloc.so.2").symlink_to(LIBRARY)
     for words, options in (("preloaded (LD_PRELOAD)", {}), ("by a link", {"program": link}),
                            ("by a static link", {"program": work.static}),
-                           ("under jemalloc's name", {"program": named, "more": {"LD_LIBRARY_PATH": str(folder)}})):
+                           ("under jemalloc's name", {"program": named, "more": {"LD_LIBRARY_PATH": str(folder)}}),
+                           ("under jemalloc's name", {"program": named, "more": {
+                               "LD_LIBRARY_PATH": str(LIBRARY.parent / "faces/jemalloc")}})):  # a filter
         with work.running("idle", **options) as process:
             told = findings(checks, process.pid)
             row = rows(told, "allocator")[0]
