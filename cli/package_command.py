@@ -86,7 +86,8 @@ def make_deb(source, folder):
     shutil.copy(source.path, os.path.join(work, f"acre_{source.version}.orig.tar.xz"))
     tree = source.unpack(work)
     shutil.copytree(os.path.join(tree, "packaging/debian"), os.path.join(tree, "debian"))
-    steps.run_step(["dpkg-buildpackage", "-us", "-uc"], "building Debian packages", "acre-deb.log", folder, where=tree)
+    terse = f"DEB_BUILD_OPTIONS={os.environ.get('DEB_BUILD_OPTIONS', '')} terse"  # each compiler's line is a kilobyte
+    steps.run_step(["env", terse, "dpkg-buildpackage", "-us", "-uc"], "building Debian packages", "acre-deb.log", folder, where=tree)
     made = moved(os.path.join(work, "*[_-]*.*"), folder)
     shutil.rmtree(work)
     return made
