@@ -46,7 +46,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers)$"],
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|packaging)$"],
           "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
@@ -63,11 +63,14 @@ SUITES = (
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
           "Perfetto's page and the Firefox Profiler's command open exports; by name only", ("record", "viewers")),
+    Suite("packaging", "release", ["acre"], labelled("packaging"),
+          "Debian, RPM and Conan packages: made, installed in a bare Debian, used, removed; by name only",
+          ("package", "deb", "rpm", "packaging"), verbose=True),
     Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "packaging")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import lists
 import manual
 from checks import clean_environment, run
 
@@ -287,6 +288,7 @@ def check(checks, source, build, work):
     if prefix is None:
         return
     check_elf(checks, prefix)
+    lists.check(checks, source, prefix, pkg_config(prefix, "--modversion").stdout.strip(), set(exported(prefix.library)))
     check_jemalloc(checks, prefix, work)
     check_command(checks, prefix, work)
     manual.check(checks, source, prefix)
