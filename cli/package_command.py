@@ -74,7 +74,8 @@ def emptied(folder):
 
 def moved(pattern, folder):
     """-> the files of a pattern, where they are afterwards"""
-    return sorted(shutil.move(path, os.path.join(folder, os.path.basename(path))) for path in glob.glob(pattern))
+    return sorted(shutil.move(path, os.path.join(folder, os.path.basename(path)))
+                  for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
 
 
 def make_source(source, folder):
@@ -88,7 +89,7 @@ def make_deb(source, folder):
     shutil.copytree(os.path.join(tree, "packaging/debian"), os.path.join(tree, "debian"))
     terse = f"DEB_BUILD_OPTIONS={os.environ.get('DEB_BUILD_OPTIONS', '')} terse"  # each compiler's line is a kilobyte
     steps.run_step(["env", terse, "dpkg-buildpackage", "-us", "-uc"], "building Debian packages", "acre-deb.log", folder, where=tree)
-    made = moved(os.path.join(work, "*[_-]*.*"), folder)
+    made = moved(os.path.join(work, "*"), folder)
     shutil.rmtree(work)
     return made
 
@@ -101,7 +102,7 @@ def make_rpm(source, folder):
     tree = source.unpack(work)
     steps.run_step([*command, os.path.join(tree, "packaging/acre.spec")], "building RPM packages", "acre-rpm.log", folder,
                    where=work)
-    made = moved(os.path.join(work, "*RPMS", "**", "*.rpm"), folder) + moved(os.path.join(work, "RPMS/*/*.rpm"), folder)
+    made = moved(os.path.join(work, "*RPMS/**/*.rpm"), folder)
     shutil.rmtree(work)
     return made
 
