@@ -53,6 +53,9 @@ class Files:
                 if os.path.basename(word) == os.path.basename(path.removesuffix(" (deleted)")) or os.path.realpath(self.here(word)) == \
                         os.path.realpath(self.here(path)):
                     yield path
+        if not self.process.has_environment():  # then an acre that nothing asks for was preloaded
+            wanted = {name for tables in self.tables.values() for name in tables.needed()}
+            yield from (path for path, tables in self.tables.items() if "libacre" in path and not wanted & {*tables.tagged(14)})
 
     def in_order(self):
         """The program, what is preloaded, then what these need, breadth first; then all the rest. A filter stands behind
