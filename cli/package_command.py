@@ -10,7 +10,7 @@ import subprocess
 import packages
 import steps
 from command_line import add_yes
-from places import MADE, ROOT, shown
+from places import MADE, ROOT
 from say import fail, say
 
 LEVEL = 6  # of xz: level 9 takes twice as long for 3 % less
@@ -118,7 +118,7 @@ def main(options):
         source = Source(folder)
         for kind in dict.fromkeys(options.kinds):
             for path in MAKERS[kind](source, folder):
-                print(shown(path))
+                print(path)
     except steps.StepFailed as failure:
         fail(f"package: {failure}")
     except OSError as error:

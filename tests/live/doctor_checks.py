@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from checks import clean_environment
 from command_checks import on_terminal, without_colours

@@ -26,7 +26,7 @@ def build(checks, source, work):
                           capture_output=True, text=True)
     if not checks.that(made.returncode == 0, "acre package deb", failed(made)):
         return {}
-    paths = [(source / line).resolve() for line in made.stdout.splitlines()]
+    paths = [Path(line) for line in made.stdout.splitlines()]
     checks.that(all(path.is_file() for path in paths), "what it prints is there", made.stdout)
     lint = subprocess.run(["lintian", "--fail-on", "error,warning", "--allow-root",
                            *[path for path in paths if path.suffix == ".changes"]], capture_output=True, text=True)

@@ -4,6 +4,7 @@ Debian's loader does not look in /usr/lib64, where rpm puts libraries: a file in
 """
 
 import subprocess
+from pathlib import Path
 
 from deb import failed
 from root import Root, difference
@@ -20,7 +21,7 @@ def check(checks, source, work):
                           capture_output=True, text=True)
     if not checks.that(made.returncode == 0, "acre package rpm", failed(made)):
         return
-    paths = [(source / line).resolve() for line in made.stdout.splitlines()]
+    paths = [Path(line) for line in made.stdout.splitlines()]
     rpms = {path.name.rsplit("-", 2)[0]: path for path in paths if not path.name.endswith(".src.rpm")}
     checks.that(sorted(rpms) == ["acre", "acre-devel", "acre-jemalloc", "acre-libs", "acre-tcmalloc"] and len(paths) == 6,
                 "there are five packages and the source package", made.stdout)

@@ -25,7 +25,7 @@ def check(checks, source, work):
         made = subprocess.run([clone / "acre", "package", "-y", "-o", work / f"made {number}", "source"], env=environment,
                               capture_output=True, text=True, umask=mask, cwd=work)
         path, = (work / f"made {number}").glob("*")
-        if not checks.that(made.returncode == 0 and made.stdout == f"made {number}/{path.name}\n" and not made.stderr,
+        if not checks.that(made.returncode == 0 and made.stdout == f"{path}\n" and not made.stderr,
                            f"acre package source, {variables}", made):
             return
         sums.append(hashlib.sha256(path.read_bytes()).hexdigest())
