@@ -11,7 +11,7 @@ function(acre_face name soversion face_folder)
   set(destination ${CMAKE_INSTALL_LIBDIR}/acre/${face_folder})
   file(RELATIVE_PATH up /p/${destination} /p/${CMAKE_INSTALL_LIBDIR})
   string(REGEX REPLACE "/$" "" up ${up})
-  set_target_properties(${target} PROPERTIES
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     OUTPUT_NAME ${name} SOVERSION ${soversion} LIBRARY_OUTPUT_DIRECTORY ${folder} INSTALL_RPATH "$ORIGIN/${up}")
