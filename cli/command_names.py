@@ -21,5 +21,7 @@ COMMANDS = {
     "bench": "measure acre against other allocators",
     "test": "run acre's tests",
     "package": "make a source tarball, Debian packages, RPM packages",
+    "docs": "build the documentation as a site",
 }
-OF_THE_SOURCES = ("test", "package")  # an installed acre does not have them
+
+OF_THE_SOURCES = ("test", "package", "docs")  # an installed acre does not have them

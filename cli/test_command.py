@@ -46,7 +46,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|packaging)$"],
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|packaging)$"],
           "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
@@ -66,11 +66,13 @@ SUITES = (
     Suite("packaging", "release", ["acre"], labelled("packaging"),
           "Debian, RPM and Conan packages: made, installed in a bare Debian, used, removed; by name only",
           ("package", "deb", "rpm", "packaging"), verbose=True),
+    Suite("site", "release", ["acre", "tests_surface"], labelled("site"),
+          "the documentation as a site, every page in a browser, versions; by name only", ("bench", "environment", "site")),
     Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "packaging")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "packaging")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
