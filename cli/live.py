@@ -95,6 +95,10 @@ class Process:
                 return os.fsdecode(entry.split(b"=", 1)[1])
         return None
 
+    def has_environment(self):
+        """A program that writes its title over its arguments may have written it over the environment, too."""
+        return b"=" in self.read("environ")
+
     def folders(self):
         """Where its socket may be."""
         runtime = self.environment("XDG_RUNTIME_DIR")
