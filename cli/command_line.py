@@ -12,7 +12,7 @@ import re
 import shutil
 import textwrap
 
-from command_names import COMMANDS
+from command_names import COMMANDS, OF_THE_SOURCES
 from places import NAME, installed, version
 from say import usage_error
 
@@ -189,7 +189,7 @@ def whole():
     parser.add_argument("--version", action="version", version=f"acre {version()}", help="print the version and end")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in COMMANDS:
-        if name != "test" or not installed:  # its tests are in the sources
+        if not installed or name not in OF_THE_SOURCES:
             commands.add_parser(name, command=name, help=COMMANDS[name])
     return parser
 

@@ -20,4 +20,8 @@ COMMANDS = {
     "options": "print the options: what they may be, what they are, where that was set",
     "bench": "measure acre against other allocators",
     "test": "run acre's tests",
+    "package": "make a source tarball, Debian packages, RPM packages",
+    "docs": "build the documentation as a site",
 }
+
+OF_THE_SOURCES = ("test", "package", "docs")  # an installed acre does not have them

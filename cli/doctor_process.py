@@ -53,15 +53,26 @@ class Files:
                 if os.path.basename(word) == os.path.basename(path.removesuffix(" (deleted)")) or os.path.realpath(self.here(word)) == \
                         os.path.realpath(self.here(path)):
                     yield path
+        if not self.process.has_environment():  # then an acre that nothing asks for was preloaded
+            wanted = {name for tables in self.tables.values() for name in tables.needed()}
+            yield from (path for path, tables in self.tables.items() if "libacre" in path and not wanted & {*tables.tagged(14)})
 
     def in_order(self):
-        """The program, what is preloaded, then what these need, breadth first; then all the rest."""
+        """The program, what is preloaded, then what these need, breadth first; then all the rest. A filter stands behind
+        the library that it is a filter for."""
         by_name = {name: path for path, tables in self.tables.items() for name in (*tables.tagged(14), os.path.basename(path))}
-        order = list(dict.fromkeys(filter(self.tables.__contains__, [self.program, *self.preloaded()])))
+        order = []
+
+        def add(path):
+            if path in self.tables and path not in order:
+                order.extend(first for name in self.tables[path].filtered() if (first := by_name.get(name)) not in (None, *order))
+                order.append(path)
+
+        for path in (self.program, *self.preloaded()):
+            add(path)
         for path in order:
             for name in self.tables[path].needed():
-                if (found := by_name.get(name) or self.under_other_name(name)) and found not in order:
-                    order.append(found)
+                add(by_name.get(name) or self.under_other_name(name))
         return order + [path for path in self.tables if path not in order]
 
     def under_other_name(self, name):

@@ -4,7 +4,7 @@ unwound."""
 import mmap
 import struct
 
-DYNSYM, SYMTAB, NEEDED, SONAME = 11, 2, 1, 14
+DYNSYM, SYMTAB, NEEDED, SONAME, AUXILIARY = 11, 2, 1, 14, 0x7ffffffd
 FRAME_SETUP = b"\x55\x48\x89\xe5"  # push %rbp; mov %rsp,%rbp
 
 
@@ -60,6 +60,10 @@ class ElfTables:
 
     def needed(self):
         return self.tagged(NEEDED)
+
+    def filtered(self):
+        """Libraries that the loader puts before it."""
+        return self.tagged(AUXILIARY)
 
     def has_names(self):
         """Functions can be named: it has a symbol table or debugging data."""

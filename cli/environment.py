@@ -1,5 +1,5 @@
-"""A private Python environment with what bench/requirements.txt pins: made on first use, kept in build/ or, where acre
-is installed, in the user's cache."""
+"""Private Python environments with what a file of requirements pins: made on first use, kept in build/ or, where acre is
+installed, in the user's cache."""
 
 import os
 import shutil
@@ -7,12 +7,11 @@ import sys
 
 import packages
 from places import MADE, ROOT, shown
-from say import say
+from say import fail, say
 
 REQUIREMENTS = os.path.join(ROOT, "bench", "requirements.txt")
+LEAST_PYTHON = (3, 11)
 FOLDER = os.path.join(MADE, "environment")
-PYTHON = os.path.join(FOLDER, "bin", "python")
-STAMP = os.path.join(FOLDER, "requirements.txt")  # what is installed, written last
 
 
 def read(path):
@@ -23,16 +22,21 @@ def read(path):
         return None
 
 
-def ensure(yes):
+def ensure(yes, requirements=REQUIREMENTS, folder=FOLDER):
     """-> the environment's python"""
-    wanted = read(REQUIREMENTS)
-    if read(STAMP) == wanted:
-        return PYTHON
+    if sys.version_info < LEAST_PYTHON:
+        fail(f"the libraries that this needs are for Python {'.'.join(map(str, LEAST_PYTHON))} and later; this one is "
+             f"{sys.version.split()[0]}")
+    python = os.path.join(folder, "bin", "python")
+    stamp = os.path.join(folder, "requirements.txt")  # what is installed, written last
+    wanted = read(requirements)
+    if read(stamp) == wanted:
+        return python
     packages.ensure(["environment"], yes)
-    say(f"making {shown(FOLDER)} with the libraries of {shown(REQUIREMENTS)}")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    packages.run_quietly([sys.executable, "-I", "-m", "venv", FOLDER])
-    packages.run_quietly([PYTHON, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                          "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS])
-    shutil.copyfile(REQUIREMENTS, STAMP)
-    return PYTHON
+    say(f"making {shown(folder)} with the libraries of {shown(requirements)}")
+    shutil.rmtree(folder, ignore_errors=True)
+    packages.run_quietly([sys.executable, "-I", "-m", "venv", folder])
+    packages.run_quietly([python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                          "--require-hashes", "--only-binary", ":all:", "-r", requirements])
+    shutil.copyfile(requirements, stamp)
+    return python

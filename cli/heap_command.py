@@ -77,7 +77,8 @@ def read(options):
             if comment.startswith(INCOMPLETE):
                 say(f"heap: '{word}': {comment.removeprefix(INCOMPLETE)}")
         profile = perf_map.named(profile)
-        if any(not location.lines for location in profile.locations()):
+        shows_native = not options.python or options.pprof is not None
+        if shows_native and any(not location.lines for location in profile.locations()):
             tool = tool or symbols.ensure_tool("heap", options.yes)
             profile = symbols.named(profile, tool, symbols.where_binaries_are(options.binaries),
                                     lambda text: say(f"heap: {text}"))

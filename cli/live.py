@@ -95,6 +95,10 @@ class Process:
                 return os.fsdecode(entry.split(b"=", 1)[1])
         return None
 
+    def has_environment(self):
+        """A program that writes its title over its arguments may have written it over the environment, too."""
+        return b"=" in self.read("environ")
+
     def folders(self):
         """Where its socket may be."""
         runtime = self.environment("XDG_RUNTIME_DIR")
@@ -114,11 +118,8 @@ class Process:
     def has_library(self):
         return b"libacre" in self.read("maps")
 
-    def is_static_on_acre(self):
-        """A program without a loader that has the archive in it: the name of a thread of acre's is in its file."""
-        maps = self.read("maps")
-        if b"/ld-" in maps or b"/ld." in maps:
-            return False
+    def has_archive(self):
+        """A program that is linked with the archive: the name of a thread of acre's is in its file."""
         try:
             with open(f"/proc/{self.pid}/exe", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
                 return data.find(b"acre-control\0") >= 0
@@ -126,7 +127,7 @@ class Process:
             return False
 
     def is_on_acre(self):
-        return self.has_library() or self.is_static_on_acre()
+        return self.has_library() or self.has_archive()
 
     def has_background_thread(self):
         tasks = []

@@ -20,13 +20,13 @@ def clean_environment():
             if name not in foreign and not name.startswith("MALLOC_")}
 
 
-def run_step(command, what, log_name, folder, beside=None):
-    """beside: the progress to show it by, where other work has the first claim on the processors."""
+def run_step(command, what, log_name, folder, beside=None, where=ROOT):
+    """folder: of the log. beside: the progress to show it by, where other work has the first claim on the processors."""
     os.makedirs(folder, exist_ok=True)
     log_path = os.path.join(folder, log_name)
     progress = beside or Progress()
     try:
-        process = subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(command, cwd=where, env=clean_environment(), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    errors="replace")
     except FileNotFoundError:

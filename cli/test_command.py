@@ -46,7 +46,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers)$"],
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging)$"],
           "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
@@ -63,12 +63,21 @@ SUITES = (
           "a Prometheus that scrapes acre exporter; only by name", ("prometheus",)),
     Suite("viewers", "release", ["acre", "acre_trace"], labelled("viewers"),
           "Perfetto's page and the Firefox Profiler's command open exports; by name only", ("record", "viewers")),
-    Suite("real", "release", ["acre", "acre_tcmalloc"], ["-C", "real-full", *labelled("real-full")],
+    Suite("rust", "release", ["acre"], labelled("rust"),
+          "the Rust crates, ripgrep and a tokio server on acre; by name only", ("rust",)),
+    Suite("site", "release", ["acre", "tests_surface"], labelled("site"),
+          "the documentation as a site, every page in a browser, versions; by name only", ("bench", "environment", "site")),
+    Suite("wheel", "release", ["acre"], labelled("wheel"),
+          "the Python package, built, and installed for each Python 3 that is here; by name only", ("record", "wheel")),
+    Suite("packaging", "release", ["acre"], labelled("packaging"),
+          "Debian, RPM and Conan packages: made, installed in a bare Debian, used, removed; by name only",
+          ("package", "deb", "rpm", "packaging"), verbose=True),
+    Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers")
-REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc"], labelled("real-quick"), "", ("real-quick",),
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "wheel", "rust", "packaging")
+REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
 

@@ -29,8 +29,12 @@ if(NOT ACRE_COMMAND_PYTHON)
 endif()
 
 # Compiled, since who runs the command may not be allowed to keep what Python compiles.
+# Tracebacks name files as they are without DESTDIR.
 install(CODE "set(home \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${acre_home}\")
-  execute_process(COMMAND ${ACRE_COMMAND_PYTHON} -I -S -m compileall -q \${home}/cli \${home}/bench)")
+  if(NOT \"\$ENV{DESTDIR}\" STREQUAL \"\")
+    set(strip -s \$ENV{DESTDIR})
+  endif()
+  execute_process(COMMAND ${ACRE_COMMAND_PYTHON} -I -S -m compileall -q \${strip} \${home}/cli \${home}/bench)")
 
 # --- manual pages and completions -------------------------------------------------------------------------------------
 set(acre_manual ${PROJECT_BINARY_DIR}/manual)

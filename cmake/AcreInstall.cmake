@@ -7,16 +7,6 @@ install(TARGETS acre acre_static EXPORT acre
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(NOT ACRE_PREFIX_ONLY)
-  # The name that programs linked with jemalloc ask the loader for, in a folder of its own: it is meant for those whose
-  # LD_LIBRARY_PATH names it.
-  set(acre_jemalloc_dir ${CMAKE_INSTALL_LIBDIR}/acre/jemalloc)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/jemalloc)
-  foreach(link IN ITEMS libjemalloc.so.2 libjemalloc.so)
-    file(CREATE_LINK ../../libacre.so.1 ${PROJECT_BINARY_DIR}/jemalloc/${link} SYMBOLIC)
-    install(FILES ${PROJECT_BINARY_DIR}/jemalloc/${link} DESTINATION ${acre_jemalloc_dir})
-  endforeach()
-endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/acre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(acre_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acre)

@@ -1,5 +1,6 @@
 #include "collector.h"
 
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 #include "say.h"
 #include "ticks.h"
@@ -42,7 +42,9 @@ bool Collector::begin() {
   header.version = record::kVersion;
   header.collector = static_cast<uint32_t>(getpid());
   header.stack_every = options_.stack_every;
-  header.clock.store(uint64_t{std::random_device{}() | 1u} << 32);
+  uint32_t session = 0;
+  (void)getrandom(&session, sizeof session, 0);  // std::random_device needs glibc 2.36
+  header.clock.store(uint64_t{session | 1u} << 32);
   header.state.store(CollectorState::kCollects);
   header.magic.store(record::kMagic, std::memory_order_release);
   if (!output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); })) {

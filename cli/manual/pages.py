@@ -98,14 +98,14 @@ def of_options(docs):
 PARTS = re.compile(r"^/\*(?P<comment>.*?)\*/\n(?P<code>(?:(?!/\*)[^\n]+\n)*)", re.M | re.S)
 
 
-def parts_of(header):
-    """(comment, declarations) of a header in turn; the first comment is of the whole header."""
+def parts_of(header, macros=r"ACRE_\w+"):
+    """(comment, declarations) of a header in turn, with those macros; the first comment is of the whole header."""
     for found in PARTS.finditer(header.read_text(encoding="utf-8")):
         comment = "\n".join(re.sub(r"^ \* ?", "", line) for line in found["comment"].removeprefix(" ").splitlines())
         is_for_compilers = "#if" in found["code"]
         code = [] if is_for_compilers else [
             line.replace(" ACRE_NOT_READ", "") for line in found["code"].splitlines()
-            if not line.startswith("#") or re.match(r"#define ACRE_\w+ +\S", line)]
+            if not line.startswith("#") or re.match(rf"#define {macros} +\S", line)]
         yield comment.rstrip(), code
 
 

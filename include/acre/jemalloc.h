@@ -67,7 +67,6 @@ size_t nallocx(size_t size, int flags);
 #define ALLOCM_SUCCESS 0
 #define ALLOCM_ERR_OOM 1
 #define ALLOCM_ERR_NOT_MOVED 2
-
 int allocm(void **block, size_t *rsize, size_t size, int flags);
 int rallocm(void **block, size_t *rsize, size_t size, size_t extra, int flags);
 int sallocm(const void *block, size_t *rsize, int flags);

@@ -239,7 +239,7 @@ static bool is_size_of(const Found& found, size_t n, size_t alignment) {
   if (is_sampled(found)) return found.run->sampled->size_class == c;
   // A huge block may have been resized in place within what it has.
   const size_t spread = found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
-  return n <= found.run->bytes() && found.run->bytes() - n < spread;
+  return n <= found.run->bytes() && found.run->bytes() - larger<size_t>(n, 1) < spread;
 }
 
 ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* caller) {

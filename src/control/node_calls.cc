@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "pages/release_rate.h"
 #include "reclaim/pressure.h"
+#include "sample/python.h"
 
 namespace acre::ctl {
 
@@ -52,6 +53,7 @@ int change_option(unsigned option, int64_t value) {
     case Option::hard_limit:
     case Option::soft_limit: pressure::set_limits(); return 0;
     case Option::background_thread: return set_background_thread(value != 0);
+    case Option::prof_python: python::set_active(value != 0); return 0;
     default: return 0;  // the other options are read at each use
   }
 }

@@ -111,7 +111,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(prof_active, Bool, 1, 0, 1, kAtStart, "whether sampling is on at the start, or waits for prof.active") \
   X(prof_sample, Bytes, int64_t{512} << 10, 0, kMostBytes, kAtStart, "bytes from sample to sample, on average; 0: every block is sampled") \
   X(prof_thread_active_init, Bool, 1, 0, 1, kAtStart, "whether threads are sampled from their start, or wait for thread.prof.active") \
-  X(prof_python, Bool, 0, 0, 1, kAtStart, "stacks of the heap profile have the functions of a Python interpreter, CPython 3.11 to 3.14") \
+  X(prof_python, Bool, 0, 0, 1, kAnyTime, "stacks of the heap profile have the functions of a Python interpreter, CPython 3.11 to 3.14") \
   X(prof_final, Bool, 0, 0, 1, kAnyTime, "write the heap profile to a file when the program ends") \
   X(prof_folder, Path, 0, 0, kMostPathValue, kAtStart, "where heap profiles are written; none: in the current folder") \
   X(prof_signal, Number, 0, 0, 64, kAtStart, "the number of a signal on which the heap profile is written; 0: none") \

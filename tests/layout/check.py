@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Holds src/ to its layers, and trace/ to itself: check.py [SOURCE_ROOT]
 
 - A file includes files of lower layers, or of its own folder.

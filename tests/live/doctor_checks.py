@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from checks import clean_environment
 from command_checks import on_terminal, without_colours
@@ -72,7 +73,9 @@ def check_ways(checks, work):
     (folder / "libjemalloc.so.2").symlink_to(LIBRARY)
     for words, options in (("preloaded (LD_PRELOAD)", {}), ("by a link", {"program": link}),
                            ("by a static link", {"program": work.static}),
-                           ("under jemalloc's name", {"program": named, "more": {"LD_LIBRARY_PATH": str(folder)}})):
+                           ("under jemalloc's name", {"program": named, "more": {"LD_LIBRARY_PATH": str(folder)}}),
+                           ("under jemalloc's name", {"program": named, "more": {
+                               "LD_LIBRARY_PATH": str(LIBRARY.parent / "faces/jemalloc")}})):  # a filter
         with work.running("idle", **options) as process:
             told = findings(checks, process.pid)
             row = rows(told, "allocator")[0]
@@ -81,6 +84,14 @@ def check_ways(checks, work):
             checks.that(not rows(told, "conflict") and rows(told, "socket")[0]["state"] == "ok" and rows(told, "version"),
                         "and can be asked", told)
             checks.that(rows(told, "stacks") and rows(told, "symbols")[0]["state"] == "ok", "its stacks are looked at", told)
+    title = subprocess.Popen(["perl", "-e", '$0 = "title" x 2000; $| = 1; print "ready\\n"; sleep 100'], env={"LD_PRELOAD": str(LIBRARY)},
+                             stdout=subprocess.PIPE)
+    title.stdout.readline()
+    row = rows(findings(checks, title.pid), "allocator")[0]
+    checks.that(b"LD_PRELOAD" not in Path(f"/proc/{title.pid}/environ").read_bytes() and row["found"].startswith("acre, preloaded"),
+                "acre is seen where the program has written its title over the environment", row)
+    title.kill()
+    title.wait()
     with work.running("idle", program=link) as process:
         checks.that("with frame pointers" in rows(findings(checks, process.pid), "stacks")[0]["found"], "frame pointers are seen")
     stripped = build(work, "stripped", "-s", "-fomit-frame-pointer", "-O2")

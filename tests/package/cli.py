@@ -197,6 +197,8 @@ def check_refusals(checks, acre, work):
     ends("no such format", 2, "run", "--stats=yaml", "true")
     ends("no program", 2, "run")
     ends("unknown suite", 2, "test", "frobnicate")
+    ends("no kind of package", 2, "package", "frobnicate")
+    ends("nothing to package", 2, "package")
     ends("unknown argument of options", 2, "options", "--frobnicate")
     ends("nothing to record", 2, "record")
     ends("nothing to record behind --", 2, "record", "--")

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import lists
 import manual
 from checks import clean_environment, run
 
@@ -72,9 +73,10 @@ def check_jemalloc(checks, prefix, work):
     missing = set(JEMALLOC_NAMES) - set(exported(prefix.library))
     checks.that(not missing, "all that jemalloc exports is exported", missing)
     folder = prefix.libdir / "acre" / "jemalloc"
+    check_filter(checks, folder / "libjemalloc.so.2", ["$ORIGIN/../.."])
+    checks.that((folder / "libjemalloc.so").resolve() == prefix.library.resolve(), "libjemalloc.so is libacre.so")
     for name in ("libjemalloc.so.2", "libjemalloc.so"):
-        checks.that((folder / name).resolve() == prefix.library.resolve(), f"{name} is libacre.so, in its own folder")
-        checks.that(not (prefix.libdir / name).exists(), f"{name} is nowhere else")
+        checks.that(not (prefix.libdir / name).exists(), f"{name} is in its own folder alone")
     # A library that has jemalloc's name and nothing in it that works, to link with.
     stub, program = work / "stub", work / "jemalloc_user"
     stub.mkdir()
@@ -91,6 +93,19 @@ def check_jemalloc(checks, prefix, work):
     version = pkg_config(prefix, "--modversion").stdout.strip()
     checks.succeeds("jemalloc_user runs on acre by LD_LIBRARY_PATH", [program, version],
                     environment=clean_environment(LD_LIBRARY_PATH=folder))
+    if checks.succeeds("jemalloc_user.c links with acre's libjemalloc.so", [
+            "gcc", "-o", program, PROGRAMS / "jemalloc_user.c", f"-L{folder}", "-ljemalloc"]):
+        checks.succeeds("and runs", [program, version], environment=clean_environment(LD_LIBRARY_PATH=prefix.libdir))
+
+
+def check_filter(checks, library, paths):
+    """A library with another allocator's SONAME, which ldconfig goes by; the loader looks names up in acre first."""
+    dynamic = run(["readelf", "-dW", library]).stdout
+    checks.that(re.findall(r"SONAME\).*\[(.*)\]", dynamic) == [library.name], f"{library.name} has that SONAME", dynamic)
+    checks.that(re.findall(r"(?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic) == [":".join(paths)],
+                f"{library.name} finds libacre.so.1 by its own place", dynamic)
+    checks.that(re.findall(r"AUXILIARY\).*\[(.*)\]", dynamic) == ["libacre.so.1"],
+                f"{library.name} is a filter for libacre.so.1", dynamic)
 
 
 def state(folder):
@@ -118,8 +133,8 @@ def check_command(checks, prefix, work):
     checks.that(acre("--version").stdout == f"acre {version}", "acre --version is the package's", acre("--version"))
     listed = acre("--help").stdout.partition("commands:")[2].partition("examples:")[0]
     commands = re.findall(r"^    (\w+) ", listed, re.M)
-    checks.that({"run", "ps", "heap", "bench"} <= set(commands) and "test" not in commands,
-                "acre --help lists the commands, without the tests of the sources", commands)
+    checks.that({"run", "ps", "heap", "bench"} <= set(commands) and not {"test", "package", "docs"} & set(commands),
+                "acre --help lists the commands, without those of the sources", commands)
     for words in ([], *([name] for name in commands), *(["bench", name] for name in ("report", "overhead", "compare"))):
         ended = acre(*words, "--help")
         examples = ended.stdout.partition("\nexamples:\n")[2].partition("\nexit codes:\n")
@@ -218,13 +233,10 @@ def check_tcmalloc(checks, prefix, work):
     """The library that stands in for TCMalloc's, and a program that is linked with each of the two."""
     folder = prefix.libdir / "acre/tcmalloc"
     library = folder / "libtcmalloc.so.4"
-    for name in ("libtcmalloc.so", "libtcmalloc.so.4", "libtcmalloc_minimal.so", "libtcmalloc_minimal.so.4"):
-        checks.that((folder / name).resolve() == library.resolve(), f"acre/tcmalloc/{name} is installed")
-    dynamic = run(["readelf", "-dW", library]).stdout
-    checks.that(re.findall(r"(?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic) == ["$ORIGIN/../.."],
-                "it finds libacre.so.1 by its own place", dynamic)
-    checks.that(re.findall(r"AUXILIARY\).*\[(.*)\]", dynamic) == ["libacre.so.1"], "it is a filter for libacre.so.1",
-                dynamic)
+    for name in ("libtcmalloc.so", "libtcmalloc_minimal.so"):
+        checks.that((folder / name).resolve() == library.resolve(), f"acre/tcmalloc/{name} is libtcmalloc.so.4")
+    check_filter(checks, library, ["$ORIGIN/../.."])
+    check_filter(checks, folder / "libtcmalloc_minimal.so.4", ["$ORIGIN/../..", "$ORIGIN"])
     ways = {"acre's headers and library": [f"-I{prefix.include}/acre/tcmalloc", f"-L{folder}"]}
     original = Path(run(["gcc", "-print-file-name=libtcmalloc.so.4"]).stdout.strip())
     if original.is_absolute() and Path("/usr/include/gperftools").is_dir():
@@ -276,6 +288,7 @@ def check(checks, source, build, work):
     if prefix is None:
         return
     check_elf(checks, prefix)
+    lists.check(checks, source, prefix, pkg_config(prefix, "--modversion").stdout.strip(), set(exported(prefix.library)))
     check_jemalloc(checks, prefix, work)
     check_command(checks, prefix, work)
     manual.check(checks, source, prefix)

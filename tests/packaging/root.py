@@ -1,0 +1,72 @@
+"""A bare Debian in a folder: what is installed there, used, and left behind."""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "package"))
+
+SUITE = "bookworm"
+SOURCES = "/etc/apt/sources.list.d/debian.sources"  # where Debian's images have it; otherwise mmdebstrap's own mirror
+# Mounts of its own, so that nothing stays mounted whatever happens; processes of its own, which end with it.
+ENTER = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+         'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"']
+# What apt and dpkg write down of what they did.
+JOURNALS = ("dev", "proc", "run", "sys", "tmp", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
+TIMEOUT_S = 1200
+
+
+class Root:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def make(self):
+        """-> what mmdebstrap said"""
+        mirror = [SOURCES] if os.path.exists(SOURCES) else []
+        ended = subprocess.run(["mmdebstrap", "--variant=minbase", "--mode=root", SUITE, self.folder, *mirror],
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if ended.returncode == 0:
+            shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+        return ended
+
+    def run(self, *command, cwd="/"):
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+                       "DEBIAN_FRONTEND": "noninteractive"}
+        words = ["env", "-C", cwd, *command] if cwd != "/" else command
+        return subprocess.run([*ENTER, self.folder, *map(str, words)], env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+
+    def apt(self, *words):
+        return self.run("apt-get", "-y", "-qq", "--no-install-recommends", *words)
+
+    def files(self):
+        """-> {path: what is there}, without journals"""
+        found = {}
+        for folder, folders, names in os.walk(self.folder):
+            inside = os.path.relpath(folder, self.folder)
+            folders[:] = [name for name in folders if os.path.normpath(os.path.join(inside, name)) not in JOURNALS]
+            for name in (*folders, *names):
+                path = os.path.join(folder, name)
+                found[os.path.normpath(os.path.join(inside, name))] = what_is_at(path)
+        return found
+
+
+def what_is_at(path):
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        return os.readlink(path)
+    text = ""
+    if stat.S_ISREG(status.st_mode):
+        with open(path, "rb") as file:
+            text = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{stat.filemode(status.st_mode)} {status.st_uid}:{status.st_gid} {text}"
+
+
+def difference(before, after):
+    """-> lines"""
+    return [f"{'left' if path not in before else 'gone' if path not in after else 'changed'}: {path}"
+            for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
