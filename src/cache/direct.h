@@ -28,9 +28,9 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n, Slow slow) {
 }
 
 // slow(p) is release_slow(p), or calls the program's operator.
-template <class Slow>
-ACRE_ALWAYS_INLINE void release(void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere) {
-  release_at(unit_table::at_gated(p), p, slow, elsewhere);
+template <class Slow, class Fits = AnySize>
+ACRE_ALWAYS_INLINE void release(void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere, Fits fits = {}) {
+  release_at(unit_table::at_gated(p), p, slow, elsewhere, fits);
 }
 
 // Called at start-up, after unit_table::initialise() and before any memory is obtained.

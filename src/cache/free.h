@@ -7,15 +7,18 @@
 namespace acre {
 
 // Frees what is not a plain block of a run: null, large and sampled blocks, blocks of runs without a place in the unit
-// table. Ends the program for foreign and misused pointers.
-void release_slow(void* p);
+// table. Ends the program for foreign and misused pointers. name: of the function that the program has called.
+void release_slow(void* p, const char* name);
 
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
-// As release_slow() and release_elsewhere(), for a free with a size, which the recorder tells apart.
-void release_slow_sized(void* p);
+// As release_slow() and release_elsewhere(), for a free with a size, which the recorder tells apart. release_slow_sized()
+// ends the program if a block for n bytes at a multiple of alignment would have another size class. caller: the name that
+// the program has called.
+void release_slow_sized(void* p, size_t n, size_t alignment, const char* caller);
 void release_elsewhere_sized(Slab* slab, void* p);
+void check_size(const void* p, size_t n, size_t alignment, const char* caller);
 
 // Tells the recorder that p, whose free comes next, is freed with a size. Does nothing if p is no block of acre's.
 void note_sized(const void* p);
@@ -30,21 +33,32 @@ void release_event(Slab* slab);
 // Like release_slow, but for a pointer into no run of acre it calls foreign(p, form, alignment, caller) instead of
 // ending the program. caller: the return address, which is the program's if this function was reached by jumps alone.
 using Foreign = void(void* p, unsigned form, size_t alignment, const void* caller);
-void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign);
+void release_slow_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign);
+
+struct AnySize {
+  bool operator()(const Slab*) const { return true; }
+};
+// A request of n bytes gets blocks of the run's class.
+struct SizeOf {
+  size_t n;
+  bool operator()(const Slab* slab) const { return size_t{slab->block_bytes} - n < slab->spread; }
+};
 
 // slab: the header that the unit table names for p. slow(p), elsewhere(slab, p): as release_slow, release_elsewhere.
-template <class Slow>
-ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere) {
+// fits(slab): whether the program may free blocks of the run by this call; if not, slow(p) says so.
+template <class Slow, class Fits = AnySize>
+ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere,
+                                   Fits fits = {}) {
   if (ACRE_UNLIKELY(!is_block_start(slab, p))) return slow(p);
   if (ACRE_UNLIKELY(is_marked(slab, p))) return slow(p);  // free already? (slab/free_list.h)
+  if (ACRE_UNLIKELY(!fits(slab))) return slow(p);
   if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return elsewhere(slab, p);
   slab::defer(slab, p);
   if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }
 
-ACRE_ALWAYS_INLINE void release(void* p) { release_at(unit_table::at(p), p, release_slow); }
-ACRE_ALWAYS_INLINE void release_sized(void* p) {
-  release_at(unit_table::at(p), p, release_slow_sized, release_elsewhere_sized);
+ACRE_ALWAYS_INLINE void release(void* p, const char* name = "free") {
+  release_at(unit_table::at(p), p, [=](void* block) { release_slow(block, name); });
 }
 
 }  // namespace acre

@@ -7,6 +7,7 @@
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
 #include "slab/purge.h"
+#include "tables/options.h"
 
 namespace acre {
 
@@ -21,17 +22,18 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   const SizeClass c = slab->size_class;
   RunLists& lists = heap.use(c).lists;
   Slot& slot = heap.slots[c];
-  if (slot.kept >= run_shape(c).most_kept) return false;
-  if (high_part(slab->base) != slot.high) {
+  if (lists.kept >= run_shape(c).most_kept) return false;
+  if (reveal_of(slab) != slot.reveal) {
     if (!is_end(slot.head) || lists.current != nullptr) return false;
-    slot.high = high_part(slab->base);
+    slot.set_run(slab);
   }
   if (!allowed(c)) return false;
-  ++slot.kept;
+  ++lists.kept;
   ++heap.use(c).blocks.recycled;
   lists.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
+  if (lists.current == nullptr) slot.mark = mark_of(slab);
   return true;
 }
 
@@ -187,8 +189,8 @@ ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
-void release_in_slab(Slab* slab, void* p) {
-  if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free("free", p, slab->block_bytes);
+void release_in_slab(Slab* slab, void* p, const char* name) {
+  if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free(name, p, slab->block_bytes);
   if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
   slab::defer(slab, p);
   if (slab->countdown == 0) release_event(slab);
@@ -231,19 +233,40 @@ ACRE_APART void note_sized(const void* p) {
   if (found.slab != nullptr || found.run != nullptr) note_sized_free();
 }
 
-ACRE_APART void release_slow_sized(void* p) {
+static bool is_size_of(const Found& found, size_t n, size_t alignment) {
+  const SizeClass c = class_for_aligned(n, alignment);
+  if (found.slab != nullptr) return found.slab->size_class == c;
+  if (is_sampled(found)) return found.run->sampled->size_class == c;
+  // A huge block may have been resized in place within what it has.
+  const size_t spread = found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
+  return n <= found.run->bytes() && found.run->bytes() - larger<size_t>(n, 1) < spread;
+}
+
+ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* caller) {
+  if (!relaxed_load(options().size_checks)) return;
+  const Found found = find_block(p);
+  if (found.slab == nullptr && found.run == nullptr) return;
+  if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
+  const size_t most = block_bytes(found);
+  const SizeClass c = most <= kSmallMax && found.run == nullptr ? class_of_size(most) : kSmallClasses;
+  const size_t below = c == kSmallClasses ? most - kPageBytes : c == 0 ? 0 : size_of_class(c - 1);
+  misuse::wrong_size(caller, p, n, alignment, below + 1, most);
+}
+
+ACRE_APART void release_slow_sized(void* p, size_t n, size_t alignment, const char* caller) {
+  check_size(p, n, alignment, caller);
   note_sized(p);
-  release_slow(p);
+  release_slow(p, caller);
 }
 
 // Tests for the most frequent case first: a block past the first unit of a run of several units. rest(p) handles
 // pointers that are neither null nor blocks of slab runs nor large blocks.
 template <class Rest>
-ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
+ACRE_ALWAYS_INLINE static void release_slow_by(void* p, const char* name, Rest rest) {
   if (p == nullptr) return;
   Run* run = g_page_map.find(p);
   if (run != nullptr) {
-    if (run->kind == RunKind::kSlab && is_block_start(run->slab, p)) return release_in_slab(run->slab, p);
+    if (run->kind == RunKind::kSlab && is_block_start(run->slab, p)) return release_in_slab(run->slab, p, name);
     const bool is_large = run->kind == RunKind::kLarge || run->kind == RunKind::kHuge;
     if (is_large && run->base == address_of(p)) return large::free(run);
   }
@@ -251,34 +274,36 @@ ACRE_ALWAYS_INLINE static void release_slow_by(void* p, Rest rest) {
 }
 
 // Frees p if it is a block: a sampled one, of those that get here. Returns false if p is no block.
-ACRE_COLD static bool release_by_search(void* p) {
+ACRE_COLD static bool release_by_search(void* p, const char* name) {
   const Found found = find_block(p);
   if (found.slab != nullptr) {
-    release_in_slab(found.slab, p);
+    release_in_slab(found.slab, p, name);
   } else if (found.run == nullptr) {
     return false;
   } else {
-    is_sampled(found) ? sampler::release(found.run->sampled, p) : large::free(found.run);
+    is_sampled(found) ? sampler::release(found.run->sampled, p, name) : large::free(found.run);
   }
   return true;
 }
 
 // free reaches this function by jumps alone, so that the return address is the program's. In a build with calls
 // instead, it is acre's own, and the message leaves it out.
-ACRE_COLD static void release_rest(void* p) {
-  if (!release_by_search(p)) misuse::not_a_block("free", p, __builtin_return_address(0));
+ACRE_COLD static void release_rest(void* p, const char* name) {
+  if (!release_by_search(p, name)) misuse::not_a_block(name, p, __builtin_return_address(0));
 }
 
-ACRE_NOINLINE void release_slow(void* p) { release_slow_by(p, release_rest); }
+ACRE_NOINLINE void release_slow(void* p, const char* name) {
+  release_slow_by(p, name, [=](void* block) { release_rest(block, name); });
+}
 
-ACRE_COLD static void release_rest_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
-  if (release_by_search(p)) return;
-  if (!misuse::is_foreign(p)) misuse::not_a_block("free", p);
+ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
+  if (release_by_search(p, name)) return;
+  if (!misuse::is_foreign(p)) misuse::not_a_block(name, p);
   foreign(p, form, alignment, __builtin_return_address(0));
 }
 
-ACRE_NOINLINE void release_slow_or(void* p, unsigned form, size_t alignment, Foreign* foreign) {
-  release_slow_by(p, [=](void* block) { release_rest_or(block, form, alignment, foreign); });
+ACRE_NOINLINE void release_slow_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
+  release_slow_by(p, name, [=](void* block) { release_rest_or(block, name, form, alignment, foreign); });
 }
 
 }  // namespace acre

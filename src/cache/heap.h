@@ -28,12 +28,18 @@ namespace record {
 struct Recorder;     // record/lanes.h
 }
 
-// The private list of one class: blocks of the current run, and up to `kept` others. Aligned to lie in one cache line.
+// The private list of one class: blocks of the current run, and up to RunLists::kept others. Aligned to lie in one cache
+// line.
 struct alignas(16) Slot {
-  Address high = 0;               // the blocks' high 32 address bits
+  Address reveal = 0;             // turns head and links into addresses (reveal_of)
   LowAddress head = kEndOfList;
-  uint32_t kept = 0;              // blocks of other runs, at most; exact for shared classes (free_slow.cc:
-                                  // keep_block_if)
+  Mark mark = 0;                  // of blocks of the run that the list was filled from: malloc takes the slow path for
+                                  // a block with another
+  // For an empty list: the run that it is filled from.
+  void set_run(const Slab* slab) {
+    reveal = reveal_of(slab);
+    mark = mark_of(slab);
+  }
 };
 
 // A list of runs through node.next and node.prev, newest first.
@@ -60,6 +66,8 @@ struct RunLists {
   uint16_t available_count = 0;
   uint16_t low_water = 0;  // least available_count since collection last came to the class
   uint16_t empties = 0;    // available runs whose blocks are all free
+  uint8_t kept = 0;        // blocks of other runs on the private list, at most; exact for shared classes (free_slow.cc:
+                           // keep_block_if)
   uint8_t keep_more = 0;   // how many `empties` to keep, less one: grows when a run was returned and a new one is made
   bool returned = false;   // a run was returned to the page heap since the last new one was made
   bool busy = false;       // blocks went onto the private list since collection last came to the class

@@ -58,11 +58,9 @@ ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   if (is_end(slot.head)) {
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
     if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(heap, c);
-    if (!refill(heap, c)) return kRefused(slot);
-  } else if (kRefused == own_refused) {
-    --slot.kept;  // the class is shared: the hot path takes blocks of all others
+    return refill(heap, c) ? pop(slot) : kRefused(slot);
   }
-  return pop(slot);
+  return pop_any(heap, c);
 }
 
 // Takes a block from a fallback heap: for a thread whose heap was ended or put aside, and for any thread while blocks
@@ -110,8 +108,7 @@ ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
   const SizeClass c = class_of_size(n);
   Slot& slot = heap.slots[c];
   if (ACRE_UNLIKELY(is_end(slot.head))) return refill_and_observe(heap, c, n);
-  if (is_shared_class(c)) --slot.kept;
-  void* block = pop(slot);
+  void* block = pop_any(heap, c);
   return ACRE_LIKELY(on == hooks::kRecorded) ? record::allocated(&heap, block, n) : observed(heap, block, c, n);
 }
 
@@ -136,6 +133,23 @@ void* allocate_beside(const Found& found, const void* p, size_t n) {
 
 }  // namespace
 
+// The block is of a run that the private list was not filled from.
+static ACRE_NOINLINE void* pop_other(Slot& slot, SizeClass c) {
+  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
+  const Slab* slab = unit_table::at(block);
+  if (ACRE_UNLIKELY(!is_block_start(slab, block))) slab = find_block(block).slab;
+  if (slab == nullptr || slab->size_class != c || !is_marked(slab, block)) overwritten_list();
+  return take_first(slot, block);
+}
+
+// Not inlined, and with its call last: so its callers save no registers.
+ACRE_NOINLINE void* pop_any(Heap& heap, SizeClass c) {
+  Slot& slot = heap.slots[c];
+  if (is_shared_class(c)) --heap.use(c).lists.kept;
+  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
+  return ACRE_LIKELY(block->mark == slot.mark) ? take_first(slot, block) : pop_other(slot, c);
+}
+
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
@@ -155,7 +169,7 @@ void* take_block(Heap& heap, SizeClass c) {
     tick(heap);
     if (!refill(heap, c)) return nullptr;
   }
-  return pop(slot);
+  return pop_any(heap, c);
 }
 
 ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
@@ -173,7 +187,9 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   if (n > kSmallMax) return large::allocate(n, 1, false);
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
-  return allocate_in<own_refused>(n, class_of_size(n), *static_cast<Heap*>(heap));
+  const SizeClass c = class_of_size(n);
+  if (!is_end(heap->slots[c].head)) return pop_any(*static_cast<Heap*>(heap), c);
+  return allocate_in<own_refused>(n, c, *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {

@@ -8,6 +8,13 @@ namespace acre {
 // The slow path, and sizes that the table does not cover. On failure sets errno to ENOMEM and returns null.
 void* allocate_slow(size_t n);
 
+// Takes the first block, which was checked, off a private list.
+ACRE_ALWAYS_INLINE void* take_first(Slot& slot, Link* block) {
+  slot.head = block->next;
+  clear_link(block);
+  return block;
+}
+
 // Takes the first block of the private list for n bytes. If it is empty, or n is beyond the table, returns slow(n).
 template <class Slow>
 ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
@@ -19,10 +26,9 @@ ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
   asm("" : "+r"(slot));
   const LowAddress head = slot->head;
   if (ACRE_UNLIKELY(is_end(head))) return slow(n);
-  Link* block = reinterpret_cast<Link*>(slot->high + head);
-  slot->head = block->next;
-  block->mark = 0;  // no longer free (slab/free_list.h)
-  return block;
+  Link* block = reinterpret_cast<Link*>(slot->reveal ^ head);
+  if (ACRE_UNLIKELY(block->mark != slot->mark)) return slow(n);
+  return take_first(*slot, block);
 }
 
 // Allocates n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
@@ -35,13 +41,14 @@ void* take_block(Heap& heap, SizeClass c);
 // or ends the program (option xmalloc).
 void* out_of_memory(size_t n);
 
-// Takes the first block off a private list that is not empty.
+// Takes the first block off a private list that is not empty. pop(): one that was just filled, from one run. Ends the
+// program if the list was overwritten.
 inline void* pop(Slot& slot) {
-  Link* block = reinterpret_cast<Link*>(slot.high + slot.head);
-  slot.head = block->next;
-  block->mark = 0;
-  return block;
+  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
+  if (ACRE_UNLIKELY(block->mark != slot.mark)) overwritten_list();
+  return take_first(slot, block);
 }
+void* pop_any(Heap& heap, SizeClass c);
 
 void* allocate_zeroed(size_t n);
 

@@ -43,6 +43,8 @@ namespace misuse {
 
 namespace {
 
+constexpr size_t kNear = 16;  // bytes before a block, about which a message tells
+
 struct Search {
   const Slab* slab;
   const void* block;
@@ -52,10 +54,10 @@ struct Search {
 // Like list_holds, for a list that may have blocks of several runs.
 bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
   const RunShape& shape = run_shape(c);
-  const Address high = racy_load(heap.slots[c].high);
+  const Address reveal = racy_load(heap.slots[c].reveal);
   LowAddress low = racy_load(heap.slots[c].head);
   for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
-    Link* link = reinterpret_cast<Link*>(high | low);
+    Link* link = reinterpret_cast<Link*>(reveal ^ low);
     if (link == block) return true;
     const Slab* slab = find_block(link).slab;
     if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(slab, link)) return false;
@@ -113,34 +115,56 @@ void double_free(const char* caller, const void* p, size_t bytes) {
   fatal(text.c_str());
 }
 
+void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, size_t least, size_t most) {
+  Line<280> text;
+  begin(text, caller, p).add("wrong size: freed as ").decimal(n).add(" bytes");
+  if (alignment > 1) text.add(" at a multiple of ").decimal(alignment);
+  text.add(", but allocated as ").decimal(least).add(" to ").decimal(most);
+  text.add(" (ACRE_CONF=size_checks:false lets it pass)");
+  fatal(text.c_str());
+}
+
+// Where p lies in a run of blocks of one size.
+struct InRun {
+  Address block;  // the block in which p lies
+  size_t bytes;
+  bool is_free;
+  bool has_next;  // another block begins behind it
+};
+
+static void add_place(Text& text, const void* p, const InRun& at) {
+  const size_t offset = address_of(p) - at.block;
+  text.add("interior pointer: it is ").decimal(offset).add(" bytes into a ").add(at.is_free ? "free block of " : "block of ");
+  text.decimal(at.bytes).add(" bytes at ").hex(at.block);
+  const size_t before = at.bytes - offset;
+  if (at.has_next && before <= kNear) text.add(", ").decimal(before).add(" bytes before the next");
+}
+
+static void add_place(Text& text, const void* p, Slab* slab) {
+  const uint32_t index = block_index(slab, address_of(p));
+  if (index >= slab->carved) {
+    text.add("not a live block: nothing is allocated here");
+    return;
+  }
+  const Address block = slab->base + size_t{index} * slab->block_bytes;
+  add_place(text, p, InRun{block, slab->block_bytes, is_free(slab, pointer_to(block)), index + 1 < slab->carved});
+}
+
+static void add_place(Text& text, const void* p, const Run* run) {
+  const SampledRun* sampled = run->sampled;
+  const size_t offset = (address_of(p) - run->base) % sampled->block_bytes;
+  const Address block = address_of(p) - offset;
+  const bool is_live = sampled_runs::is_live(sampled, pointer_to(block));
+  add_place(text, p, InRun{block, sampled->block_bytes, !is_live, block + 2 * sampled->block_bytes <= run->end()});
+}
+
 void not_a_block(const char* caller, const void* p, const void* from) {
   Line<480> text;
   begin(text, caller, p);
   Run* run = g_page_map.find_covering(p);
   switch (run == nullptr ? RunKind::kNone : run->kind) {
-    case RunKind::kSlab: {
-      const Slab* slab = run->slab;
-      uint32_t index = block_index(slab, address_of(p));
-      Address block = slab->base + size_t{index} * slab->block_bytes;
-      if (index < slab->carved) {
-        text.add("interior pointer: it is ").decimal(address_of(p) - block).add(" bytes into a block of ");
-        text.decimal(slab->block_bytes).add(" bytes at ").hex(block);
-      } else {
-        text.add("not a live block: nothing is allocated here");
-      }
-      break;
-    }
-    case RunKind::kSampled: {
-      const uint32_t bytes = run->sampled->block_bytes;
-      const size_t offset = (address_of(p) - run->base) % bytes;
-      if (sampled_runs::is_live(run->sampled, pointer_to(address_of(p) - offset))) {
-        text.add("interior pointer: it is ").decimal(offset).add(" bytes into a block of ");
-        text.decimal(bytes).add(" bytes at ").hex(address_of(p) - offset);
-      } else {
-        text.add("not a live block: nothing is allocated here");
-      }
-      break;
-    }
+    case RunKind::kSlab: add_place(text, p, run->slab); break;
+    case RunKind::kSampled: add_place(text, p, run); break;
     case RunKind::kLarge:
     case RunKind::kHuge:
       text.add("interior pointer: it is ").decimal(address_of(p) - run->base).add(" bytes into a block of ");

@@ -14,6 +14,9 @@ void check_live(const char* caller, Slab* slab, const void* p);
 
 [[noreturn]] void double_free(const char* caller, const void* p, size_t bytes);
 
+// Says which sizes a block has that is freed with another size, or at another alignment.
+[[noreturn]] void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, size_t least, size_t most);
+
 // Whether p lies in no run that acre has now.
 bool is_foreign(const void* p);
 

@@ -104,7 +104,7 @@ BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
   Slab* slab = new_run(heap, c);
   if (slab == nullptr) return {};
   const uint32_t count = smaller<uint32_t>(most, slab->capacity);
-  const BlockList blocks{high_part(slab->base), slab::carve(slab, count, kEndOfList), count};
+  const BlockList blocks{slab, slab::carve(slab, count, kEndOfList), count};
   slab::release(slab);
   return blocks;
 }
@@ -144,16 +144,17 @@ static bool change_run(Heap& heap, SizeClass c) {
   if (found.run == nullptr) found = from_elsewhere(heap, c);
   Slot& slot = heap.slots[c];
   if (found.run != nullptr) {
-    slot.high = high_part(found.run->base);
+    slot.set_run(found.run);
     slab::set_list(found.run, OwnersList::kCurrent);
     lists.current = found.run;
     return true;
   }
-  slot.high = found.blocks.high;
+  if (!found.blocks) return false;
+  slot.set_run(found.blocks.run);
   slot.head = found.blocks.head;
   heap.use(c).blocks.listed += found.blocks.count;
-  slot.kept = kMostKeptBlocks;  // no block is of a current run, and keep_block_if() adds none
-  return found.blocks.count != 0;
+  lists.kept = kMostKeptBlocks;  // no block is of a current run, and keep_block_if() adds none
+  return true;
 }
 
 static BlockList shared_from_new_run(Heap& heap, SizeClass c) {
@@ -178,9 +179,9 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   if (!block) return false;
   ++heap.use(c).blocks.listed;
   Slot& slot = heap.slots[c];
-  slot.high = block.high;
+  slot.set_run(block.run);
   slot.head = block.head;
-  slot.kept = 0;  // the caller takes the one block at once
+  heap.use(c).lists.kept = 0;  // the caller takes the one block at once
   return true;
 }
 
@@ -190,7 +191,7 @@ bool refill(Heap& heap, SizeClass c) {
   relaxed_add(blocks.refills, uint64_t{1});
   lists.busy = true;
   if (ACRE_UNLIKELY(is_shared_class(c))) return refill_shared(heap, c);
-  slot.kept = 0;
+  lists.kept = 0;
   current::settle(heap, c);
   for (bool tried_all = false;;) {
     Slab* slab = lists.current;

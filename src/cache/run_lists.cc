@@ -159,9 +159,9 @@ Slab* take_adopted(Heap& heap, SizeClass c) {
 // Returns a list with blocks of other runs than the current one, if there is one. Each of them goes where a thread
 // without a heap would give it back.
 static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
-  const Address high = heap.slots[c].high;
+  const Address reveal = heap.slots[c].reveal;
   for (LowAddress next; !is_end(head); head = next) {
-    Link* link = reinterpret_cast<Link*>(high | head);
+    Link* link = reinterpret_cast<Link*>(reveal ^ head);
     Slab* slab = find_block(link).slab;
     if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
     next = link->next;
@@ -191,8 +191,8 @@ void retire_current(Heap& heap, SizeClass c) {
   lists.times_few = 0;
   lists.unseen = kNotDrawn;  // the next sampled block may have been among the blocks given up
   lists.current = nullptr;
-  const bool is_mixed = slab == nullptr || slot.kept != 0;
-  slot.kept = 0;
+  const bool is_mixed = slab == nullptr || heap.use(c).lists.kept != 0;
+  heap.use(c).lists.kept = 0;
   if (is_mixed) {
     return_mixed_list(heap, c, slab, head);
   } else if (!is_end(head)) {
@@ -208,7 +208,7 @@ static bool is_unused(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   const Slab* slab = heap.use(c).lists.current;
   const uint32_t out = slab::used(slab);
-  if (out > kMostLookedAt || heap.slots[c].kept != 0) return false;
+  if (out > kMostLookedAt || heap.use(c).lists.kept != 0) return false;
   uint32_t listed = 0;
   for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
   return listed + load_remote(slab).free == out;

@@ -9,7 +9,7 @@ namespace {
 
 uint64_t list_length(const Slot& slot) {
   uint64_t length = 0;
-  for (LowAddress low = slot.head; !is_end(low); low = reinterpret_cast<const Link*>(slot.high + low)->next) ++length;
+  for (LowAddress low = slot.head; !is_end(low); low = reinterpret_cast<const Link*>(slot.reveal ^ low)->next) ++length;
   return length;
 }
 

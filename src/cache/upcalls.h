@@ -109,7 +109,7 @@ void seen_run(Run* run, size_t bytes);
 // of this run.
 void freeing_run(Run* run);
 void freed(const void* block, size_t bytes, Ticket ticket);
-void release(SampledRun* run, void* block);
+void release(SampledRun* run, void* block, const char* name);
 
 }  // namespace sampler
 

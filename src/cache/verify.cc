@@ -32,7 +32,7 @@ uint32_t private_list_length(const Heap& heap, SizeClass c) {
   const uint32_t most = uint32_t{shape.capacity} + shape.most_kept;
   uint32_t length = 0;
   for (LowAddress low = heap.slots[c].head; !is_end(low); ++length) {
-    const Link* link = reinterpret_cast<const Link*>(heap.slots[c].high | low);
+    const Link* link = reinterpret_cast<const Link*>(heap.slots[c].reveal ^ low);
     const Slab* slab = find_block(link).slab;
     if (length == most || slab == nullptr || slab->size_class != c || !is_marked(slab, link)) return kBroken;
     low = link->next;

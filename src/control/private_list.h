@@ -25,11 +25,11 @@ uint32_t walk_private_list(const Heap& heap, SizeClass c, Visit&& visit) {
   const Slot& slot = heap.slots[c];
   const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
   LowAddress low = racy_load(slot.head);
-  const Address high = racy_load(slot.high);
+  const Address reveal = racy_load(slot.reveal);
   const Slab* last = nullptr;
   uint32_t length = 0;
   for (; length < most && !is_end(low); ++length) {
-    Link* link = reinterpret_cast<Link*>(high | low);
+    Link* link = reinterpret_cast<Link*>(reveal ^ low);
     const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
     if (slab == nullptr || racy_load(link->mark) != mark_of(slab) || !visit(slab)) return length;
     last = slab;

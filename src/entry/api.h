@@ -39,6 +39,22 @@ inline void* reallocarray(void* block, size_t count, size_t size) {
 }
 
 // As glibc's memalign: an alignment that is no power of two is rounded up to one.
+// The alignment is that of the request: blocks for requests with one may be of a larger class.
+struct AlignedSizeOf {
+  size_t n, alignment;
+  bool operator()(const Slab* slab) const { return class_for_aligned(n, alignment) == slab->size_class; }
+};
+
+ACRE_ALWAYS_INLINE void free_sized(void* block, size_t size) {
+  release_at(unit_table::at(block), block, [=](void* p) { release_slow_sized(p, size, 1, "free_sized"); },
+             release_elsewhere_sized, SizeOf{size});
+}
+
+inline void free_aligned_sized(void* block, size_t alignment, size_t size) {
+  release_at(unit_table::at(block), block, [=](void* p) { release_slow_sized(p, size, alignment, "free_aligned_sized"); },
+             release_elsewhere_sized, AlignedSizeOf{size, alignment});
+}
+
 inline void* memalign(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;

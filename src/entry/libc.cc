@@ -17,9 +17,11 @@ ACRE_EXPORT void* realloc(void* block, size_t size) { return api::realloc(block,
 ACRE_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   return api::reallocarray(block, count, size);
 }
-ACRE_EXPORT void free_sized(void* block, size_t) { release_sized(block); }
-ACRE_EXPORT void free_aligned_sized(void* block, size_t, size_t) { release_sized(block); }
-ACRE_EXPORT void cfree(void* block) { release(block); }
+ACRE_EXPORT void free_sized(void* block, size_t size) { api::free_sized(block, size); }
+ACRE_EXPORT void free_aligned_sized(void* block, size_t alignment, size_t size) {
+  api::free_aligned_sized(block, alignment, size);
+}
+ACRE_EXPORT void cfree(void* block) { release(block, "cfree"); }
 ACRE_EXPORT void* aligned_alloc(size_t alignment, size_t size) { return api::aligned_alloc(alignment, size); }
 ACRE_EXPORT void* memalign(size_t alignment, size_t size) { return api::memalign(alignment, size); }
 ACRE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) {

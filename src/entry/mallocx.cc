@@ -20,9 +20,9 @@ Request request_of(int flags) {
   return request;
 }
 
-void release_by(void* block, int flags) {
+void release_by(void* block, int flags, const char* name) {
   constexpr int kCache = 0xfff << 8;
-  (flags & kCache) == MALLOCX_TCACHE_NONE ? request::release_uncached(block) : release(block);
+  (flags & kCache) == MALLOCX_TCACHE_NONE ? request::release_uncached(block) : release(block, name);
 }
 
 // Bits 0-5: log2 of the alignment. 6: zeroed. 7: must not move. 8-31: an arena's index + 1.
@@ -62,10 +62,13 @@ ACRE_EXPORT size_t acre_xallocx(void* block, size_t size, size_t extra, int flag
   return request::resize_in_place(block, size, sum_or_most(size, extra), request_of(flags), "xallocx");
 }
 ACRE_EXPORT size_t acre_sallocx(const void* block, int) { return usable_size(block, "sallocx"); }
-ACRE_EXPORT void acre_dallocx(void* block, int flags) { release_by(block, flags); }
-ACRE_EXPORT void acre_sdallocx(void* block, size_t, int flags) {
+ACRE_EXPORT void acre_dallocx(void* block, int flags) { release_by(block, flags, "dallocx"); }
+ACRE_EXPORT void acre_sdallocx(void* block, size_t size, int flags) {
+  const api::AlignedSizeOf fits{size, request_of(flags).alignment};
+  const Slab* slab = unit_table::at(block);
+  if (ACRE_UNLIKELY(!is_block_start(slab, block) || !fits(slab))) check_size(block, size, fits.alignment, "sdallocx");
   if (ACRE_UNLIKELY(t_heap->kind == HeapKind::kObserved)) note_sized(block);
-  release_by(block, flags);
+  release_by(block, flags, "sdallocx");
 }
 ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return request::block_bytes(size, request_of(flags).alignment); }
 
@@ -92,7 +95,7 @@ ACRE_EXPORT int acre_sallocm(const void* block, size_t* rsize, int) {
   return ALLOCM_SUCCESS;
 }
 ACRE_EXPORT int acre_dallocm(void* block, int) {
-  release(block);
+  release(block, "dallocm");
   return ALLOCM_SUCCESS;
 }
 ACRE_EXPORT int acre_nallocm(size_t* rsize, size_t size, int flags) {

@@ -29,13 +29,16 @@ ACRE_ALWAYS_INLINE void release_other(void* p, Form form, align_val_t a = {}) {
   direct::release(p, [=](void* block) { delete_slow(block, form, a); });
 }
 
-ACRE_ALWAYS_INLINE void release_sized(void* p, Form form, align_val_t a = {}) {
-  direct::release(p, [=](void* block) { delete_sized_slow(block, form, a); }, release_elsewhere_sized);
+ACRE_ALWAYS_INLINE void release_sized(void* p, size_t n, Form form) {
+  direct::release(p, [=](void* block) { delete_sized_slow(block, n, form, {}); }, release_elsewhere_sized, SizeOf{n});
 }
 
 // Forms that are called less share this code.
 ACRE_NOINLINE void release_shared(void* p, Form form, align_val_t a) { release_other(p, form, a); }
-ACRE_NOINLINE void release_shared_sized(void* p, Form form, align_val_t a) { release_sized(p, form, a); }
+ACRE_NOINLINE void release_shared_sized(void* p, size_t n, Form form, align_val_t a) {
+  direct::release(p, [=](void* block) { delete_sized_slow(block, n, form, a); }, release_elsewhere_sized,
+                  api::AlignedSizeOf{n, static_cast<size_t>(a)});
+}
 
 template <auto refused>
 ACRE_ALWAYS_INLINE void* allocate_or_ask(void* (*allocate_aligned)(size_t, size_t), size_t n, align_val_t a) {
@@ -68,22 +71,22 @@ ACRE_OPERATOR void* operator new[](size_t n, align_val_t a, const nothrow_t&) no
 }
 
 ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p) noexcept { release_base(p, kObject); }
-ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p, size_t) noexcept { release_sized(p, kOtherObject); }
+ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p, size_t n) noexcept { release_sized(p, n, kOtherObject); }
 ACRE_OPERATOR void operator delete[](void* p) noexcept { release_other(p, kArray); }
-ACRE_OPERATOR void operator delete[](void* p, size_t) noexcept { release_sized(p, kOtherArray); }
+ACRE_OPERATOR void operator delete[](void* p, size_t n) noexcept { release_sized(p, n, kOtherArray); }
 
 ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_shared(p, kOtherObject, {}); }
 ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_shared(p, kOtherArray, {}); }
 ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_shared(p, kAlignedObject, a); }
-ACRE_OPERATOR void operator delete(void* p, size_t, align_val_t a) noexcept {
-  release_shared_sized(p, kOtherAlignedObject, a);
+ACRE_OPERATOR void operator delete(void* p, size_t n, align_val_t a) noexcept {
+  release_shared_sized(p, n, kOtherAlignedObject, a);
 }
 ACRE_OPERATOR void operator delete(void* p, align_val_t a, const nothrow_t&) noexcept {
   release_shared(p, kOtherAlignedObject, a);
 }
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_shared(p, kAlignedArray, a); }
-ACRE_OPERATOR void operator delete[](void* p, size_t, align_val_t a) noexcept {
-  release_shared_sized(p, kOtherAlignedArray, a);
+ACRE_OPERATOR void operator delete[](void* p, size_t n, align_val_t a) noexcept {
+  release_shared_sized(p, n, kOtherAlignedArray, a);
 }
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a, const nothrow_t&) noexcept {
   release_shared(p, kOtherAlignedArray, a);

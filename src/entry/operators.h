@@ -33,6 +33,6 @@ enum Form : unsigned {
 
 // a: for the forms with an alignment. The operator jumps here, so the return address is the program's.
 void delete_slow(void* p, Form form, std::align_val_t a) noexcept;
-void delete_sized_slow(void* p, Form form, std::align_val_t a) noexcept;
+void delete_sized_slow(void* p, size_t n, Form form, std::align_val_t a) noexcept;
 
 }  // namespace acre::operators

@@ -46,6 +46,11 @@ bool call_of_module(const os::Module& module, Form form, void* p, align_val_t a)
   return false;
 }
 
+const char* operator_of(Form form) {
+  return form == kArray || form == kOtherArray || form == kAlignedArray || form == kOtherAlignedArray ? "operator delete[]"
+                                                                                                       : "operator delete";
+}
+
 // A library may have operators delete and a malloc of its own. It may have got this block without acre's operator new,
 // which could not replace operators new that are hidden or inlined in the library. So this function calls the library's
 // own operator, as it would be without acre.
@@ -55,7 +60,7 @@ ACRE_COLD void foreign(void* p, unsigned form, size_t alignment, const void* cal
       call_of_module(module, static_cast<Form>(form), p, align_val_t{alignment})) {
     return;
   }
-  misuse::not_a_block("free", p, caller);
+  misuse::not_a_block(operator_of(static_cast<Form>(form)), p, caller);
 }
 
 // Calls the operator that the standard says the form is built on.
@@ -67,7 +72,7 @@ ACRE_COLD void call_base(void* p, Form form, align_val_t a) {
     case kOtherAlignedObject:
     case kAlignedArray: return ::operator delete(p, a);
     case kOtherAlignedArray: return ::operator delete[](p, a);
-    default: return release_slow_or(p, form, static_cast<size_t>(a), foreign);
+    default: return release_slow_or(p, operator_of(form), form, static_cast<size_t>(a), foreign);
   }
 }
 
@@ -75,10 +80,12 @@ ACRE_COLD void call_base(void* p, Form form, align_val_t a) {
 
 void acre::operators::delete_slow(void* p, Form form, align_val_t a) noexcept {
   if (ACRE_UNLIKELY(!direct::is_on())) return call_base(p, form, a);
-  release_slow_or(p, form, static_cast<size_t>(a), foreign);
+  release_slow_or(p, operator_of(form), form, static_cast<size_t>(a), foreign);
 }
 
-ACRE_APART void acre::operators::delete_sized_slow(void* p, Form form, align_val_t a) noexcept {
+ACRE_APART void acre::operators::delete_sized_slow(void* p, size_t n, Form form, align_val_t a) noexcept {
+  // Where the program has replaced an operator, it may not be acre's block.
+  if (direct::is_on()) check_size(p, n, a == align_val_t{} ? 1 : static_cast<size_t>(a), operator_of(form));
   note_sized(p);
   delete_slow(p, form, a);
 }

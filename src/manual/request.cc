@@ -106,7 +106,7 @@ void release_uncached(void* p) {
   const SizeClass c = slab == nullptr ? 0 : slab->size_class;
   release(p);
   Heap* heap = heap_if_any();
-  if (slab == nullptr || heap == nullptr || heap->slots[c].kept == 0) return;
+  if (slab == nullptr || heap == nullptr || heap->use(c).lists.kept == 0) return;
   const OwnerAtWork busy(*heap);
   retire_current(*heap, c);
 }

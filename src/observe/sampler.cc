@@ -76,7 +76,7 @@ void* allocate_sampled(Heap& heap, SizeClass c) {
 // The list was just filled from one run: the current one, or one that is shared.
 void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
   if (Slab* current = heap.use(c).lists.current) return put_back(heap, current, rest);
-  Slab* shared = find_block(pointer_to(heap.slots[c].high | rest)).slab;
+  Slab* shared = find_block(pointer_to(heap.slots[c].reveal ^ rest)).slab;
   const ListEnd end = walk_list(shared, rest);
   heap.use(c).blocks.listed -= end.count;
   slab::give_back(shared, rest, end.last, end.count);
@@ -85,7 +85,7 @@ void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
 // Cuts the private list after `most` blocks, at least 1. Returns how many it has then.
 uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
   const Slot& slot = heap.slots[c];
-  const CutOff cut = cut_off(slot.high, slot.head, most);
+  const CutOff cut = cut_off(slot.reveal, slot.head, most);
   if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
   return cut.count;
 }
@@ -185,9 +185,9 @@ void freed(const void* block, size_t bytes, Ticket ticket) {
   g_sampler.freed(ticket);
 }
 
-void release(SampledRun* run, void* block) {
+void release(SampledRun* run, void* block, const char* name) {
   const Ticket ticket = sampled_runs::ticket_of(run, block);
-  if (ticket == sampled_runs::kDead) misuse::double_free("free", block, run->block_bytes);
+  if (ticket == sampled_runs::kDead) misuse::double_free(name, block, run->block_bytes);
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block

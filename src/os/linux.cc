@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <linux/mman.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -218,6 +220,24 @@ unsigned processors() {
     count += static_cast<unsigned>(__builtin_popcountl(mask[i]));
   }
   return count == 0 ? 1 : count;
+}
+
+// A multiplication to 128 bits and a fold, twice (after wyhash, Wang Yi, 2019).
+static uint64_t mix(uint64_t a, uint64_t b) {
+  for (int round = 0; round < 2; ++round) {
+    const auto product = static_cast<unsigned __int128>(a ^ 0xe7037ed1a0b428db) * (b ^ 0xa0761d6478bd642f);
+    a = static_cast<uint64_t>(product);
+    b = static_cast<uint64_t>(product >> 64);
+  }
+  return a ^ b;
+}
+
+Secrets secrets() {
+  uint64_t random[2] = {};
+  const void* bytes = pointer_to(getauxval(AT_RANDOM));
+  if (bytes != nullptr && (raw_syscall(SYS_personality, 0xffffffff) & ADDR_NO_RANDOMIZE) == 0) memcpy(random, bytes, sizeof random);
+  const auto secret = [&random](uint64_t use) { return mix(random[0] ^ (use << 32), random[1] + use); };
+  return {secret(1), secret(2), secret(3), getauxval(AT_PHDR)};
 }
 
 size_t physical_memory() {

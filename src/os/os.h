@@ -85,6 +85,14 @@ Calls calls();
 size_t page_bytes();                 // bytes of an OS page; read once
 unsigned processor();                // on which the calling thread runs now
 unsigned processors();               // that the calling thread may run on, at least 1
+// Random bits of the process, made of the kernel's AT_RANDOM, of whose other uses they tell nothing. The same in each
+// process whose addresses the kernel does not randomise (setarch -R, debuggers). A child of fork has its parent's.
+struct Secrets {
+  uint64_t links, table, window;
+  Address image;  // an address in the program's image
+};
+Secrets secrets();
+
 size_t physical_memory();            // bytes, 0 if unknown
 bool has_huge_pages();               // whether this process gets transparent ones, of kHugePageBytes
 size_t address_space_limit();        // RLIMIT_AS in bytes, SIZE_MAX if none

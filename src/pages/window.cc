@@ -97,8 +97,8 @@ Chunk from_data_segment(size_t bytes) {
 
 }  // namespace
 
-void place(Address below, size_t bytes) {
-  g_start = align_down(below, bytes) - bytes;
+void place(Address start, size_t bytes) {
+  g_start = start;
   g_bytes = bytes;
 }
 

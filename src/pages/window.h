@@ -20,9 +20,8 @@ struct Chunk {
 inline constexpr Address kLinkReach = Address{1} << 32;
 inline constexpr size_t kMostChunk = size_t{1} << 30;
 
-// Places the window just below `below`. bytes: its size and alignment, a power of two. Called once, before anything
-// else; otherwise there is no window.
-void place(Address below, size_t bytes);
+// Places the window. start: a multiple of kHugePageBytes. Called once, before anything else; otherwise there is no window.
+void place(Address start, size_t bytes);
 
 Address start();
 size_t bytes();

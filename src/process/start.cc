@@ -32,7 +32,9 @@ void start_modules() {
   fill::start();
   release_rate::set(options().release_rate);
   pressure::set_limits();
-  unit_table::initialise();
+  const os::Secrets secrets = os::secrets();
+  set_link_key(secrets.links);
+  unit_table::initialise(secrets);
   direct::start();
   Source::start_automatic();
   registry::make_thread_key();

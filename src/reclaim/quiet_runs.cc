@@ -24,7 +24,7 @@ constinit std::atomic<bool> g_waiting{false};   // a run has to wait, by this pa
 constinit std::atomic<bool> g_waited{false};    // the same by the last pass
 
 size_t units() { return unit_table::used_bytes() / sizeof(Slab); }
-Slab* header(size_t unit) { return reinterpret_cast<Slab*>(unit_table::g_table) + unit; }
+Slab* header(size_t unit) { return unit_table::first_header() + unit; }
 
 uint64_t pass_ms() {
   const int64_t decay_ms = relaxed_load(options().dirty_decay_ms);

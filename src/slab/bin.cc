@@ -97,12 +97,12 @@ ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_
     // As change_remote(); acquire on failure for the links.
   } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));
   last->next = kEndOfList;
-  return {high_part(slab->base), head, count};
+  return {slab, head, count};
 }
 
 // Takes deferred blocks, or blocks not carved yet; not uncut ones. The deferred list of a shared run belongs to the former owner.
 BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
-  BlockList taken{high_part(slab->base), is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
+  BlockList taken{slab, is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
   if (is_end(taken.head)) {
     taken.count = smaller<uint32_t>(most, slab->capacity - slab->carved);
     taken.head = slab::cut(slab, taken.count, kEndOfList);

@@ -15,7 +15,7 @@ inline uint32_t deferred_count(const Slab* slab) { return slab->carved - used(sl
 
 // Sets the number of used blocks at which the owner's free takes the slow path.
 inline void count_down(Slab* slab, uint32_t used_blocks, int32_t floor) {
-  slab->floor = floor;
+  slab->floor = static_cast<int16_t>(floor);
   slab->countdown = static_cast<int32_t>(used_blocks) - floor;
 }
 // A floor that is never reached, for a current run that is not open.
@@ -40,7 +40,7 @@ inline bool is_open(const Slab* slab) { return slab->free_list != &slab->deferre
 // For an open run: the number of blocks freed since it was opened or settled. They count as used from now on.
 inline uint32_t settle(Slab* slab) {
   const uint32_t freed = deferred_count(slab);
-  slab->floor += static_cast<int32_t>(freed);
+  slab->floor = static_cast<int16_t>(slab->floor + static_cast<int32_t>(freed));
   return freed;
 }
 

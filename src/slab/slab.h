@@ -59,7 +59,7 @@ enum class FreePath : uint8_t {
   kLabelled,  // the same, where blocks have labels (labels.h)
 };
 
-// Low 32 bits of an address, as links in free lists are (free_list.h); odd: end of list.
+// Low 32 bits of a block's address, hidden by a key, as links in free lists are (free_list.h); odd: end of list.
 using LowAddress = uint32_t;
 inline constexpr LowAddress kEndOfList = 1;
 
@@ -73,7 +73,8 @@ struct alignas(kCacheLine) Slab {
   LowAddress* free_list = nullptr;    // holder: the list for blocks that the owner frees (holder.h)
   LowAddress deferred = kEndOfList;   // holder: blocks freed by the owner
   int32_t countdown = 0;              // holder: the owner's frees until the slow path; used = countdown + floor
-  int32_t floor = 0;                  // holder. No meaning, as for countdown, while no thread owns the run
+  int16_t floor = 0;                  // holder. No meaning, as for countdown, while no thread owns the run
+  uint16_t spread = 0;                // fixed: requests of block_bytes - spread + 1 to block_bytes bytes are of the class
   uint16_t block_bytes = 0;           // fixed
   uint16_t capacity = 0;              // fixed
   uint16_t enough = 0;                // fixed: free blocks that put the run into its bin

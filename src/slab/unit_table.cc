@@ -24,11 +24,21 @@ constexpr size_t kTableShareOfLimit = 64;
 // The table is committed for this much of the window first, and then doubled.
 constexpr size_t kFirstCover = size_t{1} << 30;
 
+// Parts of the addresses up to the table that are left to others: the lowest, where programs place memory themselves, and
+// those behind the program's image, where its data segment grows.
+constexpr size_t kOthersShare = 128;
+constexpr size_t kSkips = kFirstCover / kHugePageBytes;
+
+// The table begins anywhere in so many bytes, since the kernel may align it to huge pages.
+constexpr size_t kTableRoom = kHugePageBytes;
+
 constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> kUnitShift << kHeaderShift; }
 
 constinit Mutex g_lock{Rank::kUnits};
 constinit Slab* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
-constinit std::atomic<size_t> g_covered{0};  // bytes of the window that the table has headers for
+constinit std::atomic<size_t> g_covered{0};  // bytes from g_aligned on that the table has headers for
+constinit Address g_aligned = 0;             // Place::aligned
+constinit size_t g_window_bytes = 0;         // from g_aligned on; 0: no table
 
 size_t wanted_window() {
   size_t bytes = os::physical_memory() * kWindowPerMemory;
@@ -46,19 +56,29 @@ void set_mask(size_t window_bytes) {
   if (g_gated_table == g_table) __atomic_store_n(&g_gated_mask, mask, __ATOMIC_RELEASE);
 }
 
-// Commits the table for this much of the window. Another thread may do so at the same time: harmless.
+bool commit_table(Address table, size_t window_bytes) {
+  const Address start = align_down(table, kPageBytes);
+  return os::commit(pointer_to(start), align_up(table + table_bytes_for(window_bytes), kPageBytes) - start);
+}
+
+// Commits the table for this many bytes from g_aligned on. Another thread may do so at the same time: harmless.
 bool cover(size_t window_bytes) {
   size_t covered = g_covered.load(std::memory_order_acquire);
   while (covered < window_bytes) {
     size_t next = larger(covered * 2, kFirstCover);
-    if (next > window::bytes()) return false;
-    if (!os::commit(pointer_to(g_table), table_bytes_for(next))) return false;
+    if (next > g_window_bytes || !commit_table(g_table, next)) return false;
     if (g_covered.compare_exchange_strong(covered, next)) {
       set_mask(next);
       covered = next;
     }
   }
   return true;
+}
+
+// Windows that lie between two addresses.
+size_t places_between(Address low, Address high, size_t bytes) {
+  low = align_up(low, bytes);
+  return low < high ? (high - low) / bytes : 0;
 }
 
 }  // namespace
@@ -68,25 +88,44 @@ constinit size_t g_mask = 0;
 constinit Address g_gated_table = 0;
 constinit size_t g_gated_mask = 0;
 
-void initialise() {
+Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
+  if (table < 2 * bytes) return {align_up(table + table_bytes_for(bytes) + kTableRoom, bytes), 0};  // as under valgrind
+  const Address others = table / kOthersShare;
+  const bool is_below = secrets.image < table;
+  const Address above_image = is_below ? secrets.image + others : others;
+  const Address below_image = is_below ? align_down(secrets.image, bytes) : others;
+  // Thread sanitizer has shadows for the highest addresses alone.
+  const size_t above = ACRE_TSAN ? 0 : places_between(above_image, table, bytes);
+  const size_t below = ACRE_TSAN ? 0 : places_between(others, below_image, bytes);
+  const size_t skipped = (secrets.window >> 32) % kSkips * kHugePageBytes;
+  if (above + below == 0) return {align_down(table, bytes) - bytes, skipped};
+  const size_t place = secrets.window % (above + below);
+  return {align_up(place < above ? above_image : others, bytes) + (place < above ? place : place - above) * bytes, skipped};
+}
+
+void initialise(const os::Secrets& secrets) {
   g_table = g_gated_table = address_of(&g_no_slab);
-  size_t bytes = options().unit_table ? wanted_window() : 0;
+  const size_t bytes = options().unit_table ? wanted_window() : 0;
   if (bytes == 0) return;
-  void* table = os::reserve(table_bytes_for(bytes));
-  if (table == nullptr) return;
-  if (!os::commit(table, table_bytes_for(kFirstCover))) {
-    os::unmap(table, table_bytes_for(bytes));
+  // A page before the table and one behind it stay out of reach.
+  const size_t reserved = table_bytes_for(bytes) + kTableRoom + 2 * kPageBytes;
+  void* memory = os::reserve(reserved);
+  if (memory == nullptr) return;
+  const Address table = address_of(memory) + kPageBytes + align_down(secrets.table % kTableRoom, sizeof(Slab));
+  if (!commit_table(table, kFirstCover)) {
+    os::unmap(memory, reserved);
     return;
   }
-  // The kernel hands out addresses downwards from here, and acre fills its window upwards, so the two meet late. The
-  // place is as random as the kernel's choice for the table.
-  Address below = address_of(table);
-  if (below < 2 * bytes) below = align_up(below + table_bytes_for(bytes), bytes) + bytes;  // as under valgrind
-  window::place(below, bytes);
-  g_table = address_of(table);
+  const Place place = place_for(table, bytes, secrets);
+  window::place(place.aligned + place.skipped, bytes - place.skipped);
+  g_aligned = place.aligned;
+  g_window_bytes = bytes;
+  g_table = table;
   g_covered.store(kFirstCover);
   set_mask(kFirstCover);
 }
+
+Slab* first_header() { return at(pointer_to(window::start())); }
 
 void show_gated() {
   g_gated_table = g_table;
@@ -94,7 +133,7 @@ void show_gated() {
 }
 
 Slab* header_for(const Run* run) {
-  if (window::contains(run->base) && cover(run->end() - window::start())) return at(pointer_to(run->base));
+  if (window::contains(run->base) && cover(run->end() - g_aligned)) return at(pointer_to(run->base));
   {
     Lock lock(g_lock);
     if (Slab* slab = g_spare) {
@@ -107,15 +146,18 @@ Slab* header_for(const Run* run) {
 }
 
 void drop_header(Slab* slab) {
-  if (address_of(slab) - g_table < table_bytes_for(window::bytes())) return;
+  if (address_of(slab) - g_table < reserved_bytes()) return;
   Lock lock(g_lock);
   slab->next = g_spare;
   g_spare = slab;
 }
 
-size_t used_bytes() { return smaller(table_bytes_for(window::used_bytes()), committed_bytes()); }
+size_t used_bytes() {
+  const size_t reached = g_covered.load(std::memory_order_relaxed) - (window::start() - g_aligned);
+  return table_bytes_for(smaller(window::used_bytes(), reached));
+}
 size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed)); }
-size_t reserved_bytes() { return table_bytes_for(window::bytes()); }
+size_t reserved_bytes() { return table_bytes_for(g_window_bytes); }
 
 LockCounts lock_counts() { return g_lock.counts(); }
 

@@ -8,11 +8,13 @@
 // run (geometry.h), and asks the page map if it does not.
 //
 // The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that mlockall()
-// populates little. Before start-up, and if there is no address space for it, the table is one header of no run.
+// populates little. The table begins at a random multiple of a header's size, which makes marks (free_list.h) random, and
+// the window at a random place. Before start-up, and if there is no address space for it, the table is one header of no run.
 #pragma once
 
 #include "base/bits.h"
 #include "base/mutex.h"
+#include "os/os.h"
 #include "slab/slab.h"
 #include "tables/size_class.h"
 
@@ -43,15 +45,26 @@ ACRE_ALWAYS_INLINE Slab* at_gated(const void* p) {
 // Called once, after initialise() and before any memory is obtained.
 void show_gated();
 
+// Where the window lies, for a table at this address: anywhere but where others grow. bytes: the window's size, a power
+// of two.
+struct Place {
+  Address aligned;  // a multiple of the window's size, whose unit has the table's first header
+  size_t skipped;   // bytes from there to the window's start
+};
+Place place_for(Address table, size_t bytes, const os::Secrets& secrets);
+
 // Reserves the table and places the window. Called once, before any memory is obtained.
-void initialise();
+void initialise(const os::Secrets& secrets);
+
+// The header of the window's first unit. Those of the others follow.
+Slab* first_header();
 
 // A header for a slab run on these pages, which begin at a multiple of kUnitBytes: the table's, or a spare one where
 // the table does not reach. Null if memory is refused.
 Slab* header_for(const Run* run);
 void drop_header(Slab* slab);
 
-// Bytes of the table: headers of pages that were obtained; memory; address space.
+// Bytes of the table: headers from the first one on, of addresses that were handed out; memory; address space.
 size_t used_bytes();
 size_t committed_bytes();
 size_t reserved_bytes();

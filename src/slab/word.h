@@ -122,7 +122,7 @@ inline LowAddress head_block(const Slab* slab, uint32_t head) {
 }
 inline LowAddress head_block(const Slab* slab, const RemoteWord& word) { return head_block(slab, word.head); }
 inline uint32_t head_of(const Slab* slab, LowAddress block) {
-  return static_cast<uint32_t>(((high_part(slab->base) | block) - slab->base) / 8 + 1);
+  return static_cast<uint32_t>((address_of(link_at(slab, block)) - slab->base) / 8 + 1);
 }
 
 }  // namespace acre

@@ -131,6 +131,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(utrace, Path, 0, 0, kMostPathValue, kAtStart, "a line for each allocation and each free goes to this new file, in whose path %p is the number of the process") \
   X(record, Path, 0, 0, kMostPathValue, kAtStart, "each allocation and each free goes to the collector of this process and descriptor, as 123/4: acre record sets it") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
+  X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size ends the program if the block has another size class") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
 // clang-format on

@@ -270,7 +270,7 @@ static void check_operators() {
     tc_deletearray_aligned(hide(tc_newarray_aligned(10, wide)), wide);
     tc_deletearray_sized_aligned(hide(tc_newarray_aligned(10, wide)), 10, wide);
     tc_deletearray_aligned_nothrow(hide(tc_newarray_aligned_nothrow(10, wide, std::nothrow)), wide, std::nothrow);
-    delete static_cast<char*>(tc_new(10));
+    delete static_cast<char*>(tc_new(1));
     tc_delete(new char);
 
     CHECK(throws([=] { return tc_new(impossible); }) && throws([=] { return tc_newarray(impossible); }));

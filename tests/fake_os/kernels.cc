@@ -311,6 +311,7 @@ void use_up_mappings() {
 // hard limit.
 void shrink_without_a_mapping_left() {
   constexpr size_t kBytes = 200 * kMiB, kLess = 150 * kMiB;
+  FAKE_OS_CHECK(acre_malloc(kBytes) != nullptr);  // the next one lies below, as a rule
   auto* block = static_cast<unsigned char*>(acre_malloc(kBytes));
   // The mapping goes on behind the block, so that the kernel has to split it. Where something else lies there already, as
   // another mapping of acre's may, that is the same to the kernel.

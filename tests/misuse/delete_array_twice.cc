@@ -1,4 +1,4 @@
-// expect: acre: (free|operator delete)\(0x[0-9a-f]+\): double free
+// expect: acre: operator delete\[\]\(0x[0-9a-f]+\): double free
 // An array deleted twice.
 #include "misuse.h"
 

@@ -1,4 +1,4 @@
-// expect: acre: free\(0x[0-9a-f]+\): foreign pointer: .*; freed by the program\+0x[0-9a-f]+ \(if the program works without acre
+// expect: acre: operator delete\[\]\(0x[0-9a-f]+\): foreign pointer: .*; freed by the program\+0x[0-9a-f]+ \(if the program works without acre
 // A local variable given to the sized form for arrays: the message says whose mistake it is.
 #include "misuse.h"
 

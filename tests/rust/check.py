@@ -128,7 +128,7 @@ def check_flags(checks, build):
     text = (ROOT / "cmake/AcreTarget.cmake").read_text()
     options = text[text.index("  target_compile_options(${target} PRIVATE\n"):text.index("# GNU ld and lld take it")]
     flags = {"-fvisibility=hidden", "-fvisibility-inlines-hidden",
-             *re.findall(r"-f[\w=-]+", re.sub(r"#[^\n]*", "", options))}
+             *re.findall(r"-f[\w=-]+", re.sub(r'#[^\n]*|MATCHES "[^"]*"', "", options))}
     words = re.search(r"foreach\(function IN ITEMS ([^)]*)\)", text)[1].split()
     missing = [word for word in (*flags, *words) if f'"{word}"' not in build]
     checks.that(len(flags) > 7 and len(words) > 9 and not missing, "build.rs has the flags of cmake/AcreTarget.cmake",

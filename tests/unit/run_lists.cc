@@ -299,9 +299,9 @@ TEST_F(RunListsTest, KeptBlocksGoBackByCollection) {
   const SizeClass c = class_of_size(4096);
   std::vector<void*> blocks = allocate_many(10 * run_shape(c).capacity, 4096);
   for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
-  EXPECT_NE(heap().slots[c].kept, 0u);
+  EXPECT_NE(heap().use(c).lists.kept, 0u);
   for (int step = 0; step < 200; ++step) collect_step(heap());
-  EXPECT_EQ(heap().slots[c].kept, 0u);
+  EXPECT_EQ(heap().use(c).lists.kept, 0u);
   EXPECT_TRUE(is_end(heap().slots[c].head));
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);

@@ -63,8 +63,8 @@ class CommonBin : public testing::Test {
   void* take() {
     const BlockList taken = bin_.take_blocks(1);
     if (taken.count == 0) return nullptr;
-    void* block = pointer_to(taken.high | taken.head);
-    link_of(block)->mark = 0;
+    Link* block = link_at(taken.run, taken.head);
+    clear_link(block);
     return block;
   }
   static void expect_free(const Slab* slab, uint32_t free) {

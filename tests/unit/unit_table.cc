@@ -71,6 +71,60 @@ TEST_F(UnitTable, ItIsCommittedAsTheWindowFills) {
   if (spare != nullptr) unit_table::drop_header(spare);
 }
 
+// With 2^20 equally likely places, 2^16 draws give some 63 500 different ones; with 2^19, some 61 600.
+TEST(UnitTablePlace, IsRandomAndKeepsAwayFromOthers) {
+  if (ACRE_TSAN) GTEST_SKIP() << "thread sanitizer has shadows for the highest addresses alone";
+  constexpr Address kTable = 0x7f1234567000, kImage = 0x5555deadb040;
+  constexpr Address kOthers = Address{1} << 39;
+  constexpr size_t kWindow = size_t{32} << 30;
+  test::Random random(7);
+  std::set<Address> starts;
+  for (int i = 0; i < 1 << 16; ++i) {
+    const auto place = unit_table::place_for(kTable, kWindow, {0, 0, random.next(), kImage});
+    ASSERT_TRUE(is_aligned(place.aligned, kWindow));
+    ASSERT_TRUE(is_aligned(place.skipped, kHugePageBytes));
+    ASSERT_LT(place.skipped, kWindow / 2);
+    ASSERT_LE(place.aligned + kWindow, kTable);
+    ASSERT_GE(place.aligned, kOthers);
+    ASSERT_TRUE(place.aligned + kWindow <= kImage || place.aligned >= kImage + kOthers);
+    starts.insert(place.aligned + place.skipped);
+  }
+  EXPECT_GT(starts.size(), 63000u);
+}
+
+// As on machines of few addresses, and under valgrind.
+TEST(UnitTablePlace, FitsWhereAddressesAreFew) {
+  test::Random random(8);
+  for (const Address table : {Address{0x4000000}, Address{0x7ffe00000}, Address{0x7f12345000}}) {
+    for (const Address image : {Address{0x10000}, Address{0x5555600000}, Address{0x7f20000000}}) {
+      for (const size_t bytes : {size_t{4} << 30, size_t{16} << 30}) {
+        for (int i = 0; i < 100; ++i) {
+          const auto place = unit_table::place_for(table, bytes, {0, 0, random.next(), image});
+          ASSERT_TRUE(is_aligned(place.aligned, bytes));
+          ASSERT_NE(place.aligned, 0u);
+          ASSERT_TRUE(place.aligned + bytes <= table || place.aligned > table);
+        }
+      }
+    }
+  }
+}
+
+// Whoever goes through all headers comes to none without memory, though more addresses were handed out than it covers.
+TEST(UnitTableHeaders, HaveMemoryAsFarAsTheyAreUsed) {
+  const size_t reach = (unit_table::g_mask / sizeof(Slab) + 1) * kUnitBytes;
+  std::vector<window::Chunk> chunks;
+  while (window::used_bytes() < 2 * reach) {
+    chunks.push_back(window::allocate(window::kMostChunk));
+    if (chunks.back().start == 0) GTEST_SKIP() << "no address space";
+  }
+  const Address end = address_of(unit_table::first_header()) + unit_table::used_bytes();
+  EXPECT_LE(end, unit_table::g_table + unit_table::committed_bytes());
+  while (!chunks.empty()) {
+    window::release(chunks.back());
+    chunks.pop_back();
+  }
+}
+
 TEST(UnitTableElsewhere, SpareHeadersAreUsedAgain) {
   const Address outside = window::start() - 64 * kUnitBytes;
   std::vector<Slab*> headers;

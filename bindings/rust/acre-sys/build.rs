@@ -68,6 +68,7 @@ fn build(processor: &str) {
         "-fvisibility=hidden",
         "-fvisibility-inlines-hidden",
         "-fno-rtti",
+        "-fno-stack-protector",
         "-fno-threadsafe-statics",
         "-fno-tree-slp-vectorize",
         "-ftls-model=initial-exec",
