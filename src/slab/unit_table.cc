@@ -24,9 +24,10 @@ constexpr size_t kTableShareOfLimit = 64;
 // The table is committed for this much of the window first, and then doubled.
 constexpr size_t kFirstCover = size_t{1} << 30;
 
-// Parts of the addresses up to the table that are left to others: the lowest, where programs place memory themselves, and
-// those behind the program's image, where its data segment grows.
-constexpr size_t kOthersShare = 128;
+// Parts of the addresses up to the table that are left to others: the lowest, where programs place memory themselves and
+// AddressSanitizer has its shadow, and those behind the program's image, where its data segment grows.
+constexpr size_t kLowestShare = 6;
+constexpr size_t kSegmentShare = 128;
 constexpr size_t kSkips = kFirstCover / kHugePageBytes;
 
 // The table begins anywhere in so many bytes, since the kernel may align it to huge pages.
@@ -90,17 +91,17 @@ constinit size_t g_gated_mask = 0;
 
 Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
   if (table < 2 * bytes) return {align_up(table + table_bytes_for(bytes) + kTableRoom, bytes), 0};  // as under valgrind
-  const Address others = table / kOthersShare;
-  const bool is_below = secrets.image < table;
-  const Address above_image = is_below ? secrets.image + others : others;
-  const Address below_image = is_below ? align_down(secrets.image, bytes) : others;
+  const Address lowest = table / kLowestShare;
+  const bool is_between = secrets.image > lowest && secrets.image < table;
+  const Address above_image = is_between ? secrets.image + table / kSegmentShare : lowest;
+  const Address below_image = is_between ? align_down(secrets.image, bytes) : lowest;
   // Thread sanitizer has shadows for the highest addresses alone.
   const size_t above = ACRE_TSAN ? 0 : places_between(above_image, table, bytes);
-  const size_t below = ACRE_TSAN ? 0 : places_between(others, below_image, bytes);
+  const size_t below = ACRE_TSAN ? 0 : places_between(lowest, below_image, bytes);
   const size_t skipped = (secrets.window >> 32) % kSkips * kHugePageBytes;
   if (above + below == 0) return {align_down(table, bytes) - bytes, skipped};
   const size_t place = secrets.window % (above + below);
-  return {align_up(place < above ? above_image : others, bytes) + (place < above ? place : place - above) * bytes, skipped};
+  return {align_up(place < above ? above_image : lowest, bytes) + (place < above ? place : place - above) * bytes, skipped};
 }
 
 void initialise(const os::Secrets& secrets) {
