@@ -13,12 +13,14 @@ void release_slow(void* p, const char* name);
 // Frees a block of a run that the calling thread does not own.
 void release_elsewhere(Slab* slab, void* p);
 
-// As release_slow() and release_elsewhere(), for a free with a size, which the recorder tells apart. release_slow_sized()
-// ends the program if a block for n bytes at a multiple of alignment would have another size class. caller: the name that
-// the program has called.
-void release_slow_sized(void* p, size_t n, size_t alignment, const char* caller);
+// As release_slow() and release_elsewhere(), for a free with a size, which the recorder tells apart.
+// release_slow_sized() calls check_size().
+void release_slow_sized(void* p, size_t n, size_t alignment, const char* name);
 void release_elsewhere_sized(Slab* slab, void* p);
-void check_size(const void* p, size_t n, size_t alignment, const char* caller);
+
+// Ends the program if p is a block, and a request for n bytes at a multiple of alignment would have got one of another
+// size. Does nothing if the option size_checks is off.
+void check_size(const void* p, size_t n, size_t alignment, const char* name);
 
 // Tells the recorder that p, whose free comes next, is freed with a size. Does nothing if p is no block of acre's.
 void note_sized(const void* p);

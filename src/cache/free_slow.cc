@@ -33,7 +33,7 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   lists.busy = true;
   write_link(slab, p, slot.head);
   slot.head = low_address(p);
-  if (lists.current == nullptr) slot.mark = mark_of(slab);
+  if (lists.current == nullptr) slot.mark = mark_of(slab);  // so that malloc need not look the block's run up
   return true;
 }
 
@@ -233,30 +233,31 @@ ACRE_APART void note_sized(const void* p) {
   if (found.slab != nullptr || found.run != nullptr) note_sized_free();
 }
 
-static bool is_size_of(const Found& found, size_t n, size_t alignment) {
-  const SizeClass c = class_for_aligned(n, alignment);
-  if (found.slab != nullptr) return found.slab->size_class == c;
-  if (is_sampled(found)) return found.run->sampled->size_class == c;
-  // A huge block may have been resized in place within what it has.
-  const size_t spread = found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
-  return n <= found.run->bytes() && found.run->bytes() - larger<size_t>(n, 1) < spread;
+// How many sizes the block serves. A huge block may have been resized in place within what it has.
+ACRE_APART static size_t spread_of(const Found& found) {
+  if (found.slab != nullptr || is_sampled(found)) return spread_of_class(class_of_size(block_bytes(found)));
+  return found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
 }
 
-ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* caller) {
+static bool is_size_of(const Found& found, size_t n, size_t alignment) {
+  const size_t bytes = block_bytes(found);
+  if (found.slab != nullptr || is_sampled(found)) return class_for_aligned(n, alignment) == class_of_size(bytes);
+  return n <= bytes && bytes - larger<size_t>(n, 1) < spread_of(found);
+}
+
+ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* name) {
   if (!relaxed_load(options().size_checks)) return;
   const Found found = find_block(p);
   if (found.slab == nullptr && found.run == nullptr) return;
   if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
   const size_t most = block_bytes(found);
-  const SizeClass c = most <= kSmallMax && found.run == nullptr ? class_of_size(most) : kSmallClasses;
-  const size_t below = c == kSmallClasses ? most - kPageBytes : c == 0 ? 0 : size_of_class(c - 1);
-  misuse::wrong_size(caller, p, n, alignment, below + 1, most);
+  misuse::wrong_size(name, p, n, alignment, larger<size_t>(most + 1 - spread_of(found), 1), most);
 }
 
-ACRE_APART void release_slow_sized(void* p, size_t n, size_t alignment, const char* caller) {
-  check_size(p, n, alignment, caller);
+ACRE_APART void release_slow_sized(void* p, size_t n, size_t alignment, const char* name) {
+  check_size(p, n, alignment, name);
   note_sized(p);
-  release_slow(p, caller);
+  release_slow(p, name);
 }
 
 // Tests for the most frequent case first: a block past the first unit of a run of several units. rest(p) handles

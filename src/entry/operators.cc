@@ -35,7 +35,7 @@ ACRE_ALWAYS_INLINE void release_sized(void* p, size_t n, Form form) {
 
 // Forms that are called less share this code.
 ACRE_NOINLINE void release_shared(void* p, Form form, align_val_t a) { release_other(p, form, a); }
-ACRE_NOINLINE void release_shared_sized(void* p, size_t n, Form form, align_val_t a) {
+ACRE_APART void release_shared_sized(void* p, size_t n, Form form, align_val_t a) {
   direct::release(p, [=](void* block) { delete_sized_slow(block, n, form, a); }, release_elsewhere_sized,
                   api::AlignedSizeOf{n, static_cast<size_t>(a)});
 }

@@ -29,7 +29,7 @@ Slab* make(Run* run, SizeClass c, Owner owner) {
   slab->run = run;
   relaxed_store(slab->divide, kGeometries.geometry[c].divide);
   slab->block_bytes = static_cast<uint16_t>(shape.block_bytes);
-  slab->spread = static_cast<uint16_t>(c == 0 ? shape.block_bytes + 1 : shape.block_bytes - size_of_class(c - 1));
+  slab->spread = static_cast<uint16_t>(spread_of_class(c));
   slab->capacity = shape.capacity;
   slab->enough = shape.enough;
   slab->pages = static_cast<uint8_t>(shape.pages);

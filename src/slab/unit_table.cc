@@ -33,6 +33,9 @@ constexpr size_t kSkips = kFirstCover / kHugePageBytes;
 // The table begins anywhere in so many bytes, since the kernel may align it to huge pages.
 constexpr size_t kTableRoom = kHugePageBytes;
 
+// The bits of a place that are zero, so that the headers of a small program, at most 24, lie in one page.
+constexpr size_t kNoPlace = 0xc00;
+
 constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> kUnitShift << kHeaderShift; }
 
 constinit Mutex g_lock{Rank::kUnits};
@@ -101,7 +104,8 @@ Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
   const size_t skipped = (secrets.window >> 32) % kSkips * kHugePageBytes;
   if (above + below == 0) return {align_down(table, bytes) - bytes, skipped};
   const size_t place = secrets.window % (above + below);
-  return {align_up(place < above ? above_image : lowest, bytes) + (place < above ? place : place - above) * bytes, skipped};
+  if (place < above) return {align_up(above_image, bytes) + place * bytes, skipped};
+  return {align_up(lowest, bytes) + (place - above) * bytes, skipped};
 }
 
 void initialise(const os::Secrets& secrets) {
@@ -112,7 +116,7 @@ void initialise(const os::Secrets& secrets) {
   const size_t reserved = table_bytes_for(bytes) + kTableRoom + 2 * kPageBytes;
   void* memory = os::reserve(reserved);
   if (memory == nullptr) return;
-  const Address table = address_of(memory) + kPageBytes + align_down(secrets.table % kTableRoom, sizeof(Slab));
+  const Address table = address_of(memory) + kPageBytes + align_down(secrets.table % kTableRoom & ~kNoPlace, sizeof(Slab));
   if (!commit_table(table, kFirstCover)) {
     os::unmap(memory, reserved);
     return;

@@ -70,6 +70,11 @@ constexpr SizeClass class_of_size(size_t n) {
   return n <= 8 ? 0 : kClassSizes.of_quanta[(n + kQuantum - 1) / kQuantum];
 }
 
+// How many sizes the class serves: its blocks' bytes and fewer.
+constexpr size_t spread_of_class(SizeClass c) {
+  return c == 0 ? size_of_class(0) + 1 : size_of_class(c) - size_of_class(c - 1);
+}
+
 // The other classes are *shared*: no thread owns their runs. Such a run has few blocks, and a run for each class and
 // thread would hold more memory than the live blocks. A thread takes one block at a time, under the lock of the bin
 // (cache/refill.cc).

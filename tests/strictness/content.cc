@@ -54,12 +54,18 @@ Outcome read_before_write(const Case& given) {
   return seen ? kPasses : kNoEffect;
 }
 
-// Are the first words of new blocks addresses? Low halves are enough, but not on a page that nobody has written.
-template <Get kGet>
-Outcome read_links(const Case& given) {
+// Takes many blocks and frees them. Returns how many; g_blocks has their addresses.
+size_t free_many(const Case& given) {
   const size_t count = count_of(given.size);
   for (size_t i = 0; i < count; ++i) g_blocks[i] = take(given.size);
   for (size_t i = 0; i < count; ++i) free(g_blocks[i]);
+  return count;
+}
+
+// Are the first words of new blocks addresses? Low halves are enough, but not on a page that nobody has written.
+template <Get kGet>
+Outcome read_links(const Case& given) {
+  const size_t count = free_many(given);
   begin();
   bool seen = false;
   for (size_t i = 0; i < count; ++i) {
@@ -76,9 +82,7 @@ Outcome read_links(const Case& given) {
 
 // A half of the first word that is neither what the program left nor zero is the allocator's.
 Outcome read_words(const Case& given) {
-  const size_t count = count_of(given.size);
-  for (size_t i = 0; i < count; ++i) g_blocks[i] = take(given.size);
-  for (size_t i = 0; i < count; ++i) free(g_blocks[i]);
+  const size_t count = free_many(given);
   begin();
   bool seen = false;
   for (size_t i = 0; i < count; ++i) {

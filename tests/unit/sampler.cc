@@ -305,6 +305,7 @@ TEST_F(SamplerDeathTest, DoubleFreesAndInteriorPointersOfSampledBlocksAreFound) 
   EXPECT_DEATH(acre_free(block + 16), "free\\(0x[0-9a-f]+\\): interior pointer: it is 16 bytes into a block of 112");
   EXPECT_DEATH(acre_free(block + 112), "double free: the block of 112 bytes is free already");
   EXPECT_DEATH(acre_free(block + 120), "interior pointer: it is 8 bytes into a free block of 112");
+  EXPECT_DEATH(acre_free_sized(block, 20), "wrong size: freed as 20 bytes, but allocated as 97 to 112");
   EXPECT_DEATH((acre_free(block), acre_free(block)), "double free: the block of 112 bytes is free already");
   EXPECT_DEATH((acre_free(block), acre_realloc(block, 10)), "realloc\\(0x[0-9a-f]+\\): double free");
   acre_free(block);
