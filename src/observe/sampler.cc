@@ -63,11 +63,27 @@ Address place_beside(Heap& heap, SizeClass c) {
   return current != nullptr ? current->base : heap.arena->bin(c).lowest();
 }
 
-void* allocate_sampled(Heap& heap, SizeClass c) {
+uint8_t due(size_t bytes) { return g_sampler.due == nullptr ? kForProfile : g_sampler.due(bytes); }
+
+void* allocate_guarded(Heap& heap, SizeClass c, size_t asked) {
+  if (heap.bound || heap.arena->is_manual) return nullptr;
+  return guard::allocate(heap.arena->pages, c, fill::is_on() ? size_of_class(c) : asked);
+}
+
+void* allocate_between_others(Heap& heap, SizeClass c) {
   void* block = sampled_runs::allocate(*heap.arena, heap.bound, c);
+  if (block != nullptr && fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
+  return block;
+}
+
+// Null: memory is refused, or nobody wants the block any more.
+void* allocate_sampled(Heap& heap, SizeClass c, size_t asked) {
+  const uint8_t wanted = due(size_of_class(c));
+  void* block = (wanted & kForGuards) != 0 ? allocate_guarded(heap, c, asked) : nullptr;
+  if (block == nullptr && (wanted & kForProfile) != 0) block = allocate_between_others(heap, c);
   if (block == nullptr) return nullptr;
-  if (fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
   thread_bytes::count_allocated(heap, size_of_class(c));
+  if ((wanted & kForProfile) == 0) return block;
   const Ticket ticket = g_sampler.allocated(block, size_of_class(c), place_beside(heap, c));
   if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
   return block;
@@ -116,7 +132,7 @@ void set_thread(Heap& heap, bool on) {
 }
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
-void* allocate(Heap& heap, SizeClass c) {
+void* allocate(Heap& heap, SizeClass c, size_t asked) {
   if (!is_sampled(heap)) {
     if (!refill(heap, c)) return nullptr;
     current::open_again(heap, c, UINT32_MAX);
@@ -125,7 +141,7 @@ void* allocate(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   if (unseen(heap, c) == 0) {
     heap.use(c).lists.unseen = kNotDrawn;
-    if (void* block = allocate_sampled(heap, c)) return block;
+    if (void* block = allocate_sampled(heap, c, asked)) return block;
   }
   const BlockCounts& counts = heap.use(c).blocks;
   const uint64_t before = counts.put_on_list();
@@ -160,7 +176,7 @@ bool sees(size_t bytes) {
   if (!g_sampling.load(std::memory_order_acquire)) return false;
   Heap* heap = heap_if_any();
   if (heap != nullptr ? heap->unsampled : !new_threads()) return false;
-  return g_sampler.gap(bytes) == 0;
+  return g_sampler.gap(bytes) == 0 && (due(bytes) & kForProfile) != 0;
 }
 
 void seen_run(Run* run, size_t bytes) { run->ticket = g_sampler.allocated(pointer_to(run->base), bytes, 0); }
@@ -191,7 +207,7 @@ void release(SampledRun* run, void* block, const char* name) {
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block
-  sampled_runs::free(run, block);
+  run->is_guarded ? guard::free(run, name) : sampled_runs::free(run, block);
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_freed(*heap, run->block_bytes);

@@ -13,6 +13,10 @@
 
 namespace acre::sampler {
 
+// Whom a block is for that is due.
+inline constexpr uint8_t kForProfile = 1;  // allocated() has to be called for it
+inline constexpr uint8_t kForGuards = 2;   // it is to lie between guard pages (guard/guards.h)
+
 struct Sampler {
   // How many blocks of this many bytes pass unseen before the next one that is seen. Draws must have no memory: the
   // rest of a gap may be drawn anew at any time. For a single block: 0 with the probability that it is seen.
@@ -28,6 +32,10 @@ struct Sampler {
 
   // Takes and leaves the sampler's locks around a fork; null if it has none.
   void (*fork)(ForkStage stage);
+
+  // Called once for a block for which gap() was up: kForProfile and kForGuards, as bits; 0 if neither wants it any more.
+  // Null: all are for the profile.
+  uint8_t (*due)(size_t block_bytes) = nullptr;
 };
 
 // There is one sampler in a process. Another may follow when no block of the first one lives and no thread is sampled

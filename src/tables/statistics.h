@@ -58,6 +58,9 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(new_runs, kCounter, kRuns, "new_runs", kU64, "runs cut from free pages") \
   X(adoptions, kCounter, kRuns, "adoptions", kU64, "runs taken by who frees in them: the last owner, or any if that has ended") \
   X(remote_frees, kCounter, kBlocks, "remote_frees", kU64, "blocks that went through an outbox") \
+  X(guarded, kCounter, kBlocks, "guarded", kU64, "blocks that lay between guard pages (option guard)") \
+  X(guarded_live, kGauge, kBlocks, "guarded_live", kSize, "of these, the live ones") \
+  X(unguarded, kCounter, kBlocks, "unguarded", kU64, "blocks that were to be guarded when there was no room") \
   X(zero_reallocs, kCounter, kCount, "zero_reallocs", kSize, "calls of realloc with a block and size 0") \
   X(purges, kCounter, kCount, "purges", kU64, "system calls that returned pages") \
   X(purged, kCounter, kBytes, "purged", kU64, "pages that became clean by them") \
