@@ -1,4 +1,5 @@
 #include "cache/free.h"
+#include "cache/known_caller.h"
 #include "cache/large.h"
 #include "cache/lookup.h"
 #include "cache/misuse.h"
@@ -290,7 +291,9 @@ ACRE_COLD static bool release_by_search(void* p, const char* name) {
 // free reaches this function by jumps alone, so that the return address is the program's. In a build with calls
 // instead, it is acre's own, and the message leaves it out.
 ACRE_COLD static void release_rest(void* p, const char* name) {
-  if (!release_by_search(p, name)) misuse::not_a_block(name, p, __builtin_return_address(0));
+  const void* caller = __builtin_return_address(0);
+  const KnownCaller known(heap_if_any(), caller);
+  if (!release_by_search(p, name)) misuse::not_a_block(name, p, caller);
 }
 
 ACRE_NOINLINE void release_slow(void* p, const char* name) {
@@ -298,9 +301,13 @@ ACRE_NOINLINE void release_slow(void* p, const char* name) {
 }
 
 ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
-  if (release_by_search(p, name)) return;
+  const void* caller = __builtin_return_address(0);
+  {
+    const KnownCaller known(heap_if_any(), caller);
+    if (release_by_search(p, name)) return;
+  }
   if (!misuse::is_foreign(p)) misuse::not_a_block(name, p);
-  foreign(p, form, alignment, __builtin_return_address(0));
+  foreign(p, form, alignment, caller);
 }
 
 ACRE_NOINLINE void release_slow_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {

@@ -6,6 +6,8 @@
 // unmapped and stay with their size class.
 #pragma once
 
+#include <atomic>
+
 #include "base/atomics.h"
 #include "base/mutex.h"
 #include "pages/run.h"
@@ -29,6 +31,9 @@ struct SampledRun {
 };
 
 namespace sampled_runs {
+
+// The program has asked which size blocks get (nallocx), and may use all of it. Then `asked` is the whole block.
+extern std::atomic<bool> g_are_sizes_told ACRE_HIDDEN;
 
 // Allocates a block of this class, without a ticket. strict: the block lies on pages of this arena; otherwise new pages
 // come from this arena if it has any. Null if memory is refused.

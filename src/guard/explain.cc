@@ -1,6 +1,7 @@
 #include "guard/explain.h"
 
 #include "base/text.h"
+#include "cache/known_caller.h"
 #include "guard/slots.h"
 #include "os/module.h"
 #include "os/os.h"
@@ -81,6 +82,7 @@ void write_stacks_of(Address a) {
 void write_interrupted_stack(Address code) {
   Line<80> text;
   write(text.add("acre: this access by thread ").decimal(os::thread_number()).add(":\n"));
+  const KnownCaller known(heap_if_any(), pointer_to(code));  // not the unwinder, which must not be called again
   capture::Frames frames;
   capture::take(frames);
   unsigned at = 0;

@@ -67,7 +67,8 @@ uint8_t due(size_t bytes) { return g_sampler.due == nullptr ? kForProfile : g_sa
 
 void* allocate_guarded(Heap& heap, SizeClass c, size_t asked) {
   if (heap.bound || heap.arena->is_manual) return nullptr;
-  return guard::allocate(heap.arena->pages, c, fill::is_on() ? size_of_class(c) : asked);
+  const bool is_whole = fill::is_on() || sampled_runs::g_are_sizes_told.load(std::memory_order_relaxed);
+  return guard::allocate(heap.arena->pages, c, is_whole ? size_of_class(c) : asked);
 }
 
 void* allocate_between_others(Heap& heap, SizeClass c) {
