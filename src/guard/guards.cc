@@ -78,7 +78,7 @@ void start() {
   g_explain = explain;
   if (options().guard == Guard::kNone) return;
   random::seed(0);
-  clock::start_guards(static_cast<uint64_t>(options().guard_sample));
+  clock::set_guards(true, static_cast<uint64_t>(options().guard_sample));
   profile::start_or_stop();
 }
 

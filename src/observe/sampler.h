@@ -30,9 +30,6 @@ struct Sampler {
   // Called with no lock held when the block of this ticket is freed, even after stop().
   void (*freed)(Ticket ticket);
 
-  // Takes and leaves the sampler's locks around a fork; null if it has none.
-  void (*fork)(ForkStage stage);
-
   // Called once for a block for which gap() was up: kForProfile and kForGuards, as bits; 0 if neither wants it any more.
   // Null: all are for the profile.
   uint8_t (*due)(size_t block_bytes) = nullptr;
@@ -61,10 +58,12 @@ using FreedHook = void(const void* block, size_t bytes);
 inline constinit std::atomic<SampledHook*> g_on_sampled{nullptr};
 inline constinit std::atomic<FreedHook*> g_on_freed{nullptr};
 
-// For a sampler that was ever started.
 extern Sampler g_sampler ACRE_HIDDEN;  // written only while no other thread can be sampled
+
+// If a sampler was ever started: takes and leaves the locks of src/sample and src/guard around a fork.
+void sample_at_fork(ForkStage stage);  // sample/profile.cc
 inline void at_fork(ForkStage stage) {
-  if (ACRE_UNLIKELY(g_sampler.fork != nullptr)) g_sampler.fork(stage);
+  if (ACRE_UNLIKELY(g_sampler.gap != nullptr)) sample_at_fork(stage);
 }
 
 }  // namespace acre::sampler

@@ -5,7 +5,6 @@
 #include "base/fatal.h"
 #include "cache/registry.h"
 #include "cache/sampled_run.h"
-#include "cache/upcalls.h"
 #include "manual/manual_arena.h"
 #include "manual/tags.h"
 #include "observe/hooks.h"
@@ -35,7 +34,7 @@ void source_at_fork(ForkStage stage) {
 // In the order of ranks. Modules leave their locks in the opposite order: what a later module goes over, such as the list of
 // manual arenas, does not change before that.
 constexpr void (*kModules[])(ForkStage) = {
-    control_at_fork,         sampler::at_fork,    guard::at_fork,  record::at_fork,   registry::at_fork,
+    control_at_fork,         sampler::at_fork,    record::at_fork,   registry::at_fork,
     arenas::manual_at_fork,  sampled_runs::at_fork, arenas::at_fork, huge::at_fork,
     arenas::manual_sources_at_fork, source_at_fork, window::at_fork, unit_table::at_fork,
     metadata::at_fork,       labels::at_fork,     tags::at_fork,     hooks::at_fork,

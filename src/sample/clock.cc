@@ -31,9 +31,9 @@ bool happens(double probability) {
 
 }  // namespace
 
-void start_guards(uint64_t mean) {
+void set_guards(bool on, uint64_t mean) {
   g_guard_mean.store(mean);
-  g_has_guards.store(true);
+  g_has_guards.store(on);
 }
 bool has_guards() { return g_has_guards.load(std::memory_order_relaxed); }
 

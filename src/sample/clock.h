@@ -15,7 +15,7 @@ inline constexpr size_t kMostGuarded = 4096;  // bytes: no larger block has poin
 
 // mean: average bytes between guarded blocks, of the bytes of blocks that are small enough. 0: each such block is due.
 // The sampler has to be started anew afterwards (profile::start_or_stop).
-void start_guards(uint64_t mean);
+void set_guards(bool on, uint64_t mean);
 bool has_guards();
 
 // For sampler::Sampler.

@@ -194,13 +194,7 @@ void freed(Ticket ticket) {
   g_samples.drop(ticket);
 }
 
-void at_fork(ForkStage stage) {
-  g_lock.at_fork(stage);
-  python::at_fork(stage);
-  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
-}
-
-constexpr sampler::Sampler kSampler{clock::gap, allocated, freed, at_fork, clock::due};
+constexpr sampler::Sampler kSampler{clock::gap, allocated, freed, clock::due};
 
 void count_growth(const Trace& trace, size_t bytes) {
   do {
@@ -338,3 +332,10 @@ bool is_at_new_maximum() { return g_at_new_maximum.load(); }
 void on_due(void (*ask)()) { g_ask.store(ask); }
 
 }  // namespace acre::profile
+
+void acre::sampler::sample_at_fork(ForkStage stage) {
+  profile::g_lock.at_fork(stage);
+  python::at_fork(stage);
+  guard::at_fork(stage);
+  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
+}
