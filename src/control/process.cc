@@ -130,6 +130,7 @@ ProcessStatistics gather_pages() {
     add_pages(all, counts);
     process.purged += counts.purged * kPageBytes;
   });
+  all.active += guard::counts().live_bytes;
   finish_pages(process, all);
   process.threads = registry::live_heaps();
   return process;

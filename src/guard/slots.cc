@@ -174,7 +174,7 @@ const Slot* nearest(Address a) {
 
 Counts counts() {
   Lock lock(g_lock);
-  return {g_made.load(std::memory_order_relaxed), g_live, g_refused.load(std::memory_order_relaxed)};
+  return {g_made.load(std::memory_order_relaxed), g_live, g_refused.load(std::memory_order_relaxed), g_live * g_page_bytes};
 }
 
 void at_fork(ForkStage stage) { g_lock.at_fork(stage); }

@@ -63,6 +63,7 @@ const Slot* nearest(Address a);
 
 struct Counts {
   uint64_t made = 0, live = 0, refused = 0;
+  uint64_t live_bytes = 0;  // of pages
 };
 Counts counts();
 

@@ -14,6 +14,7 @@
 #include "acre/jemalloc.h"
 #include "cache/lookup.h"
 #include "guard/slots.h"
+#include "observe/sampler.h"
 #include "profile_support.h"
 #include "sample/clock.h"
 #include "support.h"
