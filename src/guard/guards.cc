@@ -65,6 +65,11 @@ void free(SampledRun* run, const char* name) {
   slots::end_free(slot);
 }
 
+void at_fork(ForkStage stage) {
+  slots::at_fork(stage);
+  if (stage == ForkStage::kInChild) forget_other_threads();
+}
+
 bool find(const void* p, Where* where) {
   if (!slots::has(address_of(p))) return false;
   const Slot* slot = slots::nearest(address_of(p));

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "guard/explain.h"
 #include "guard/slots.h"
-#include "os/os.h"
 #include "os/fault.h"
+#include "os/os.h"
 
 namespace acre::guard {
 
@@ -40,7 +40,7 @@ void add_place(Text& text, Address a, const Slot* slot) {
   const Address block = slot->block(), end = block + slot->bytes();
   const bool is_live = slot->is_live();
   if (a >= block && a < end) {
-    text.add(is_live ? "access in a live block: it is " : "use after free: it is ");
+    text.add(is_live ? "use after free, of a block whose place is in use again: it is " : "use after free: it is ");
     add_bytes(text, a - block);
     text.add(" into");
   } else {
@@ -70,7 +70,7 @@ void tell(Address a, const void* context) {
   }
   text.add('\n');
   write_all(2, text.c_str(), text.size());
-  os::has_stack_for_report(context) ? write_interrupted_stack(os::code_at_fault(context)) : static_cast<void>(0);
+  if (os::has_stack_for_report(context)) write_interrupted_stack(os::code_at_fault(context));
   write_stacks_of(a);
   g_telling.store(kNoThread);
 }
@@ -104,7 +104,7 @@ void handle(unsigned level, int number, siginfo_t* info, void* context) {
   struct sigaction to = g_replaced[level];
   if ((to.sa_flags & SA_RESETHAND) != 0) g_replaced[level].sa_handler = SIG_DFL;
   hand_on(to, number, info, context);
-  if (is_guards && os::code_at_fault(context) == code) end_by_default(number, info);  // else it was told for ever
+  if (is_guards && os::code_at_fault(context) == code) end_by_default(number, info);  // else there would be no end
   errno = error;
 }
 
@@ -152,6 +152,11 @@ void watch_for_faults() {
   struct sigaction now;
   if (sigaction(SIGSEGV, nullptr, &now) == 0 && !is_acres(now)) set_above(now);
   g_is_watching.store(false);
+}
+
+void forget_other_threads() {
+  g_is_watching.store(false);
+  g_telling.store(kNoThread);
 }
 
 }  // namespace acre::guard

@@ -7,4 +7,7 @@ namespace acre::guard {
 // One system call if nothing has changed. Called for each guarded block.
 void watch_for_faults();
 
+// In the child of a fork: forgets what other threads were doing here.
+void forget_other_threads();
+
 }  // namespace acre::guard

@@ -170,13 +170,13 @@ const Slot* nearest(Address a) {
   return a - (before->block() + before->bytes()) <= behind->block() - a ? before : behind;
 }
 
+void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
+
 }  // namespace slots
 
 Counts counts() {
   Lock lock(g_lock);
   return {g_made.load(std::memory_order_relaxed), g_live, g_refused.load(std::memory_order_relaxed), g_live * g_page_bytes};
 }
-
-void at_fork(ForkStage stage) { g_lock.at_fork(stage); }
 
 }  // namespace acre::guard

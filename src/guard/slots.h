@@ -59,6 +59,8 @@ bool has(Address a);
 // The slot with the block that lies there or is the nearest of those that were used. Null: none was, on either side.
 const Slot* nearest(Address a);
 
+void at_fork(ForkStage stage);
+
 }  // namespace slots
 
 struct Counts {
