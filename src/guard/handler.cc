@@ -22,7 +22,7 @@ namespace {
 // The program may set a handler after acre has, and have that one call acre's, which it has replaced. So acre sets
 // another function above it, one for each level, and each calls what it has replaced itself.
 constexpr unsigned kLevels = 8;
-constinit struct sigaction g_replaced[kLevels];
+constinit struct sigaction g_replaced[kLevels] = {};
 constinit std::atomic<unsigned> g_levels{0};      // so many have been set
 constinit std::atomic<bool> g_is_watching{false};  // a thread is in watch_for_faults()
 constinit std::atomic<ThreadToken> g_telling{kNoThread};

@@ -1,4 +1,4 @@
-// acre-test: seeds=1,2,3,4 conf=junk:true conf=zero:true,junk:free conf=guard:auto,guard_sample:4K
+// acre-test: seeds=1,2,3,4 conf=junk:true conf=zero:true,junk:free
 // Random operations on acre against a model. PROGRAM [GROUP [SEQUENCE]]: a group is 16 sequences with
 // fixed seeds, and without an argument all four groups run. ACRE_STRESS_SCALE shortens sequences.
 #include <acre/acre.h>
