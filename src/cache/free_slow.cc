@@ -38,7 +38,10 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   return true;
 }
 
+bool is_watched(const Heap& heap, SizeClass c) { return hooks::is_on() || sampler::watches(heap, c); }
+
 ACRE_COLD bool keep_block_while_sampling(Heap& heap, Slab* slab, void* p) {
+  if (!is_watched(heap, slab->size_class)) return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
   const bool is_kept = keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
   if (is_kept) hooks::tick_after_free(heap);
   return is_kept;

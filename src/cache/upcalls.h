@@ -87,6 +87,9 @@ ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
 inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
+// While it is on: whether it sees blocks of this class. If not, blocks that are freed are kept as while it is off.
+bool watches(const Heap& heap, SizeClass c);
+
 // While it is on, in place of refill: returns a sampled block, or one that passes unseen, from the private list, which
 // is filled for it. Null if memory is refused. asked: the bytes that the program asked for, or more.
 void* allocate(Heap& heap, SizeClass c, size_t asked);

@@ -20,6 +20,7 @@ namespace {
 
 // g_on is true if one of these is.
 constinit std::atomic<bool> g_sampling{false};
+constinit std::atomic<size_t> g_most{0};
 constinit std::atomic<bool> g_hooked{false};
 void set_on() { release_store(g_on, g_sampling.load() || g_hooked.load()); }
 
@@ -55,7 +56,10 @@ ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
   return blocks_in(unseen);
 }
 
-bool is_sampled(const Heap& heap) { return !heap.unsampled && g_sampling.load(std::memory_order_acquire); }
+bool may_see(size_t bytes) {
+  return g_sampling.load(std::memory_order_acquire) && bytes <= g_most.load(std::memory_order_relaxed);
+}
+bool is_sampled(const Heap& heap, SizeClass c) { return !heap.unsampled && may_see(size_of_class(c)); }
 
 // The run that the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
@@ -109,8 +113,9 @@ uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
 
 }  // namespace
 
-void start(const Sampler& sampler) {
+void start(const Sampler& sampler, size_t most) {
   if (g_sampler.gap != sampler.gap) g_sampler = sampler;
+  g_most.store(most);
   g_epoch.fetch_add(1, std::memory_order_release);
   g_sampling.store(true);
   set_on();
@@ -133,8 +138,10 @@ void set_thread(Heap& heap, bool on) {
 }
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
+bool watches(const Heap& heap, SizeClass c) { return is_sampled(heap, c); }
+
 void* allocate(Heap& heap, SizeClass c, size_t asked) {
-  if (!is_sampled(heap)) {
+  if (!is_sampled(heap, c)) {
     if (!refill(heap, c)) return nullptr;
     current::open_again(heap, c, UINT32_MAX);
     return pop(heap.slots[c]);
@@ -156,7 +163,7 @@ void* allocate(Heap& heap, SizeClass c, size_t asked) {
 }
 
 uint32_t may_pass(Heap& heap, SizeClass c) {
-  return is_sampled(heap) ? unseen(heap, c) : UINT32_MAX;
+  return is_sampled(heap, c) ? unseen(heap, c) : UINT32_MAX;
 }
 
 void passed(Heap& heap, SizeClass c, uint32_t blocks) {
@@ -174,7 +181,7 @@ bool may_keep(Heap& heap, SizeClass c) {
 }
 
 bool sees(size_t bytes) {
-  if (!g_sampling.load(std::memory_order_acquire)) return false;
+  if (!may_see(bytes)) return false;
   Heap* heap = heap_if_any();
   if (heap != nullptr ? heap->unsampled : !new_threads()) return false;
   return g_sampler.gap(bytes) == 0 && (due(bytes) & kForProfile) != 0;

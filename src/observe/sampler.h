@@ -37,8 +37,8 @@ struct Sampler {
 
 // There is one sampler in a process. Another may follow when no block of the first one lives and no thread is sampled
 // any more. Exact at once for the calling thread, which gives up its private lists; others use theirs up first. Another
-// call draws all gaps anew.
-void start(const Sampler& sampler);
+// call draws all gaps anew. most: no larger block is seen, and larger ones are as if there were no sampler.
+void start(const Sampler& sampler, size_t most = SIZE_MAX);
 
 // The sampler is still told of frees of sampled blocks.
 void stop();

@@ -294,7 +294,10 @@ void set_active(bool active) {
   start_or_stop();
 }
 
-void start_or_stop() { is_active() || clock::has_guards() ? sampler::start(kSampler) : sampler::stop(); }
+void start_or_stop() {
+  if (!is_active() && !clock::has_guards()) return sampler::stop();
+  sampler::start(kSampler, is_active() ? SIZE_MAX : clock::kMostGuarded);
+}
 
 bool is_active() { return g_active.load(); }
 
