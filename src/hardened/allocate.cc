@@ -57,9 +57,15 @@ void* allocate_small(SizeClass c, size_t n, Kind kind) {
   return ACRE_LIKELY(!hooks::are_told()) ? block : told(block, size_of_class(c), n);
 }
 
+// kSmallClasses: a large block. The class of 8 bytes has no room for more than a tail.
+SizeClass class_for(size_t n, size_t alignment) {
+  if (n > kSmallMax - kTailBytes) return kSmallClasses;
+  return class_for_aligned(larger<size_t>(n, 1) + kTailBytes, alignment);
+}
+
 ACRE_COLD void* allocate_nothing(Kind kind) {
   void* p = zero_size::allocate();
-  return p != nullptr ? told(p, 0, 0) : allocate_small(class_of_size(kTailBytes), 0, kind);
+  return p != nullptr ? told(p, 0, 0) : allocate_small(class_for(0, 1), 0, kind);
 }
 
 ACRE_COLD void* allocate_large(size_t n, size_t alignment, Kind kind) {
@@ -77,7 +83,7 @@ void* allocate(size_t n, Kind kind) {
 }
 
 void* allocate_aligned(size_t n, size_t alignment, Kind kind) {
-  const SizeClass c = n > kSmallMax - kTailBytes ? kSmallClasses : class_for_aligned(n + kTailBytes, alignment);
+  const SizeClass c = class_for(n, alignment);
   return c == kSmallClasses ? allocate_large(n, alignment, kind) : allocate_small(c, n, kind);
 }
 
