@@ -20,7 +20,7 @@ class Files:
     def __init__(self, process):
         self.process = process
         self.paths, self.tables, self.ranges = [], {}, {}
-        for line in process.read("maps").decode(errors="replace").splitlines():
+        for line in process.read("maps").decode(errors="replace").split("\n"):
             fields = line.split(None, 5)
             if len(fields) == 6 and fields[5].startswith("/") and "x" in fields[1] and fields[5] not in self.paths:
                 self.paths.append(fields[5])
@@ -93,7 +93,7 @@ class Files:
 
 def process(asked):
     def found(check, state, text, advice=None):
-        return finding("process", check, state, text, advice)
+        return finding("process", check, state, live.one_line(text), advice)
 
     yield found("command", "ok", asked.command())
     try:
@@ -102,7 +102,7 @@ def process(asked):
         yield found("access", "problem", f"what {asked} has loaded cannot be seen: it is {live.user_name(asked.user)}'s",
                     "ask as that user, or as root")
         return
-    fields = dict(line.split(":\t", 1) for line in asked.read("status").decode(errors="replace").splitlines() if ":\t" in line)
+    fields = dict(line.split(":\t", 1) for line in asked.read("status").decode(errors="replace").split("\n") if ":\t" in line)
     uses_acre, row = allocator(found, files)
     yield row
     yield from conflicts(found, files, uses_acre)
