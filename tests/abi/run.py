@@ -93,7 +93,7 @@ def main():
         if breaks(code, said):
             checks.that(False, "programs find what they were linked with (docs/abi.md)", said)
         else:
-            checks.that(code == 0, "tests/abi/libacre.so.1.abi has what libacre.so exports: tests/abi/run.py --update", said)
+            checks.that(code == 0, f"{WRITTEN.name} has all that libacre.so exports: tests/abi/run.py --update", said)
         check_planted(checks, now, Path(folder))
         return checks.conclude()
 

@@ -37,7 +37,8 @@ def commands_of(text, command):
     commands, last = [], None
     for block in blocks_of(text):
         if last is not None and re.match(r"prints\b(?!.*\n\n)", block.before, re.S):
-            last.shown = block
+            last.shown, last = block, None
+            continue
         last = block if command.match(block.text) else None
         if last is not None:
             commands.append(block)
