@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE.parent / name) for name in ("docs", "packaging", "packa
 
 import blocks
 import container
+import ways
 from checks import Checks
 from machine import Machine
 from root import Root
@@ -112,6 +113,8 @@ def main():
                 check_pages(checks, folder / "root", booted)
             if len(pages) > len(booted):
                 container.check(checks, PAGES / container.PAGE, bare, debs, work)
+            if not options.pages or ways.PAGE in options.pages:
+                ways.check(checks, bare, copied, debs, os.environ.get("ACRE_PACKAGES"), work, SUDO)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return checks.conclude()
