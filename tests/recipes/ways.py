@@ -51,7 +51,7 @@ def check(checks, bare, copied, debs, given, work, sudo):
         if name == "wheel":
             wheel_in(where, given)
         root.apt("install", "redis-server", *(["python3-venv"] if name == "wheel" else []))
-        ended = root.run("bash", "-c", f"{sudo}{line} > /tmp/redis.txt 2>&1 &\n{ASKED}", cwd="/srv/acre")
+        ended = root.run("bash", "-c", f"{sudo}{{ {line}; }} > /tmp/redis.txt 2>&1 &\n{ASKED}", cwd="/srv/acre")
         said = ended.stdout.split()
         checks.that(said[:1] == ["PONG"] and said[-1] not in ("0", "PONG"), f"from {name}: {line}",
                     f"{ended.stdout}{ended.stderr}{(root.folder / 'tmp/redis.txt').read_text(errors='replace')[-3000:]}")
