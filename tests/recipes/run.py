@@ -94,8 +94,11 @@ def check_pages(checks, folder, pages):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("pages", nargs="*")
+    parser.add_argument("pages", nargs="*", metavar="PAGE")
     options = parser.parse_args()
+    known = [*sorted(path.name for path in PAGES.glob("*.md")), ways.PAGE]
+    if unknown := set(options.pages) - set(known):
+        parser.error(f"there is no page '{unknown.pop()}'; there are {', '.join(known)}")
     if os.geteuid() != 0 or not shutil.which("mmdebstrap"):
         print("needs root and mmdebstrap: a Debian is installed in a folder, and booted")
         return 77
