@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever names acre's version names the one in CMakeLists.txt: versions.py
+"""Whatever names acre's version names the one in CMakeLists.txt: check.py
 
 Headers, packages, crates, the newest release in CHANGELOG.md, and what the pages show of files and of what acre prints.
 The wheel, the Conan recipe and the library itself read CMakeLists.txt.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "package"))
 
 from checks import Checks  # noqa: E402
 
