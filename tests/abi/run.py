@@ -6,10 +6,11 @@ new, missing or of another type fails, and so does a member that moved. --update
 may rely on (docs/abi.md) changes only with another SONAME, and --update refuses it.
 
 Each run also tries files that say what the library has not, which have to be told apart. Exit code 77: there is no
-abidiff. ACRE_LIB names the library.
+abidiff, or this is no x86-64. ACRE_LIB names the library.
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -82,6 +83,9 @@ def check_planted(checks, now, folder):
 def main():
     if shutil.which("abidiff") is None:
         print("there is no abidiff (Debian: abigail-tools)")
+        return 77
+    if platform.machine() != "x86_64":
+        print("what is written down is of x86-64")
         return 77
     with tempfile.TemporaryDirectory(prefix="acre-abi-") as folder:
         now = Path(folder, "now.abi")
