@@ -8,7 +8,7 @@ import on_request
 from allocators import defined_allocator, other_allocator
 from doctor_command import finding
 from doctor_machine import NEAR_LIMIT, text_of
-from elf_tables import ElfTables
+from elf_tables import SONAME, ElfTables
 
 ACRE_INSIDE = b"acre-control\0"  # the name of a thread, in the library and in programs with the archive
 SECCOMP = {"1": "strict", "2": "a filter"}
@@ -20,7 +20,7 @@ class Files:
     def __init__(self, process):
         self.process = process
         self.paths, self.tables, self.ranges = [], {}, {}
-        for line in process.read("maps").decode(errors="replace").splitlines():
+        for line in process.read("maps").decode(errors="replace").split("\n"):
             fields = line.split(None, 5)
             if len(fields) == 6 and fields[5].startswith("/") and "x" in fields[1] and fields[5] not in self.paths:
                 self.paths.append(fields[5])
@@ -49,18 +49,19 @@ class Files:
     def preloaded(self):
         """Loaded files that were preloaded, in order."""
         for word in self.preloads():
-            for path in self.tables:
-                if os.path.basename(word) == os.path.basename(path.removesuffix(" (deleted)")) or os.path.realpath(self.here(word)) == \
-                        os.path.realpath(self.here(path)):
+            for path, tables in self.tables.items():
+                if (os.path.basename(word) == os.path.basename(path.removesuffix(" (deleted)"))
+                        or os.path.realpath(self.here(word)) == os.path.realpath(self.here(path))
+                        or word in tables.tagged(SONAME)):  # the loader looks for a bare name as for one that is needed
                     yield path
         if not self.process.has_environment():  # then an acre that nothing asks for was preloaded
             wanted = {name for tables in self.tables.values() for name in tables.needed()}
-            yield from (path for path, tables in self.tables.items() if "libacre" in path and not wanted & {*tables.tagged(14)})
+            yield from (path for path, tables in self.tables.items() if "libacre" in path and not wanted & {*tables.tagged(SONAME)})
 
     def in_order(self):
         """The program, what is preloaded, then what these need, breadth first; then all the rest. A filter stands behind
         the library that it is a filter for."""
-        by_name = {name: path for path, tables in self.tables.items() for name in (*tables.tagged(14), os.path.basename(path))}
+        by_name = {name: path for path, tables in self.tables.items() for name in (*tables.tagged(SONAME), os.path.basename(path))}
         order = []
 
         def add(path):
@@ -93,7 +94,7 @@ class Files:
 
 def process(asked):
     def found(check, state, text, advice=None):
-        return finding("process", check, state, text, advice)
+        return finding("process", check, state, live.one_line(text), advice)
 
     yield found("command", "ok", asked.command())
     try:
@@ -102,7 +103,7 @@ def process(asked):
         yield found("access", "problem", f"what {asked} has loaded cannot be seen: it is {live.user_name(asked.user)}'s",
                     "ask as that user, or as root")
         return
-    fields = dict(line.split(":\t", 1) for line in asked.read("status").decode(errors="replace").splitlines() if ":\t" in line)
+    fields = dict(line.split(":\t", 1) for line in asked.read("status").decode(errors="replace").split("\n") if ":\t" in line)
     uses_acre, row = allocator(found, files)
     yield row
     yield from conflicts(found, files, uses_acre)

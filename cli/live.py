@@ -31,6 +31,11 @@ class EndedEarly(LiveError):
     """The process has closed the connection."""
 
 
+def one_line(text):
+    """Text of another program's as a terminal may have it: line ends, escapes and the like as \\n, \\x1b, \\u202e."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
 # --- What /proc says --------------------------------------------------------------------------------------------
 
 def program_of(pid):
@@ -53,7 +58,7 @@ class Process:
     def __init__(self, pid):
         self.pid = pid = program_of(pid)
         try:
-            with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as lines:
+            with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace", newline="\n") as lines:
                 fields = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
         except (OSError, ValueError):
             raise LiveError(f"there is no process {pid}") from None
@@ -61,7 +66,7 @@ class Process:
             raise LiveError(f"{pid} is a thread of process {fields['Tgid']}, and no process")
         if fields.get("State", "").startswith(("Z", "X")):
             raise LiveError(f"process {pid} has ended")
-        self.name = fields["Name"]
+        self.name = one_line(fields["Name"])
         self.stopped = fields.get("State", "").startswith(("T", "t"))
         self.users = [int(number) for number in fields["Uid"].split()]
         self.user = self.users[0]  # who may ask it
@@ -80,7 +85,7 @@ class Process:
 
     def command(self):
         words = self.read("cmdline").rstrip(b"\0").split(b"\0")
-        return " ".join(word.decode(errors="replace") for word in words) or f"[{self.name}]"
+        return one_line(" ".join(word.decode(errors="replace") for word in words)) or f"[{self.name}]"
 
     def is_dumpable(self):
         """One that is not has files here that are root's."""

@@ -4,7 +4,7 @@ import array
 import os
 import re
 
-from live import LiveError
+from live import LiveError, one_line
 
 HEAD = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$")
 RESIDENT = re.compile(r"^(Rss|Swap): +(\d+) kB$")
@@ -28,10 +28,10 @@ class Mapping:
 
 def mappings(process):
     found = []
-    for line in process.read("smaps").decode(errors="replace").splitlines():
+    for line in process.read("smaps").decode(errors="replace").split("\n"):
         head, size = HEAD.match(line), RESIDENT.match(line)
         if head:
-            found.append(Mapping(int(head[1], 16), int(head[2], 16), head[3]))
+            found.append(Mapping(int(head[1], 16), int(head[2], 16), one_line(head[3])))
         elif size and found:
             setattr(found[-1], "resident" if size[1] == "Rss" else "swapped", int(size[2]) << 10)
     if not found:

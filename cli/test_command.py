@@ -46,7 +46,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging)$"],
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging|recipes)$"],
           "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
@@ -72,11 +72,15 @@ SUITES = (
     Suite("packaging", "release", ["acre"], labelled("packaging"),
           "Debian, RPM and Conan packages: made, installed in a bare Debian, used, removed; by name only",
           ("package", "deb", "rpm", "packaging"), verbose=True),
+    Suite("recipes", "release", ["acre"], labelled("recipes"),
+          "the recipes of docs/recipes on a Debian that is installed and booted in a folder; by name only",
+          ("package", "deb", "recipes"), verbose=True),
     Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "wheel", "rust", "packaging")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "wheel", "rust", "packaging",
+                "recipes")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 

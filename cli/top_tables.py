@@ -157,7 +157,7 @@ def class_rows(report):
 def thread_name(pid, thread):
     try:
         with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().rstrip("\n")
+            return live.one_line(file.read().rstrip("\n"))
     except OSError:
         return "?"  # in another namespace, or gone
 

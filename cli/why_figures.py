@@ -107,7 +107,7 @@ def named(stacks):
     def names(location):
         return [line.function for line in location.lines or known.get(location) or (symbols.nameless(location),)]
 
-    return {stack: tuple(name for location in stack for name in names(location) if not name.startswith("acre"))
+    return {stack: tuple(live.one_line(name) for location in stack for name in names(location) if not name.startswith("acre"))
             or ("[no stack]",) for stack in stacks}
 
 

@@ -23,7 +23,7 @@ class Look:
         self.totals = {"resident": process["process_resident"], "live": process["allocated"]}
         self.classes = {entry["size"]: entry["live"] * entry["size"] for entry in merged["classes"]}
         self.classes["large"] = merged["live_large"]
-        self.tags = {tag["name"]: tag["live"] for tag in report["tags"]}
+        self.tags = {live.one_line(tag["name"]): tag["live"] for tag in report["tags"]}
         self.profile = why_figures.profile_of(pid)
         self.sites = self.profile and {tuple(location.address for location in stack): (size, stack) for stack, size in
                                        why_figures.by_stack(self.profile, "inuse_space").items()}

@@ -1,4 +1,4 @@
-"""What MkDocs does not know of these pages: links that lead out of docs/, the headers, and pages that may be missing.
+"""What MkDocs does not know of these pages: links that lead out of docs/, and the headers.
 
 Pages link as GitHub wants them: by files, wherever in the repository. A file outside of docs/ that some page links to
 gets a page below source/, and so on from there.
@@ -21,7 +21,6 @@ import headers  # noqa: E402
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=(?:#[^)\s]*)?\))")
 NAMED = re.compile(r"\[((?:[\w./-]+/)?[\w-]+\.md)\](?=\(([^)#\s:]+))")
 SHIM = "https://unpkg.com/iframe-worker/shim"
-OPTIONAL = ("packages.md", "python.md", "rust.md")
 LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python"}
 AS_FILES = (".png", ".jsonl")
 
@@ -70,8 +69,6 @@ def on_config(config):
 def in_nav(entries, docs):
     found = []
     for entry in entries:
-        if entry in OPTIONAL and not (docs / entry).exists():
-            continue
         title, what = next(iter(entry.items())) if isinstance(entry, dict) else (None, entry)
         if isinstance(what, list):
             what = in_nav(what, docs)

@@ -6,6 +6,7 @@
 - Only os/ and base/ ask which platform this is.
 - A file has at most 350 lines.
 - A folder has a README.md, which names its headers.
+- docs/porting.md names each function of the contract in os/, and no other.
 - trace/ includes its own headers, and of src/ record/format.h alone.
 """
 
@@ -27,6 +28,9 @@ PLATFORM_MACROS = (
 )
 LINES_CAP = 350
 
+# Of a header of the contract: a function's declaration, and what is not for a port.
+DECLARED = re.compile(r"^(?:\[\[\w+\]\] )?[\w:]+(?:<[^>]*>)?[*&]?(?: [\w:]+[*&]?)*[ *&](\w+)\(", re.M)
+FOR_TESTS = re.compile(r"^namespace testing \{.*?^\}", re.M | re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)")
 PLATFORM = re.compile(r"\b(" + "|".join(PLATFORM_MACROS) + r")\b")
@@ -128,6 +132,20 @@ class Layout:
             visit(name)
 
 
+    def check_porting(self):
+        contract = set()
+        for header in sorted((self.root / "src/os").glob("*.h")):
+            if not header.name.startswith("linux"):
+                contract.update(DECLARED.findall(FOR_TESTS.sub("", header.read_text(encoding="utf-8"))))
+        text = (self.root / "docs/porting.md").read_text(encoding="utf-8")
+        named = set()
+        for row in re.findall(r"^\| (`.*?) \|", text.partition("\n## Beside")[0], re.M):
+            named.update(re.findall(r"`(\w+)`", row))
+        for function in sorted(contract - named):
+            self.problems.append(f"docs/porting.md: does not have {function} of src/os, which a port has to supply")
+        for function in sorted(named - contract):
+            self.problems.append(f"docs/porting.md: has {function}, which is no function of src/os's headers")
+
     def check_trace(self):
         """acre-trace stands beside the library."""
         folder = self.root / "trace"
@@ -155,6 +173,7 @@ def main():
         layout.check_file(file)
     layout.check_cycles()
     layout.check_readmes()
+    layout.check_porting()
     layout.check_trace()
     for problem in layout.problems:
         print(problem)

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import socket
 import struct
 import subprocess
@@ -56,6 +57,23 @@ def check_ps(checks, work):
         checks.that(first.pid not in rows and second.pid in rows and not os.path.exists(path_of(first.pid))
                     and not half_made.exists() and os.path.exists(path_of(second.pid)), "acre ps removes it, and no other")
         checks.that(ends_well(second) and not os.path.exists(path_of(second.pid)), "one that ends takes its socket along")
+
+
+def check_odd_names(checks, work):
+    """A program may name itself as it likes, and be called with any text."""
+    program = work.folder / "\x1b]0;a\x07\r\u202e\n1 root"
+    shutil.copy(work.program, program)
+    with work.running("dirty", program=program, more={"LD_PRELOAD": LIBRARY}) as process:
+        live.ask(process.pid, "info")
+        for words in (("ps",), ("why", process.pid), ("why", process.pid, "--watch", "-n", "1"),
+                      ("doctor", process.pid), ("top", "-n", "1")):
+            ended = acre(*words)
+            odd = sorted({letter for letter in ended.stdout + ended.stderr if not letter.isprintable()} - {"\n"})
+            told = [line for line in ended.stdout.split("\n") if str(process.pid) in line or "\\x1b" in line]
+            checks.that(not odd and any(r"\x1b]0;a\x07\r\u202e\n1 root" in line for line in told),
+                        f"acre {words[0]} of a program with an odd name: one line, without control characters", (odd, ended))
+        screen = on_terminal("top", "-n", "1")
+        checks.that("\x1b]0;" not in screen and r"\x1b]0;a" in screen, "acre top's screen neither", repr(screen))
 
 
 def check_stats(checks, work):

@@ -71,7 +71,9 @@ def check_ways(checks, work):
     subprocess.run(["gcc", "-shared", "-Wl,-soname,libjemalloc.so.2", folder / "stub.c", "-o", folder / "stub.so"], check=True)
     named = build(work, "named", "-Wl,--no-as-needed", folder / "stub.so")
     (folder / "libjemalloc.so.2").symlink_to(LIBRARY)
-    for words, options in (("preloaded (LD_PRELOAD)", {}), ("by a link", {"program": link}),
+    soname = {"LD_PRELOAD": "libacre.so.1", "LD_LIBRARY_PATH": str(LIBRARY.parent)}
+    for words, options in (("preloaded (LD_PRELOAD)", {}), ("preloaded (LD_PRELOAD)", {"program": work.program, "more": soname}),
+                           ("by a link", {"program": link}),
                            ("by a static link", {"program": work.static}),
                            ("under jemalloc's name", {"program": named, "more": {"LD_LIBRARY_PATH": str(folder)}}),
                            ("under jemalloc's name", {"program": named, "more": {

@@ -283,7 +283,7 @@ def check_hostile(checks, work):
 
 
 # What looks at all processes of the machine, or changes the folder where they meet: alone, before the rest.
-ALONE = ("run", "ps", "ps_all", "users")
+ALONE = ("run", "ps", "ps_all", "odd_names", "users")
 # Most of the time these wait for what takes its seconds in the library. So the groups run at the same time. In one group are
 # those that move another user's folder or look there; top, and clients that keep a process busy, which top asks, too.
 TOGETHER = (("stats", "ctl", "background_thread", "purge", "why", "why_adds_up", "watch", "heap", "top", "paths", "errors",
@@ -293,7 +293,8 @@ TOGETHER = (("stats", "ctl", "background_thread", "purge", "why", "why_adds_up",
 CHECKS = {check.__name__.removeprefix("check_"): check for check in (
     command_checks.check_run, command_checks.check_ps, command_checks.check_stats, command_checks.check_ctl,
     command_checks.check_background_thread, command_checks.check_purge, command_checks.check_why,
-    command_checks.check_why_adds_up, command_checks.check_watch, command_checks.check_heap, command_checks.check_call_sites, command_checks.check_exec,
+    command_checks.check_odd_names, command_checks.check_why_adds_up, command_checks.check_watch,
+    command_checks.check_heap, command_checks.check_call_sites, command_checks.check_exec,
     top_checks.check_top, authority.check_daemon, authority.check_change_while_asked, authority.check_refused_states,
     authority.check_worker, authority.check_capabilities, authority.check_paths, check_errors, check_users, check_refusals,
     check_folders, check_thread, check_fork_and_exec, check_descriptors, check_last_thread, check_static, check_hostile,
