@@ -7,7 +7,8 @@ memory; and acre may not complain about what it was told. Where the text behind 
 has lines that it printed: but for numbers, which may be others, and "…", which stands for any text. Pages: those
 below, unless some are named. Blocks that need root to mount something are passed over where that is refused.
 
-All pages are in the site's navigation, and links from page to page lead somewhere (links.py).
+All pages are in the site's navigation, and links from page to page lead somewhere (links.py). The tests that
+docs/standards.md names exist (standards.py).
 """
 
 import concurrent.futures
@@ -19,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import links
+import standards
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -146,7 +148,7 @@ def main():
             for block in filter(needs_root, known):
                 print(f"{page}: passed over, needs root: {block.text.splitlines()[0]}")
             blocks[page] = [block for block in known if not needs_root(block)]
-    failures = list(links.problems(ROOT))
+    failures = [*links.problems(ROOT), *standards.problems(ROOT)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         pages = {page: pool.submit(problems_of, known) for page, known in blocks.items()}
         for page, found in pages.items():
