@@ -211,7 +211,7 @@ def main(options):
     if options.seconds:
         if options.suites != ["fuzz"]:
             usage_error("test", "--seconds goes with the suite fuzz alone")
-        os.environ["ACRE_FUZZ_SECONDS"] = str(options.seconds * options.jobs)  # its tests share it (tests/libfuzzer/run.py)
+        os.environ.update(ACRE_FUZZ_SECONDS=str(options.seconds), ACRE_FUZZ_JOBS=str(options.jobs))  # tests/libfuzzer/run.py
     started = time.monotonic()
     sections = ["build", "test"]
     for suite in suites:

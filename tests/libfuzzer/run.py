@@ -4,8 +4,8 @@ a time.
 
   run.py PROGRAM --inputs N [--conf ACRE_CONF] [--tests COUNT]
 
-ACRE_FUZZ_SECONDS in the environment: so long, divided by COUNT, in place of N inputs. What is found then is kept in
-corpus/ in the build folder, where the next run goes on. Exit code 0: nothing is wrong.
+ACRE_FUZZ_SECONDS in the environment: so long, in place of N inputs, for COUNT tests of which ACRE_FUZZ_JOBS run at a time.
+What is found then is kept in corpus/ in the build folder, where the next run goes on. Exit code 0: nothing is wrong.
 """
 
 import argparse
@@ -51,7 +51,8 @@ def main():
         limits = [f"-runs={arguments.inputs}"]
         if seconds:
             corpus = kept / "corpus" / program.name
-            limits = [f"-max_total_time={max(1, seconds // arguments.tests)}"]
+            at_a_time = min(int(os.environ.get("ACRE_FUZZ_JOBS", 1)), arguments.tests)
+            limits = [f"-max_total_time={max(1, seconds * at_a_time // arguments.tests)}"]
         corpus.mkdir(parents=True, exist_ok=True)
         code, lines = run(program, arguments.conf, limits, corpus, kept, folder)
     print("\n".join(lines if code else lines[-1:]))
