@@ -41,6 +41,8 @@ BUGS = [
         "if (orphans != nullptr) root_ = meld(root_, orphans);", ""),
     Bug("bin-stays-occupied", "containers", 3000, "pages/free_runs.h",
         "if (heaps_[bin].empty()) occupied_[bin / 64] &= ~(uint64_t{1} << (bin % 64));", ""),
+    Bug("binned-but-in-no-bin", "core", 500, "slab/transitions.cc",
+        "ours = is_binned(next.state) && bin->offer(slab);", "ours = false;"),
     Bug("line-of-one-byte-more", "request", 4000, "live/request.cc",
         "if (size_ + 1 == sizeof text_) return State::kTooLong;", "if (size_ == sizeof text_) return State::kTooLong;"),
     Bug("overflow-passes", "options", 10000, "tables/parse.cc",
