@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "base/text.h"
+#include "os/linux_calls.h"
 #include "os/linux_library.h"
 #include "os/os.h"
 
@@ -36,6 +37,8 @@
 
 namespace acre::os {
 
+constinit std::atomic<uint64_t> g_calls[kCallCount];
+
 namespace {
 
 void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
@@ -43,16 +46,6 @@ void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_ca
 Move move_result(long result) {
   if (!failed(result)) return Move::kDone;
   return result == -EINVAL || result == -ENOSYS ? Move::kRefused : Move::kFailed;
-}
-
-enum Call : unsigned { kMmap, kMunmap, kMprotect, kMremap, kMadvise, kCallCount };
-constinit std::atomic<uint64_t> g_calls[kCallCount];
-constexpr long kCallNumbers[kCallCount] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise};
-
-template <class... Arguments>
-long counted(Call call, Arguments... arguments) {
-  g_calls[call].fetch_add(1, std::memory_order_relaxed);
-  return raw_syscall(kCallNumbers[call], arguments...);
 }
 
 #if ACRE_TESTING
