@@ -54,6 +54,8 @@ SUITES = (
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS),
           "with internal checks, under AddressSanitizer and UndefinedBehaviorSanitizer"),
     Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under the second of these alone; only by name"),
+    Suite("fuzz", "fuzz", ["tests_libfuzzer"], labelled("libfuzzer"),
+          "libFuzzer on the API, containers, mallctl, options and requests, against plain models"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
           [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
@@ -97,10 +99,13 @@ def add_arguments(parser):
         "Builds what the suites of tests need, runs them and counts. Without a name: all but those that are only run "
         "by name.",
         (("{acre} test --list", "the suites"),
-         ("{acre} test asan tsan -j 2", "two of them, two tests at a time")),
+         ("{acre} test asan tsan -j 2", "two of them, two tests at a time"),
+         ("{acre} test fuzz --seconds 3600", "an hour of other inputs each time")),
         {1: "a test has failed, or something could not be built"})
     parser.add_argument("-j", "--jobs", type=at_least(1), default=len(os.sched_getaffinity(0)), metavar="N",
                         help="run so many tests at a time (as many as there are processors)")
+    parser.add_argument("--seconds", type=at_least(1), metavar="N",
+                        help="suite fuzz: look for new inputs so long, in place of a number of inputs that are always the same")
     parser.add_argument("--list", action="store_true", help="print the names of the suites, and run none")
     add_json(parser, "with --list: as JSON")
     add_yes(parser)
@@ -207,6 +212,10 @@ def main(options):
     if options.json:
         usage_error("test", "--json goes with --list")
     suites = chosen(options.suites)
+    if options.seconds:
+        if options.suites != ["fuzz"]:
+            usage_error("test", "--seconds goes with the suite fuzz alone")
+        os.environ.update(ACRE_FUZZ_SECONDS=str(options.seconds), ACRE_FUZZ_JOBS=str(options.jobs))  # tests/libfuzzer/run.py
     started = time.monotonic()
     sections = ["build", "test"]
     for suite in suites:

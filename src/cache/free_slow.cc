@@ -245,7 +245,10 @@ ACRE_APART static size_t spread_of(const Found& found) {
 
 static bool is_size_of(const Found& found, size_t n, size_t alignment) {
   const size_t bytes = block_bytes(found);
-  if (found.slab != nullptr || is_sampled(found)) return class_for_aligned(n, alignment) == class_of_size(bytes);
+  const SizeClass c = class_for_aligned(n, alignment);
+  if (found.slab != nullptr || is_sampled(found)) return c == class_of_size(bytes);
+  // A sampled block of a manual arena has the whole pages of its class.
+  if (c != kSmallClasses && pages_for(size_of_class(c)) * kPageBytes == bytes) return true;
   return n <= bytes && bytes - larger<size_t>(n, 1) < spread_of(found);
 }
 

@@ -8,6 +8,17 @@
 
 namespace acre::live {
 
+// Waits until the client takes more.
+bool Reply::can_go_on() {
+  constexpr uint64_t kTurnMs = 100;  // between two looks whether the thread has to end
+  const uint64_t end_ms = smaller(os::now_ms() + kPatienceMs, end_ms_);
+  for (uint64_t now_ms; (now_ms = os::now_ms()) < end_ms;) {
+    if (os::wait_for(socket_, os::Direction::kWrite, smaller(kTurnMs, end_ms - now_ms))) return true;
+    if (ends_ != nullptr && ends_->load(std::memory_order_relaxed) != 0) return false;
+  }
+  return false;
+}
+
 void Reply::send(const char* data, size_t bytes) {
   while (bytes != 0 && !lost_) {
     const long sent = os::send(socket_, data, bytes);
@@ -15,8 +26,7 @@ void Reply::send(const char* data, size_t bytes) {
       data += sent;
       bytes -= static_cast<size_t>(sent);
     } else if (sent == -EAGAIN) {
-      const uint64_t now = os::now_ms();
-      lost_ = now >= end_ms_ || !os::wait_for(socket_, os::Direction::kWrite, smaller(kPatienceMs, end_ms_ - now));
+      lost_ = !can_go_on();
     } else if (sent != -EINTR) {
       lost_ = true;
     }

@@ -2,6 +2,7 @@
 // that ends without this byte was cut off.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,10 +13,11 @@ namespace acre::live {
 class Reply {
  public:
   // socket: must never block. A client that takes nothing for kPatienceMs, or has not taken everything by end_ms
-  // (os::now_ms), is lost: the rest is dropped. end_ms is kMostMs after the deadline for the request.
+  // (os::now_ms), is lost: the rest is dropped. So is one that lets the thread wait while *ends is 1.
   static constexpr uint64_t kPatienceMs = 2000;
-  static constexpr uint64_t kMostMs = 10000;
-  Reply(int socket, uint64_t end_ms) : socket_(socket), end_ms_(end_ms) {}
+  static constexpr uint64_t kMostMs = 10000;  // for all of an answer
+  Reply(int socket, uint64_t end_ms, const std::atomic<uint32_t>* ends = nullptr)
+      : socket_(socket), end_ms_(end_ms), ends_(ends) {}
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
@@ -40,10 +42,12 @@ class Reply {
 
  private:
   void send(const char* data, size_t bytes);
+  bool can_go_on();
   void begin();
 
   int socket_;
   uint64_t end_ms_;
+  const std::atomic<uint32_t>* ends_;
   bool begun_ = false;
   bool done_ = false;
   bool lost_ = false;

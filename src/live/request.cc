@@ -23,11 +23,13 @@ char* end_word(char* at) {
 
 RequestLine::State RequestLine::add(const char* data, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
+    text_[size_] = '\0';
     if (data[i] == '\n') return State::kWhole;
     if (size_ + 1 == sizeof text_) return State::kTooLong;
     // A byte of 0 would hide what follows. It is replaced by a byte that no request may have either.
     text_[size_++] = data[i] == '\0' ? '\x7f' : data[i];
   }
+  text_[size_] = '\0';
   return State::kMore;
 }
 

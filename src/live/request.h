@@ -21,13 +21,14 @@ class RequestLine {
 
   // Drops what comes after the end of line. Call it until it returns another state than kMore.
   State add(const char* data, size_t bytes);
+  void clear() { size_ = 0; }
 
-  // The line without its end. The caller may change it.
+  // The whole line without its end. The caller may change it.
   char* text() { return text_; }
 
  private:
   size_t size_ = 0;
-  char text_[kMostRequest] = {};
+  char text_[kMostRequest];  // not initialized: most of it is never touched
 };
 
 // Cuts a line into the parts of a request, which point into the line. Returns null, or what is wrong with the line.

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "live/authority.h"
+#include "live/clients.h"
 #include "live/snapshot.h"
-#include "live/verbs.h"
 #include "os/socket.h"
 #include "reclaim/pressure.h"
 #include "tables/options.h"
@@ -16,7 +16,6 @@ namespace acre::live {
 
 namespace {
 
-constexpr uint64_t kRequestMs = 1000;    // for a client to send its request
 constexpr uint64_t kLookMs = 10000;      // between two checks that the socket still has its name
 constexpr uint64_t kRetryMs = 10000;     // after the system refused a thread
 constexpr unsigned kMostFailures = 30;   // checks without a socket, after which the thread ends
@@ -101,46 +100,13 @@ class Listener {
   os::FileIdentity file_;
 };
 
-// --- Clients ------------------------------------------------------------------------------------------------------
-
-// Returns false if no whole line came in time.
-bool read_request(int client, RequestLine& line, Reply& reply) {
-  const uint64_t end_ms = os::now_ms() + kRequestMs;
-  for (uint64_t now; (now = os::now_ms()) < end_ms && !wants_end();) {
-    char part[256];
-    if (!os::wait_for(client, os::Direction::kRead, end_ms - now)) continue;
-    const long got = os::receive(client, part, sizeof part);
-    if (got == -EAGAIN || got == -EINTR) continue;
-    if (got <= 0) return false;
-    switch (line.add(part, static_cast<size_t>(got))) {
-      case RequestLine::State::kMore: break;
-      case RequestLine::State::kWhole: return true;
-      case RequestLine::State::kTooLong: reply.refuse("a request is a line of at most 2047 bytes"); return false;
-    }
-  }
-  reply.refuse("no whole line came within a second");
-  return false;
-}
-static_assert(kMostRequest == 2048);
-
-// Whether the client may ask is checked before anything is read from it, and again when its request is complete: the
-// ids of the process may have changed meanwhile.
-void serve(int client) {
-  Reply reply(client, os::now_ms() + kRequestMs + Reply::kMostMs);
-  RequestLine line;
-  if (const char* why = why_not(client)) {
-    reply.refuse(why);
-  } else if (read_request(client, line, reply)) {
-    why = why_not(client);
-    why == nullptr ? answer(line.text(), reply) : reply.refuse(why);
-  }
-  os::close_file(client);
-}
+// --- The thread ---------------------------------------------------------------------------------------------------
 
 void* attend(void*) {
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // the C library's allocations here come from fallback heaps
   os::name_this_thread("acre-control");
   Listener listener;
+  Clients clients(g_ends);
   for (unsigned failures = os::leave_descriptors() ? 0 : kMostFailures; failures < kMostFailures && !wants_end();) {
     if (!listener.keep_open()) {
       ++failures;
@@ -148,16 +114,11 @@ void* attend(void*) {
       continue;
     }
     failures = 0;
-    const uint64_t most_ms = smaller(snapshot::look(), kLookMs);
-    if (!os::wait_for(listener.socket(), os::Direction::kRead, most_ms) || wants_end()) continue;
-    const long client = os::accept_client(listener.socket());
-    if (client >= 0) serve(static_cast<int>(client));
+    clients.attend(listener.socket(), smaller(snapshot::look(), kLookMs));
   }
   if (g_named.exchange(0) == getpid()) os::remove_file(g_path);
   return nullptr;
 }
-
-// --- The thread ---------------------------------------------------------------------------------------------------
 
 void start_thread();
 

@@ -1,10 +1,10 @@
 // The control socket, by which a user reads and changes a running process (option `control`; docs/live.md).
 //
 // An internal thread listens at a socket in the file system, PID.sock in a folder that only the user may enter. It
-// serves one client at a time, each within a deadline; live/authority.h decides which clients. The thread has all
-// signals blocked, descriptors of its own (os/socket.h) and no heap, and allocates nothing. It starts when the library
-// is loaded, and in the child of a fork when the child comes to the slow path. It ends when no thread has a heap any
-// more, so that it keeps no process alive.
+// serves its clients one after the other, each within bounds (live/clients.h); live/authority.h decides which clients.
+// The thread has all signals blocked, descriptors of its own (os/socket.h) and no heap, and allocates nothing. It starts
+// when the library is loaded, and in the child of a fork when the child comes to the slow path. It ends when no thread
+// has a heap any more, so that it keeps no process alive.
 //
 // Without the option the process looks for a request once a second, while it comes to the slow path or has a background
 // thread: a file of the owner's or root's, PID.ask in /tmp/acre-UID. Then it starts the thread. The file only asks for a

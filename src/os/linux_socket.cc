@@ -130,10 +130,23 @@ long accept_client(int socket) {
   return raw_syscall(SYS_accept4, socket, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+static bool poll(struct pollfd* wanted, unsigned count, uint64_t ms) {
+  struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};
+  return raw_syscall(SYS_ppoll, as_long(wanted), count, as_long(&time), 0, 0) > 0;
+}
+
 bool wait_for(int socket, Direction direction, uint64_t ms) {
   struct pollfd wanted = {socket, static_cast<short>(direction == Direction::kRead ? POLLIN : POLLOUT), 0};
-  struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};
-  return raw_syscall(SYS_ppoll, as_long(&wanted), 1, as_long(&time), 0, 0) == 1;
+  return poll(&wanted, 1, ms);
+}
+
+uint32_t wait_for_any(const int* sockets, unsigned count, uint64_t ms) {
+  struct pollfd wanted[kMostAwaited];
+  for (unsigned i = 0; i < count; ++i) wanted[i] = {sockets[i], POLLIN, 0};
+  uint32_t readable = 0;
+  const bool any = poll(wanted, count, ms);
+  for (unsigned i = 0; any && i < count; ++i) readable |= uint32_t{wanted[i].revents != 0} << i;
+  return readable;
 }
 
 long receive(int socket, char* buffer, size_t capacity) {

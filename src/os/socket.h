@@ -43,6 +43,11 @@ long accept_client(int socket);
 enum class Direction : uint8_t { kRead, kWrite };
 bool wait_for(int socket, Direction direction, uint64_t ms);
 
+// Waits for so many milliseconds at most until one of up to 32 descriptors can be read or has failed. Bit i is set if
+// sockets[i] can be. A number below 0 is no descriptor.
+inline constexpr unsigned kMostAwaited = 32;
+uint32_t wait_for_any(const int* sockets, unsigned count, uint64_t ms);
+
 // Returns the bytes moved, as many as possible now, or -EAGAIN. receive: 0 is the end. There is no SIGPIPE.
 long receive(int socket, char* buffer, size_t capacity);
 long send(int socket, const char* data, size_t bytes);

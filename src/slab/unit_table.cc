@@ -162,7 +162,9 @@ void drop_header(Slab* slab) {
 }
 
 size_t used_bytes() {
-  const size_t reached = g_covered.load(std::memory_order_relaxed) - (window::start() - g_aligned);
+  const size_t covered = g_covered.load(std::memory_order_relaxed);
+  if (covered == 0) return 0;  // there is a window and no table
+  const size_t reached = covered - (window::start() - g_aligned);
   return table_bytes_for(smaller(window::used_bytes(), reached));
 }
 size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed)); }

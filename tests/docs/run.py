@@ -5,7 +5,8 @@ Each indented block of a page that begins with a command is run, those of a page
 repository; blocks.py says how. Pages: those below, unless some are named. Blocks that need root to mount something are
 passed over where that is refused.
 
-All pages are in the site's navigation, and links from page to page lead somewhere (links.py).
+All pages are in the site's navigation, and links from page to page lead somewhere (links.py). The tests that
+docs/standards.md names exist (standards.py).
 """
 
 import concurrent.futures
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import blocks
 import links
+import standards
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -72,7 +74,7 @@ def main():
             for block in filter(needs_root, known):
                 print(f"{page}: passed over, needs root: {block.text.splitlines()[0]}")
             pages[page] = [block for block in known if not needs_root(block)]
-    failures = list(links.problems(ROOT))
+    failures = [*links.problems(ROOT), *standards.problems(ROOT)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         running = {page: pool.submit(problems_of, known) for page, known in pages.items()}
         for page, found in running.items():

@@ -10,6 +10,11 @@
 
 #include "../surface/check.h"
 
+// How a failure ends the program. libFuzzer keeps the input of one that aborts.
+#ifndef FUZZ_END
+#define FUZZ_END _exit(1)
+#endif
+
 namespace fuzz {
 
 // Where the driver is, for the message of a failure: enough to run just that again.
@@ -26,7 +31,7 @@ inline Position position;
     check_write(text, snprintf(text, sizeof text,
                                "%s:%d: %s failed in sequence %" PRIu64 ", step %zu, %s, errno %d\n", file,
                                line, what, position.sequence, position.step, position.operation, errno));
-    _exit(1);
+    FUZZ_END;
 }
 
 #define FUZZ_CHECK(condition)                                                                      \
@@ -41,6 +46,8 @@ struct Live {
     // What the block was asked to be aligned to; 0 where it was not.
     std::size_t alignment;
     std::uint64_t tag;
+    // Where the block lies, if the driver tells places apart: a heap of the program, say.
+    unsigned place = 0;
 };
 
 // Big blocks are written and read at their edges and once a page.

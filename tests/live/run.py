@@ -7,11 +7,9 @@ Exit code 0: all well, 1: not. ACRE_LIB names the library, beside which is the a
 import contextlib
 import json
 import os
-import random
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,10 +17,11 @@ import threading
 import time
 from pathlib import Path
 
-from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, acre, as_json, ask_raw, ends_well,
-                     eventually, is_one_line, path_of, tasks)
+from support import (CLIENT_MASK, FOLDER, HERE, LIBRARY, NOBODY, SOURCE, Work, acre, as_json, ends_well, eventually,
+                     is_one_line, path_of, tasks)
 
 import authority
+import client_checks
 import command_checks
 import doctor_checks
 import live
@@ -227,61 +226,6 @@ def check_static(checks, work):
         checks.that(found["parts"]["dirty"] > 29 << 20, "acre why of a static program", found)
 
 
-# --- Clients ----------------------------------------------------------------------------------------------------
-
-def hostile(path, clients):
-    """Connections that say nonsense, half of something, or nothing, and that never read."""
-    generator = random.Random(5)
-    for turn in range(120):
-        client = socket.socket(socket.AF_UNIX)
-        client.setblocking(False)
-        if client.connect_ex(path) != 0:
-            client.close()
-            continue
-        with contextlib.suppress(OSError):
-            match turn % 6:
-                case 0: client.send(generator.randbytes(generator.randrange(1, 3000)))
-                case 1: client.send(b"stats js")
-                case 2: client.send(b"stats text\n" * 200)
-                case 3: client.send(b"\0\n\xff\xfe ctl \r\n")
-                case 4:
-                    client.send(b"stats json\n")
-                    client.close()
-                    continue
-        clients.append(client)
-
-
-def check_hostile(checks, work):
-    with work.running("work") as process:
-        live.ask(process.pid, "info")
-        path, clients = path_of(process.pid), []
-        first = live.statistics(process.pid)["process"]["refills"]
-        for _ in range(3):
-            hostile(path, clients)
-        # Behind all who wait there; each of them has a second.
-        live.PATIENCE_S, before = 120, live.PATIENCE_S
-        checks.that(live.ask_json(process.pid, "info")["pid"] == process.pid, "who behaves is served among hostile clients")
-        live.PATIENCE_S = before
-        for client in clients:
-            client.close()
-        checks.that(live.statistics(process.pid)["process"]["refills"] > first and ends_well(process),
-                    "the program works on, and its blocks keep what they hold")
-    with work.running("idle") as process:
-        live.ask(process.pid, "info")
-        path = path_of(process.pid)
-        for said, wanted in ((b"\n", b"error: a request begins with a verb"), (b"x" * 5000, b"error: a request is a line of at most"),
-                             (b"in\x01fo\n", b"error: a request has no control characters"),
-                             (b"info", b"error: no whole line came within a second"),
-                             (b"frobnicate\n", b"error: there is no verb 'frobnicate'")):
-            told = ask_raw(path, said)
-            checks.that(told.startswith(wanted) and told.endswith(b"\n\0"), f"a client that says {said[:20]!r} is told", told)
-        with socket.socket(socket.AF_UNIX) as never:  # has to be dropped, or nobody else is ever served
-            never.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-            never.connect(path)
-            never.sendall(b"ctl\n")
-            checks.that(live.ask(process.pid, "info"), "a client that never reads is dropped")
-
-
 # What looks at all processes of the machine, or changes the folder where they meet: alone, before the rest.
 ALONE = ("run", "ps", "ps_all", "odd_names", "users")
 # Most of the time these wait for what takes its seconds in the library. So the groups run at the same time. In one group are
@@ -289,7 +233,7 @@ ALONE = ("run", "ps", "ps_all", "odd_names", "users")
 TOGETHER = (("stats", "ctl", "background_thread", "purge", "why", "why_adds_up", "watch", "heap", "top", "paths", "errors",
              "thread", "descriptors", "last_thread", "static", "call_sites", "exec", "hostile"),
             ("refused_states", "daemon", "change_while_asked", "worker", "capabilities", "refusals", "users_of_requests"),
-            ("folders", "on_request", "child", "fork_and_exec", "doctor"))
+            ("folders", "slow", "flood", "never_reads", "half_open", "links", "on_request", "child", "fork_and_exec", "doctor"))
 CHECKS = {check.__name__.removeprefix("check_"): check for check in (
     command_checks.check_run, command_checks.check_ps, command_checks.check_stats, command_checks.check_ctl,
     command_checks.check_background_thread, command_checks.check_purge, command_checks.check_why,
@@ -297,7 +241,9 @@ CHECKS = {check.__name__.removeprefix("check_"): check for check in (
     command_checks.check_heap, command_checks.check_call_sites, command_checks.check_exec,
     top_checks.check_top, authority.check_daemon, authority.check_change_while_asked, authority.check_refused_states,
     authority.check_worker, authority.check_capabilities, authority.check_paths, check_errors, check_users, check_refusals,
-    check_folders, check_thread, check_fork_and_exec, check_descriptors, check_last_thread, check_static, check_hostile,
+    check_folders, check_thread, check_fork_and_exec, check_descriptors, check_last_thread, check_static,
+    client_checks.check_hostile, client_checks.check_slow, client_checks.check_flood, client_checks.check_never_reads,
+    client_checks.check_half_open, client_checks.check_links,
     on_request_checks.check_on_request, on_request_checks.check_ps_all, on_request_checks.check_child,
     on_request_checks.check_users_of_requests, doctor_checks.check_doctor)}
 

@@ -23,7 +23,8 @@ uint64_t* word(Address page) { return static_cast<uint64_t*>(pointer_to(page)); 
 
 class FuzzedPageHeap {
  public:
-  explicit FuzzedPageHeap(uint64_t seed) : random_(seed), heap_(test::new_page_heap()) {
+  explicit FuzzedPageHeap(uint64_t seed, PageHeap& heap = test::new_page_heap(), uint64_t now = 1)
+      : random_(seed), heap_(heap), now_(now) {
     heap_.set_dirty_decay_ms(1000);
     heap_.set_muzzy_decay_ms(seed % 2 == 0 ? 0 : 300);
   }
@@ -41,6 +42,8 @@ class FuzzedPageHeap {
     }
     check_counts();
   }
+
+  uint64_t now() const { return now_; }
 
   // Nothing is left behind: all pages can be had again as the chunks they came in.
   void finish() {
@@ -183,7 +186,7 @@ class FuzzedPageHeap {
   PageHeap& heap_;
   LiveMap live_;
   size_t used_ = 0;
-  uint64_t now_ = 1;
+  uint64_t now_;
 };
 
 class PageHeapFuzz : public testing::TestWithParam<int> {};

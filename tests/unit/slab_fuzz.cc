@@ -21,7 +21,7 @@ Owner owner_at(unsigned index) { return {0x100 + index * 0x10, 0x1000 + index * 
 // One class, several owners that each have a few runs; blocks are freed by anyone.
 class FuzzedSlab {
  public:
-  FuzzedSlab(uint64_t seed, SizeClass c) : random_(seed), c_(c) {}
+  FuzzedSlab(uint64_t seed, SizeClass c, Arena& arena = test::new_arena()) : random_(seed), c_(c), arena_(arena) {}
 
   void step() {
     switch (random_.below(14)) {
@@ -264,7 +264,7 @@ class FuzzedSlab {
 
   test::Random random_;
   const SizeClass c_;
-  Arena& arena_ = test::new_arena();
+  Arena& arena_;
   std::map<Slab*, Known> runs_;
 };
 

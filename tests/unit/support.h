@@ -25,6 +25,7 @@ class Random {
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
 
   uint64_t next() {
+    if (from != nullptr) return from(state_);
     state_ ^= state_ >> 12;
     state_ ^= state_ << 25;
     state_ ^= state_ >> 27;
@@ -33,6 +34,9 @@ class Random {
   size_t below(size_t bound) { return static_cast<size_t>((next() >> 11) % bound); }
   size_t between(size_t least, size_t most) { return least + below(most - least + 1); }
   bool one_in(size_t n) { return below(n) == 0; }
+
+  // Numbers from elsewhere in place of those that follow from the seed: ../libfuzzer/core.cc.
+  static inline uint64_t (*from)(uint64_t& state) = nullptr;
 
  private:
   uint64_t state_;

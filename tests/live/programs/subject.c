@@ -120,6 +120,10 @@ int main(int count, char **arguments) {
         start_work(2);
         tell("ready");
         idle();
+    } else if (strcmp(what, "crowd") == 0) {
+        start_work(48);
+        tell("ready");
+        idle();
     } else if (strcmp(what, "work_when_told") == 0) {
         signal(SIGUSR1, on_wish);
         tell("ready");
