@@ -42,7 +42,7 @@ void Output::fail(int error) {
 
 int Output::finish() {
   flush();
-  if (file_ >= 0) os::close_file(static_cast<int>(file_));
+  if (file_ >= 0 && is_ours_) os::close_file(static_cast<int>(file_));
   return error_;
 }
 
