@@ -26,6 +26,10 @@ constexpr uint64_t kEvery = uint64_t{1} << 40;
 void refuse_purge_of_a_part() {
   PageHeap& heap = test::new_page_heap();
   heap.set_dirty_decay_ms(-1);
+  PageRun* clean[4];
+  for (PageRun*& run : clean) run = heap.allocate(50, 1);
+  for (PageRun* run : clean) heap.free(run, false);  // they become one run, and three headers are spare
+  heap.allocate(10, 1);  // so that whole huge pages do not begin where the next run does
   PageRun* first = heap.allocate(3 * kPagesPerHugePage - 10, 1);
   memset(pointer_to(first->base), 1, first->bytes());
   const Address start = first->base;
@@ -121,10 +125,10 @@ void let_time_be_looked_at() {
 void decay_by_the_clock() {
   kernel::begin(Layout::kOrdinary);
   kernel::stop_clock();
+  let_time_be_looked_at();  // there is an arena
   const ssize_t decay_ms = 1000;
   FAKE_OS_CHECK(acre_mallctl("arena.4096.dirty_decay_ms", nullptr, nullptr, const_cast<ssize_t*>(&decay_ms),
                              sizeof decay_ms) == 0);
-  let_time_be_looked_at();
   void* block = acre_malloc(20 * kMiB);
   memset(block, 1, 20 * kMiB);
   acre_free(block);
@@ -139,7 +143,6 @@ void decay_by_the_clock() {
     let_time_be_looked_at();
     FAKE_OS_CHECK(counts().dirty <= before);
     before = counts().dirty;
-    fprintf(stderr, "%d: %zu of %zu\n", tenth, before, dirty);
     if (tenth == 5) FAKE_OS_CHECK(before > dirty / 4 && before < dirty * 3 / 4);  // half, by the curve
   }
   kernel::move_clock(120);

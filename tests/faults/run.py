@@ -92,6 +92,11 @@ def check_refused_calls(checks, programs):
         checks.that(not wrong, f"a system that refuses {call}: all goes on", wrong)
 
 
+def check_damage(checks, programs):
+    ended = programs.run("mixed", "damage")
+    checks.that(ended.returncode == 1 and "load.h" in ended.stderr, "a changed byte in a block is found", ended)
+
+
 def check_memory_limits(checks, programs):
     for name, limit in (("RLIMIT_AS", resource.RLIMIT_AS), ("RLIMIT_DATA", resource.RLIMIT_DATA)):
         ended = programs.run("hungry", "600", preexec_fn=lambda limit=limit: resource.setrlimit(limit, (300 << 20,) * 2))
@@ -143,7 +148,7 @@ def check_killed_writer(checks, programs):
     for _ in range(16):
         folder = programs.folder()
         process = subprocess.Popen([programs.work / "writer", folder], stdout=subprocess.PIPE,
-                                   env=programs.environment("prof:true,prof_sample:8K"))
+                                   env=programs.environment("prof:true,prof_sample:1K"))
         process.stdout.readline()
         time.sleep(delays.uniform(0, 0.05))
         process.kill()
@@ -234,6 +239,8 @@ def check_signal_storm(checks, programs):
 def check_crowd(checks, programs):
     ended = programs.run("crowd", "100000")
     checks.that(ended.returncode == 0, "100000 threads come and go, and memory stays as it was", ended)
+    ended = programs.run("crowd", "20000", "leak")
+    checks.that(ended.returncode == 1 and "crowd.c" in ended.stderr, "threads that leak are found", ended)
 
 
 def check_libraries(checks, programs):
@@ -244,14 +251,17 @@ def check_libraries(checks, programs):
 # --- Descriptors --------------------------------------------------------------------------------------------------
 
 def check_closed(checks, programs):
-    for first in (0, 3):
+    for first, planted in ((0, ()), (3, ()), (3, ("write",))):
         folder, own = programs.folder(), programs.folder()
         conf = (f"prof:true,prof_sample:8K,prof_final:true,prof_folder:{folder},stats_print:true,background_thread:true,"
                 f"postmortem:{own},control:true")
-        ended = programs.run("closed", first, folder, conf=conf)
+        ended = programs.run("closed", first, folder, *planted, conf=conf)
         written = [path.name for path in folder.glob("theirs.*") if path.stat().st_size != 0]
         if first == 0:  # the program's own standard error is a file of its then, and acre writes to number 2
             written = [name for name in written if name != "theirs.2"]
+        if planted:
+            checks.that(ended.returncode == 0 and written == ["theirs.7"], "a write into such a file is found", (ended, written))
+            continue
         profiles = sorted(path.name for path in folder.glob("*.pb.gz"))
         checks.that(ended.returncode == 0 and not written and len(profiles) == 5 and not unreadable_among(folder, profiles),
                     f"descriptors from {first} on are closed and opened anew: nothing of acre's is in the program's files",
@@ -266,7 +276,7 @@ def unreadable_among(folder, names):
 
 def check_soak(checks, programs):
     program = soak.build(programs.work)
-    for seconds, plant in ((5, ()), (3, ("leak",)), (3, ("damage",))):
+    for seconds, plant in ((3, ()), (2, ("leak",)), (2, ("damage",))):
         ended = soak.soak(program, seconds, programs.folder(), *plant, capture_output=True, text=True)
         if plant:
             checks.that(ended.returncode == 1, f"the soak finds a {plant[0]}", ended)
@@ -274,7 +284,7 @@ def check_soak(checks, programs):
             checks.that(ended.returncode == 0 and '"holds": true' in ended.stdout, "a soak of some seconds", ended)
 
 
-ALL = (check_crowd, check_soak, check_refused_calls, check_memory_limits, check_out_of_memory, check_killed_writer,
+ALL = (check_crowd, check_soak, check_refused_calls, check_damage, check_memory_limits, check_out_of_memory, check_killed_writer,
        check_killed_recording, check_fork_storm, check_signal_storm, check_libraries, check_closed)
 
 

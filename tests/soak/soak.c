@@ -111,7 +111,7 @@ static void *work(void *seed) {
     size_t bytes = 0;
     for (unsigned i = 0; atomic_load(&done) == 0; ++i) {
         step(places, kPlaces, kBytesOfWorker, &bytes, &random);
-        if (leaks && i % 64 == 0) memset(malloc(1000), 1, 1000);
+        if (leaks && i % 16 == 0) memset(malloc(8000), 1, 8000);
         if (damages && i % 5000 == 4999 && places[i % kPlaces] != NULL && places[i % kPlaces]->words != 0) places[i % kPlaces]->content[0] ^= 1;
     }
     for (int i = 0; i < kPlaces; ++i) take(places[i]);
@@ -205,6 +205,11 @@ static void *make_children(void *unused) {
     return unused;
 }
 
+// The bytes in use grow at first. Time begins when they are nearly as many as they will be.
+static void wait_for_load(void) {
+    for (int i = 0; i < 6000 && atomic_load(&live_bytes) < kWorkers * kBytesOfWorker / 8 * 7; ++i) nap(10);
+}
+
 // The mean of what was resident in each tenth.
 static void watch(double seconds, double *resident, double *live) {
     const double start = now();
@@ -212,12 +217,9 @@ static void watch(double seconds, double *resident, double *live) {
     double said = start;
     for (double at; (at = now() - start) < seconds;) {
         const int tenth = (int)(at * kTenths / seconds);
-        // A tenth of the first tenth is for the growth to what is needed.
-        if (at > seconds / kTenths / 5) {
-            resident[tenth] += (double)load_resident();
-            live[tenth] += (double)atomic_load(&live_bytes);
-            ++samples[tenth];
-        }
+        resident[tenth] += (double)load_resident();
+        live[tenth] += (double)atomic_load(&live_bytes);
+        ++samples[tenth];
         if (now() - said > (seconds > 100 ? 30 : 5)) {
             said = now();
             fprintf(stderr, "%3.0f s of %.0f: %zu operations, %zu MiB in use, %zu MiB resident, %zu forks\n", at, seconds,
@@ -245,6 +247,7 @@ int main(int count, char **words) {
         CHECK(pthread_create(&threads[i], NULL, body, (void *)(i + 1)) == 0);
     }
     double resident[kTenths] = {0}, live[kTenths] = {0};
+    wait_for_load();
     watch(seconds, resident, live);
     atomic_store(&done, 1);
     for (int i = 0; i < kWorkers + kBodyCount; ++i) pthread_join(threads[i], NULL);

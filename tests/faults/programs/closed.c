@@ -1,5 +1,5 @@
-// closed FIRST FOLDER: closes all descriptors from this one on, opens files that take their numbers, and goes on to
-// allocate, write profiles and print statistics. The files have what the program has written, at the end.
+// closed FIRST FOLDER [write]: closes all descriptors from this one on, opens files that take their numbers, and goes on to
+// allocate, write profiles and print statistics. The files have what the program has written, which is nothing. write: it writes to one, which has to be found.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@ enum { kFiles = 64, kPlaces = 500 };
 int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));
 
 int main(int count, char **words) {
-    CHECK(count == 3);
+    CHECK(count >= 3);
     const int first = atoi(words[1]);
     struct load_block *places[kPlaces] = {0};
     uint64_t random = 3;
@@ -35,6 +35,7 @@ int main(int count, char **words) {
         const int made = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
         CHECK(made >= 0 && (made == theirs[i] || dup2(made, theirs[i]) == theirs[i]));
     }
+    if (count > 3) CHECK(write(10, "x", 1) == 1);
     for (int round = 0; round < 3; ++round) {
         load_steps(places, kPlaces, &random, 5000);
         malloc_trim(0);

@@ -1,5 +1,5 @@
-// crowd N: so many threads come and go, eight at a time. Each leaves its blocks to others. What is resident after a
-// tenth of them, without unused pages, is what is resident at the end.
+// crowd N [leak]: so many threads come and go, eight at a time. Each leaves its blocks to others. What is resident after a
+// tenth of them, without unused pages, is what is resident at the end. leak: a fault that has to be found.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +15,10 @@ static size_t resident_after_purge(void) {
 
 static _Atomic(struct load_block *) shared[kShared];
 
+static int leaks;
+
 static void *work(void *seed) {
+    if (leaks) memset(malloc(200), 1, 200);
     uint64_t random = (uint64_t)(uintptr_t)seed * 2 + 1;
     for (int i = 0; i < kBlocks; ++i) {
         const uint64_t r = load_random(&random);
@@ -28,6 +31,7 @@ static void *work(void *seed) {
 
 int main(int count, char **words) {
     const long threads = count > 1 ? atol(words[1]) : 100000;
+    leaks = count > 2;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 64 << 10);

@@ -37,11 +37,13 @@ static inline size_t load_size(uint64_t random) {
     return random / 16 % 600;
 }
 
-// Ends and one byte a page are written, and looked at again.
+// Ends and one byte a page, of large blocks one in 64 KiB, are written, and looked at again.
+static inline size_t load_stride(size_t size, size_t i) { return i < 64 ? 1 : size > 1 << 20 ? 65536 : 4096; }
+
 static inline void load_fill(struct load_block *block, size_t size, uint64_t tag) {
     block->size = size;
     block->tag = tag;
-    for (size_t i = 0; i < size; i += i < 64 ? 1 : 4096) block->bytes[i] = (unsigned char)(tag + i);
+    for (size_t i = 0; i < size; i += load_stride(size, i)) block->bytes[i] = (unsigned char)(tag + i);
     if (size != 0) block->bytes[size - 1] = (unsigned char)tag;
 }
 
@@ -49,7 +51,7 @@ static inline void load_check(const struct load_block *block) {
     const uint64_t tag = block->tag;
     const size_t size = block->size;
     if (size != 0) CHECK(block->bytes[size - 1] == (unsigned char)tag);
-    for (size_t i = 0; i + 1 < size; i += i < 64 ? 1 : 4096) CHECK(block->bytes[i] == (unsigned char)(tag + i));
+    for (size_t i = 0; i + 1 < size; i += load_stride(size, i)) CHECK(block->bytes[i] == (unsigned char)(tag + i));
 }
 
 // Null: refused, which is ENOMEM. `block` is then as it was.

@@ -1,4 +1,5 @@
-// Threads with a mixed load, huge blocks that grow, a purge, a fork. Prints how many requests were refused.
+// mixed [damage]: threads with a mixed load, huge blocks that grow, a purge, a fork. Prints how many requests were
+// refused. damage: a byte of a block is changed, which has to be found.
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -42,7 +43,12 @@ static size_t all(void) {
     return refused;
 }
 
-int main(void) {
+int main(int count, char **words) {
+    if (count > 1) {
+        struct load_block *block = load_resize(NULL, 3000, 1);
+        block->bytes[30] ^= 1;
+        load_free(block);
+    }
     size_t refused = all();
     const pid_t child = fork();
     if (child == 0) {

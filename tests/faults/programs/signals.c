@@ -15,9 +15,9 @@ static atomic_ulong handled, trapped;
 static atomic_int done;
 
 __attribute__((noinline)) static void disturb(void) {
-    volatile char stack[3000];
+    volatile char stack[2000];
     volatile double figure = 1.5;
-    for (size_t i = 0; i < sizeof stack; ++i) stack[i] = (char)(figure *= 1.01);
+    for (size_t i = 0; i < sizeof stack; i += 16) stack[i] = (char)(figure *= 1.01);
     errno = EINTR;
 }
 
@@ -54,10 +54,10 @@ static void step_through(void) {
     static struct load_block *places[40];
     uint64_t random = 5;
     step(1);
-    load_steps(places, 40, &random, 150);
+    load_steps(places, 40, &random, 30);
     load_free_all(places, 40);
     step(0);
-    CHECK(atomic_load(&trapped) > 10000);
+    CHECK(atomic_load(&trapped) > 5000);
 }
 #else
 static void step_through(void) {}
@@ -80,12 +80,12 @@ int main(void) {
     sigaction(SIGALRM, &action, NULL);
     pthread_t threads[3];
     for (uintptr_t i = 0; i < 3; ++i) CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
-    const struct itimerval often = {{0, 50}, {0, 50}};
+    const struct itimerval often = {{0, 100}, {0, 100}};
     setitimer(ITIMER_REAL, &often, NULL);
-    for (int i = 0; i < 20000; ++i) pthread_kill(threads[i % 3], SIGUSR1);
+    for (int i = 0; i < 5000; ++i) pthread_kill(threads[i % 3], SIGUSR1);
     atomic_store(&done, 1);
     for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
-    CHECK(atomic_load(&handled) > 1000);
+    CHECK(atomic_load(&handled) > 300);
     printf("handled %lu, after each of %lu instructions\n", atomic_load(&handled), atomic_load(&trapped));
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "load.h"
 
-enum { kThreads = 4, kPlaces = 200, kForks = 40 };
+enum { kThreads = 4, kPlaces = 200, kForks = 20 };
 
 static struct load_block *places[kThreads][kPlaces];
 
