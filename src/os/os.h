@@ -142,7 +142,7 @@ long open_file(const char* path);                                            // 
 long create_file(const char* path);                                          // to write; empties it. A descriptor
 // To write, in the folder of this path and without a name, so that nothing is left if the process ends. A descriptor
 long create_unnamed_file(const char* path);
-int name_file(int file, const char* path);  // gives it this name, which nothing has. Returns 0 or a positive error number
+int name_file(int file, const char* path);  // gives it this name, which nothing has. 0 or a positive error number
 long read_some(int file, char* buffer, size_t capacity);                     // bytes; 0: the end
 long read_at(int file, uint64_t offset, void* buffer, size_t bytes);         // bytes
 int write_file(int file, const char* data, size_t bytes);                    // all of it; 0 or a positive error number

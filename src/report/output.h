@@ -18,7 +18,7 @@ class Output {
   // Creates the file, or empties it. buffer: for as long as this lives.
   Output(const char* path, char* buffer, size_t capacity);
   // An open file, which stays open.
-  Output(int file, char* buffer, size_t capacity) : file_(file), is_ours_(false), buffer_(buffer), capacity_(capacity) {}
+  Output(int file, char* buffer, size_t capacity);
   Output(Sink sink, char* buffer, size_t capacity);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -1,4 +1,5 @@
-// What whole_core.cc has found, each by itself; memory beyond what acre can use; and decay by a clock that a test moves.
+// What whole_core.cc has found, each by itself; memory beyond what acre can use; and decay by a clock that a test
+// moves.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>

@@ -26,7 +26,8 @@ constexpr uint64_t kLargePage = 64 << 10;
 constexpr uint64_t kEnd = uint64_t{1} << 47;  // of a process's addresses on x86-64, but for a page
 
 constinit std::atomic<Layout> g_layout{Layout::kOrdinary};
-constinit std::atomic<uint64_t> g_made{0}, g_first{0}, g_end{0}, g_refused{0}, g_advised{0}, g_misaligned{0}, g_placed{0};
+constinit std::atomic<uint64_t> g_made{0}, g_first{0}, g_end{0}, g_refused{0};
+constinit std::atomic<uint64_t> g_advised{0}, g_misaligned{0}, g_placed{0};
 constinit std::atomic<unsigned> g_kinds{0};
 constinit std::atomic<int64_t> g_mapped{0};
 constinit std::atomic<Bug> g_bug{Bug::kNone};
@@ -54,6 +55,7 @@ Kind kind_of(long number) {
     case SYS_fallocate:
     case SYS_ftruncate:
     case SYS_renameat:
+    case SYS_linkat:
     case SYS_readlinkat:
     case SYS_newfstatat:
     case SYS_fstat:
@@ -185,7 +187,8 @@ bool may_extend(intptr_t more) {
     g_refused.fetch_add(1);
     return false;
   }
-  g_mapped.fetch_add(static_cast<int64_t>(align_down(static_cast<uint64_t>(more), kHugePageBytes)));  // the rest is lost
+  const size_t used = align_down(static_cast<size_t>(more), kHugePageBytes);  // the rest is lost
+  g_mapped.fetch_add(static_cast<int64_t>(used));
   return true;
 }
 

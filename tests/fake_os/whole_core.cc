@@ -81,8 +81,8 @@ void suffer(const Fault& fault) {
   const bool lost = rest.unaccounted != g_usual.unaccounted || rest.mapped > g_usual.mapped + 128 * kMiB ||
                     rest.resident > g_usual.resident + 4 * kMiB;
   if (lost) {
-    fprintf(stderr, "mapped %zu, usually %zu; resident %zu, usually %zu; unaccounted for %ld, usually %ld\n", rest.mapped,
-            g_usual.mapped, rest.resident, g_usual.resident, static_cast<long>(rest.unaccounted),
+    fprintf(stderr, "mapped %zu, usually %zu; resident %zu, usually %zu; unaccounted for %ld, usually %ld\n",
+            rest.mapped, g_usual.mapped, rest.resident, g_usual.resident, static_cast<long>(rest.unaccounted),
             static_cast<long>(g_usual.unaccounted));
   }
   FAKE_OS_CHECK(!lost);
@@ -146,7 +146,6 @@ uint64_t count_requests() {
   kernel::stop_clock();
   const uint64_t requests = count_requests();
   const uint64_t faults = getenv("ACRE_EVERY_REQUEST") != nullptr ? requests : kSample;
-  fprintf(stderr, "%lu requests, %lu tried\n", static_cast<unsigned long>(requests), static_cast<unsigned long>(faults));
   FAKE_OS_CHECK(requests > 100);
   bool all = true;
   for (uint64_t i = 0; i < faults; ++i) {

@@ -32,8 +32,8 @@ from heap_profile.protobuf import Malformed
 
 ACRE = SOURCE / "acre"
 PROGRAMS = ("mixed", "refuse", "storm", "signals", "crowd", "loader", "closed", "writer", "hungry")
-CALLS = ("madvise", "mremap", "membarrier", "rseq", "mbind", "getcpu", "process_madvise", "userfaultfd", "prctl", "clone3",
-         "sched_getaffinity", "sysinfo", "prlimit64")
+CALLS = ("madvise", "mremap", "membarrier", "rseq", "mbind", "getcpu", "process_madvise", "userfaultfd", "prctl",
+         "clone3", "sched_getaffinity", "sysinfo", "prlimit64")
 ERRORS = (errno.EPERM, errno.ENOSYS, errno.EINVAL)
 
 
@@ -99,7 +99,8 @@ def check_damage(checks, programs):
 
 def check_memory_limits(checks, programs):
     for name, limit in (("RLIMIT_AS", resource.RLIMIT_AS), ("RLIMIT_DATA", resource.RLIMIT_DATA)):
-        ended = programs.run("hungry", "600", preexec_fn=lambda limit=limit: resource.setrlimit(limit, (300 << 20,) * 2))
+        ended = programs.run("hungry", "600",
+                             preexec_fn=lambda limit=limit: resource.setrlimit(limit, (300 << 20,) * 2))
         got = re.match(r"got (\d+) of 600 MiB, errno 12\n", ended.stdout)
         checks.that(ended.returncode == 0 and got is not None and int(got[1]) > 200,
                     f"{name} of 300 MiB: malloc gives most of it, then null and ENOMEM", ended)
@@ -227,7 +228,8 @@ def check_fork_storm(checks, programs):
     for conf in ("", "prof:true,prof_sample:16K,background_thread:true"):
         ended = programs.run("storm", conf=conf)
         checks.that(ended.returncode == 0 and ended.stdout == "done\n",
-                    f"threads that fork at once, their children and grandchildren: none hangs ({conf or 'no options'})", ended)
+                    f"threads that fork at once, their children and grandchildren: none hangs ({conf or 'no options'})",
+                    ended)
 
 
 def check_signal_storm(checks, programs):
@@ -245,7 +247,8 @@ def check_crowd(checks, programs):
 
 def check_libraries(checks, programs):
     ended = programs.run("loader", "80", *programs.plugins)
-    checks.that(ended.returncode == 0, "threads load and unload libraries that allocate, and memory stays as it was", ended)
+    checks.that(ended.returncode == 0, "threads load and unload libraries that allocate, and memory stays as it was",
+                ended)
 
 
 # --- Descriptors --------------------------------------------------------------------------------------------------
@@ -253,18 +256,20 @@ def check_libraries(checks, programs):
 def check_closed(checks, programs):
     for first, planted in ((0, ()), (3, ()), (3, ("write",))):
         folder, own = programs.folder(), programs.folder()
-        conf = (f"prof:true,prof_sample:8K,prof_final:true,prof_folder:{folder},stats_print:true,background_thread:true,"
-                f"postmortem:{own},control:true")
+        conf = (f"prof:true,prof_sample:8K,prof_final:true,prof_folder:{folder},stats_print:true,"
+                f"background_thread:true,postmortem:{own},control:true")
         ended = programs.run("closed", first, folder, *planted, conf=conf)
         written = [path.name for path in folder.glob("theirs.*") if path.stat().st_size != 0]
         if first == 0:  # the program's own standard error is a file of its then, and acre writes to number 2
             written = [name for name in written if name != "theirs.2"]
         if planted:
-            checks.that(ended.returncode == 0 and written == ["theirs.7"], "a write into such a file is found", (ended, written))
+            checks.that(ended.returncode == 0 and written == ["theirs.7"], "a write into such a file is found",
+                        (ended, written))
             continue
         profiles = sorted(path.name for path in folder.glob("*.pb.gz"))
-        checks.that(ended.returncode == 0 and not written and len(profiles) == 5 and not unreadable_among(folder, profiles),
-                    f"descriptors from {first} on are closed and opened anew: nothing of acre's is in the program's files",
+        checks.that(ended.returncode == 0 and not written and len(profiles) == 5 and
+                    not unreadable_among(folder, profiles),
+                    f"descriptors from {first} on are closed and opened anew: the program's files have nothing of acre's",
                     (ended, written, profiles))
 
 
@@ -284,8 +289,8 @@ def check_soak(checks, programs):
             checks.that(ended.returncode == 0 and '"holds": true' in ended.stdout, "a soak of some seconds", ended)
 
 
-ALL = (check_crowd, check_soak, check_refused_calls, check_damage, check_memory_limits, check_out_of_memory, check_killed_writer,
-       check_killed_recording, check_fork_storm, check_signal_storm, check_libraries, check_closed)
+ALL = (check_crowd, check_soak, check_refused_calls, check_damage, check_memory_limits, check_out_of_memory,
+       check_killed_writer, check_killed_recording, check_fork_storm, check_signal_storm, check_libraries, check_closed)
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs soak.c on acre: run.py [--minutes N] [--plant leak|damage]. Without --minutes as many as ACRE_SOAK_MINUTES says, or 60.
+"""Runs soak.c on acre: run.py [--minutes N] [--plant leak|damage]. The default is ACRE_SOAK_MINUTES, or 60.
 
 Progress goes to stderr, one line of JSON to stdout. ACRE_LIB names the library; without it, the release build's. With
 --plant it has a bug, and has to fail.

@@ -1,7 +1,8 @@
 // soak SECONDS FOLDER [leak|damage]: mixed load in threads, with other threads that come and go, purge, read figures,
-// write profiles and fork, all at once. Every block has a sum over its contents, which is looked at before it is resized
-// or freed, in whatever thread. The bytes in use are kept about the same, so what is resident has to stay as it was in
-// the first tenth of the time, to 5 %; in less than a minute it does not settle, and a quarter is allowed. Progress on stderr; one line of JSON on stdout; ends with 0 if all held.
+// write profiles and fork, all at once. Every block has a sum over its contents, which is looked at before it is
+// resized or freed, in whatever thread. The bytes in use are kept about the same, so what is resident has to stay as
+// it was in the first tenth of the time, to 5 %; in less than a minute it does not settle, and a quarter is allowed.
+// Progress on stderr; one line of JSON on stdout; ends with 0 if all held.
 //
 // leak, damage: faults that it has to find.
 #include <malloc.h>
@@ -40,10 +41,12 @@ static double now(void) {
 
 static void nap(unsigned ms) { usleep(ms * 1000); }
 
+static size_t step_of(size_t i) { return i < 4096 || i % 512 < 4 ? 1 : 512 - i % 512; }
+
 // All words of a block up to 32 KiB, and of larger ones four in each page.
 static uint64_t sum_of(const struct block *block) {
     uint64_t sum = block->words;
-    for (size_t i = 0; i < block->words; i += i < 4096 || i % 512 < 4 ? 1 : 512 - i % 512) {
+    for (size_t i = 0; i < block->words; i += step_of(i)) {
         sum = (sum ^ block->content[i]) * 0x100000001b3;
     }
     return sum;
@@ -75,7 +78,7 @@ static struct block *give(struct block *block, uint64_t random) {
     CHECK(made != NULL);
     made->words = words;
     uint64_t word = random;
-    for (size_t i = 0; i < words; i += i < 4096 || i % 512 < 4 ? 1 : 512 - i % 512) made->content[i] = word += 0x9e3779b9;
+    for (size_t i = 0; i < words; i += step_of(i)) made->content[i] = word += 0x9e3779b9;
     made->sum = sum_of(made);
     atomic_fetch_add(&live_bytes, bytes_of(made));
     return made;
@@ -112,7 +115,8 @@ static void *work(void *seed) {
     for (unsigned i = 0; atomic_load(&done) == 0; ++i) {
         step(places, kPlaces, kBytesOfWorker, &bytes, &random);
         if (leaks && i % 16 == 0) memset(malloc(8000), 1, 8000);
-        if (damages && i % 5000 == 4999 && places[i % kPlaces] != NULL && places[i % kPlaces]->words != 0) places[i % kPlaces]->content[0] ^= 1;
+        struct block *some = places[i % kPlaces];
+        if (damages && i % 5000 == 4999 && some != NULL && some->words != 0) some->content[0] ^= 1;
     }
     for (int i = 0; i < kPlaces; ++i) take(places[i]);
     free(places);
@@ -222,8 +226,9 @@ static void watch(double seconds, double *resident, double *live) {
         ++samples[tenth];
         if (now() - said > (seconds > 100 ? 30 : 5)) {
             said = now();
-            fprintf(stderr, "%3.0f s of %.0f: %zu operations, %zu MiB in use, %zu MiB resident, %zu forks\n", at, seconds,
-                    atomic_load(&operations), atomic_load(&live_bytes) >> 20, load_resident() >> 20, atomic_load(&forks));
+            fprintf(stderr, "%3.0f s of %.0f: %zu operations, %zu MiB in use, %zu MiB resident, %zu forks\n", at,
+                    seconds, atomic_load(&operations), atomic_load(&live_bytes) >> 20, load_resident() >> 20,
+                    atomic_load(&forks));
         }
         nap(20);
     }
@@ -260,8 +265,9 @@ int main(int count, char **words) {
     }
     const double growth = most / resident[0] - 1, shrinking = 1 - least / resident[0];
     const int holds = growth < (seconds < 60 ? 0.25 : 0.05);
-    printf("{\"seconds\": %.0f, \"operations\": %zu, \"checked\": %zu, \"threads\": %zu, \"purges\": %zu, \"reads\": %zu, "
-           "\"profiles\": %zu, \"forks\": %zu, \"live_mib\": %.1f, \"resident_mib\": [", seconds, atomic_load(&operations),
+    printf("{\"seconds\": %.0f, \"operations\": %zu, \"checked\": %zu, \"threads\": %zu, \"purges\": %zu, "
+           "\"reads\": %zu, \"profiles\": %zu, \"forks\": %zu, \"live_mib\": %.1f, \"resident_mib\": [",
+           seconds, atomic_load(&operations),
            atomic_load(&checked), atomic_load(&threads_ended), atomic_load(&purges), atomic_load(&reads),
            atomic_load(&profiles), atomic_load(&forks), live[kTenths - 1] / (1 << 20));
     for (int i = 0; i < kTenths; ++i) printf("%s%.1f", i == 0 ? "" : ", ", resident[i] / (1 << 20));

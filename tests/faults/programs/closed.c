@@ -1,5 +1,6 @@
-// closed FIRST FOLDER [write]: closes all descriptors from this one on, opens files that take their numbers, and goes on to
-// allocate, write profiles and print statistics. The files have what the program has written, which is nothing. write: it writes to one, which has to be found.
+// closed FIRST FOLDER [write]: closes all descriptors from this one on, opens files that take their numbers, and goes
+// on to allocate, write profiles and print statistics. The files have what the program has written, which is nothing.
+// write: it writes to one, which has to be found.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// crowd N [leak]: so many threads come and go, eight at a time. Each leaves its blocks to others. What is resident after a
-// tenth of them, without unused pages, is what is resident at the end. leak: a fault that has to be found.
+// crowd N [leak]: so many threads come and go, eight at a time. Each leaves its blocks to others. What is resident
+// after a tenth of them, without unused pages, is what is resident at the end. leak: a fault that has to be found.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,7 +38,9 @@ int main(int count, char **words) {
     pthread_t at_once[kAtOnce];
     size_t first = 0;
     for (long made = 0; made < threads; made += kAtOnce) {
-        for (int i = 0; i < kAtOnce; ++i) CHECK(pthread_create(&at_once[i], &attributes, work, (void *)(made + i)) == 0);
+        for (int i = 0; i < kAtOnce; ++i) {
+            CHECK(pthread_create(&at_once[i], &attributes, work, (void *)(made + i)) == 0);
+        }
         for (int i = 0; i < kAtOnce; ++i) pthread_join(at_once[i], NULL);
         if (first == 0 && made >= threads / 10) first = resident_after_purge();
     }

@@ -59,8 +59,9 @@ static inline struct load_block *load_resize(struct load_block *block, size_t si
     const size_t old = block == NULL ? 0 : block->size;
     if (block != NULL) load_check(block);
     errno = 0;
-    struct load_block *made = (struct load_block *)(tag % 7 == 0 && block == NULL ? calloc(1, sizeof *made + size)
-                                                                                  : realloc(block, sizeof *made + size));
+    const size_t bytes = sizeof(struct load_block) + size;
+    struct load_block *made =
+        (struct load_block *)(tag % 7 == 0 && block == NULL ? calloc(1, bytes) : realloc(block, bytes));
     if (made == NULL) {
         CHECK(errno == ENOMEM);
         return NULL;

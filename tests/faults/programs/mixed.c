@@ -32,7 +32,9 @@ static size_t all(void) {
     size_t refused = 0;
     pthread_t threads[3];
     int started = 0;
-    while (started < 3 && pthread_create(&threads[started], NULL, work, (void *)(uintptr_t)(started + 1)) == 0) ++started;
+    while (started < 3 && pthread_create(&threads[started], NULL, work, (void *)(uintptr_t)(started + 1)) == 0) {
+        ++started;
+    }
     refused += (size_t)(uintptr_t)work((void *)7) + grow_one();
     for (int i = 0; i < started; ++i) {
         void *theirs;

@@ -1,4 +1,5 @@
-// refuse CALL ERROR PROGRAM…: runs the program under a seccomp filter that answers this error number to this system call.
+// refuse CALL ERROR PROGRAM…: runs the program under a seccomp filter that answers this error number to this system
+// call.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,5 +1,5 @@
-// Handlers that interrupt malloc, free, realloc and calloc: signals of a timer and of another thread as fast as they come,
-// and on x86-64 a trap after every instruction. A handler changes errno, uses stack and vector registers, and
+// Handlers that interrupt malloc, free, realloc and calloc: signals of a timer and of another thread as fast as they
+// come, and on x86-64 a trap after every instruction. A handler changes errno, uses stack and vector registers, and
 // allocates nothing.
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// writer FOLDER: writes one profile after the other, as new files and over an old one, while threads allocate. A profile
-// has thousands of stacks, and takes several writes. Says when it has begun; somebody kills it.
+// writer FOLDER: writes one profile after the other, as new files and over an old one, while threads allocate. A
+// profile has thousands of stacks, and takes several writes. Says when it has begun; somebody kills it.
 #include <pthread.h>
 
 #include "load.h"
