@@ -92,6 +92,7 @@ void suffer(const Fault& fault) {
 bool survives(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
+    alarm(60);
     body();
     _exit(0);
   }
