@@ -304,7 +304,7 @@ ACRE_COLD static void tell_of_resize(const void* block, size_t old_bytes, Ticket
 }
 
 // As change(). The old header may be another block's afterwards, so its ticket is taken off and its tag is read before.
-static Run* resize_run(Run* run, size_t n, May may) {
+ACRE_APART static Run* resize_run(Run* run, size_t n, May may) {
   if (n > g_most_resized) return nullptr;
   if (hooks::is_on()) may = May::kStay;  // a hook is told of a free while the block is still the program's
   const size_t old_bytes = run->bytes();

@@ -227,7 +227,7 @@ static Heap* take_fallback_heap(const Arena* bound_to) {
   return nullptr;
 }
 
-Heap* enter_fallback_heap(Arena* bound_to) {
+ACRE_APART Heap* enter_fallback_heap(Arena* bound_to) {
   if (Heap* heap = take_fallback_heap(bound_to)) return heap;
   // The heap's token is its address, which is no thread's token, so that no thread takes the heap's runs for its own.
   Heap* heap = make_heap(kNoThread, bound_to);

@@ -6,6 +6,11 @@
 
 namespace acre::api {
 
+ACRE_APART void free_aligned_sized(void* block, size_t alignment, size_t size) {
+  release_at(unit_table::at(block), block, [=](void* p) { release_slow_sized(p, size, alignment, "free_aligned_sized"); },
+             release_elsewhere_sized, AlignedSizeOf{size, alignment});
+}
+
 // pages_for() for any number of bytes.
 static size_t whole_pages(size_t bytes) { return bytes / kPageBytes + (bytes % kPageBytes != 0); }
 

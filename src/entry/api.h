@@ -50,10 +50,7 @@ ACRE_ALWAYS_INLINE void free_sized(void* block, size_t size) {
              release_elsewhere_sized, SizeOf{size});
 }
 
-inline void free_aligned_sized(void* block, size_t alignment, size_t size) {
-  release_at(unit_table::at(block), block, [=](void* p) { release_slow_sized(p, size, alignment, "free_aligned_sized"); },
-             release_elsewhere_sized, AlignedSizeOf{size, alignment});
-}
+void free_aligned_sized(void* block, size_t alignment, size_t size);
 
 inline void* memalign(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {

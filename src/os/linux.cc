@@ -144,7 +144,7 @@ Move move_pages(void* from, void* to, size_t bytes) {
   return move(from, bytes, bytes, MREMAP_DONTUNMAP, to);
 }
 
-bool purge(void* start, size_t bytes) {
+ACRE_APART bool purge(void* start, size_t bytes) {
   Address first = align_up(address_of(start), page_bytes());
   Address end = align_down(address_of(start) + bytes, page_bytes());
   if (first < end) {
@@ -166,7 +166,7 @@ bool purge(void* start, size_t bytes) {
   return true;
 }
 
-bool purge_lazily(void* start, size_t bytes) {
+ACRE_APART bool purge_lazily(void* start, size_t bytes) {
   const Address first = align_up(address_of(start), page_bytes());
   const Address end = align_down(address_of(start) + bytes, page_bytes());
   return first >= end || counted(kMadvise, static_cast<long>(first), static_cast<long>(end - first),

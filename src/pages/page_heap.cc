@@ -233,7 +233,7 @@ void PageHeap::free(Run* run, bool touched) {
   on_dirty();
 }
 
-bool PageHeap::grow_in_place(Run* run, size_t pages) {
+ACRE_APART bool PageHeap::grow_in_place(Run* run, size_t pages) {
   if (!reserve_headers()) return false;
   Lock lock(lock_);
   if (header_count_ < kHeadersPerOperation || is_aligned(run->end(), window::kLinkReach)) return false;
@@ -257,7 +257,7 @@ bool PageHeap::grow_in_place(Run* run, size_t pages) {
   return true;
 }
 
-void PageHeap::shrink_in_place(Run* run, size_t pages) {
+ACRE_APART void PageHeap::shrink_in_place(Run* run, size_t pages) {
   if (!reserve_headers()) return;
   {
     Lock lock(lock_);
