@@ -1,17 +1,11 @@
 // crowd N [leak]: so many threads come and go, eight at a time. Each leaves its blocks to others. What is resident
 // after a tenth of them, without unused pages, is what is resident at the end. leak: a fault that has to be found.
-#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "load.h"
 
 enum { kAtOnce = 8, kShared = 512, kBlocks = 12 };
-
-static size_t resident_after_purge(void) {
-    malloc_trim(0);
-    return load_resident();
-}
 
 static _Atomic(struct load_block *) shared[kShared];
 
@@ -42,10 +36,11 @@ int main(int count, char **words) {
             CHECK(pthread_create(&at_once[i], &attributes, work, (void *)(made + i)) == 0);
         }
         for (int i = 0; i < kAtOnce; ++i) pthread_join(at_once[i], NULL);
-        if (first == 0 && made >= threads / 10) first = resident_after_purge();
+        if (first == 0 && made >= threads / 10) first = load_resident_after_purge();
     }
-    const size_t last = resident_after_purge();
+    const size_t last = load_resident_after_purge();
     printf("resident %zu KiB, then %zu KiB\n", first >> 10, last >> 10);
+    fflush(stdout);
     CHECK(last < first + first / 20 + (512 << 10));
     for (int i = 0; i < kShared; ++i) load_free(shared[i]);
     return 0;

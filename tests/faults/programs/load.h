@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,4 +109,10 @@ static inline size_t load_resident(void) {
     CHECK(file != NULL && fscanf(file, "%lu %lu", &total, &resident) == 2);
     fclose(file);
     return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+// Without the pages that acre keeps unused.
+static inline size_t load_resident_after_purge(void) {
+    malloc_trim(0);
+    return load_resident();
 }
