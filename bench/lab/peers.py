@@ -26,7 +26,8 @@ BACKGROUND = "acre-background"  # acre with its background thread: only where it
 PROFILED = {"acre-profile": "prof:true", "acre-profile-64k": "prof:true,prof_sample:64K"}
 # acre while it is recorded, by acre-trace with these options (collect.py); likewise.
 RECORDED = {"acre-record": (), "acre-record-stacks": ("--stacks", "1")}
-OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED}
+HARDENED = {"acre-hardened": "hardened:true"}  # as libacre-hardened.so is; likewise
+OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED, **HARDENED}
 LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

@@ -245,10 +245,17 @@ static bool is_size_of(const Found& found, size_t n, size_t alignment) {
   return n <= bytes && bytes - larger<size_t>(n, 1) < spread_of(found);
 }
 
+ACRE_COLD static void check_size_exactly(const Found& found, const void* p, size_t n, size_t alignment, const char* name) {
+  if (hardened::is_size_of(found, p, n, alignment, name)) return;
+  const size_t asked = hardened::size_of(found, p, name);
+  misuse::wrong_size(name, p, n, alignment, asked, asked);
+}
+
 ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* name) {
   if (!relaxed_load(options().size_checks)) return;
   const Found found = find_block(p);
   if (found.slab == nullptr && found.run == nullptr) return;
+  if (hardened::is_on()) return check_size_exactly(found, p, n, alignment, name);
   if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
   const size_t most = block_bytes(found);
   misuse::wrong_size(name, p, n, alignment, larger<size_t>(most + 1 - spread_of(found), 1), most);
@@ -293,7 +300,13 @@ ACRE_COLD static void release_rest(void* p, const char* name) {
   if (!release_by_search(p, name)) misuse::not_a_block(name, p, __builtin_return_address(0));
 }
 
+ACRE_COLD static void release_hardened(void* p, const char* name) {
+  if (hardened::release(p, name, Kind::kMalloc)) return;
+  release_slow_by(p, name, [=](void* block) { release_rest(block, name); });
+}
+
 ACRE_NOINLINE void release_slow(void* p, const char* name) {
+  if (hardened::is_on()) return release_hardened(p, name);
   release_slow_by(p, name, [=](void* block) { release_rest(block, name); });
 }
 
@@ -303,7 +316,15 @@ ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, 
   foreign(p, form, alignment, __builtin_return_address(0));
 }
 
+// form: two forms for each kind, in the kinds' order (entry/operators.h).
+ACRE_COLD static void release_hardened_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
+  const auto kind = static_cast<Kind>(static_cast<unsigned>(Kind::kNew) + form / 2);
+  if (hardened::release(p, name, kind)) return;
+  release_slow_by(p, name, [=](void* block) { release_rest_or(block, name, form, alignment, foreign); });
+}
+
 ACRE_NOINLINE void release_slow_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
+  if (hardened::is_on()) return release_hardened_or(p, name, form, alignment, foreign);
   release_slow_by(p, name, [=](void* block) { release_rest_or(block, name, form, alignment, foreign); });
 }
 

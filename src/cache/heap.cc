@@ -27,7 +27,9 @@ Heap* Heap::make() {
 
 // All that is not written here is zero.
 void Heap::begin() {
+  hardened::Quarantine* const kept = quarantine;
   new (static_cast<HeapState*>(this)) HeapState;
+  quarantine = kept;
   none = {};
   lives.begin();
   for (Slot& slot : slots) slot = {};

@@ -27,6 +27,9 @@ struct ManualArena;  // manual/manual_arena.h
 namespace record {
 struct Recorder;     // record/lanes.h
 }
+namespace hardened {
+class Quarantine;    // hardened/quarantine.h
+}
 
 // The private list of one class: blocks of the current run, and up to RunLists::kept others. Aligned to lie in one cache
 // line.
@@ -165,6 +168,7 @@ struct HeapState {
   ThreadTags* tags = nullptr;  // set when the thread first has a tag in force
   record::Recorder* recorder = nullptr;  // set when the thread is first recorded
   Call call;
+  hardened::Quarantine* quarantine = nullptr;  // stays with the memory; null: none was needed yet
 };
 
 // Each call for an observed heap takes the slow path, where hooks are called (observe/hooks.h): malloc finds no private

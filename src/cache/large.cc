@@ -77,19 +77,20 @@ constexpr unsigned kSharing = 8;
 // Takes dirty memory of any arena before memory that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
-  if (pages >= kSharedFrom) arena = arenas::at(arena->index - arena->index % kSharing);
+  if (pages >= kSharedFrom && !hardened::is_on()) arena = arenas::at(arena->index - arena->index % kSharing);
   for (unsigned i = 0; i < count; ++i) {
-    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
-    if (heap.dirty_pages() < pages) continue;
-    if (Run* run = heap.allocate_free(pages, align_pages, true)) return run;
+    Arena* other = arenas::at((arena->index + i) % count);
+    if (other->pages.dirty_pages() < pages || (hardened::is_on() && other->is_of_class)) continue;
+    if (Run* run = other->pages.allocate_free(pages, align_pages, true)) return run;
   }
   if (Run* run = arena->pages.allocate(pages, align_pages)) {
     if (run->fresh) arenas::grew_by(pages);
     return run;
   }
   for (unsigned i = 1; i < count; ++i) {
-    PageHeap& heap = arenas::at((arena->index + i) % count)->pages;
-    if (Run* run = heap.allocate_free(pages, align_pages, false)) return run;
+    Arena* other = arenas::at((arena->index + i) % count);
+    if (hardened::is_on() && other->is_of_class) continue;
+    if (Run* run = other->pages.allocate_free(pages, align_pages, false)) return run;
   }
   return nullptr;
 }
@@ -184,6 +185,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   if (run == nullptr) return out_of_memory(n);
   void* block = pointer_to(run->base);
   run->asked = n;
+  run->made_by = Kind::kMalloc;
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_allocated(*heap, run->bytes());
@@ -205,7 +207,11 @@ ACRE_ALWAYS_INLINE static void* allocate_from_any(size_t n, size_t alignment, bo
 // For a thread whose heap is not plain, or which has none any more.
 ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) {
   void* block;
-  return manual::allocate_large(n, alignment, zeroed, &block) ? block : allocate_from_any(n, alignment, zeroed);
+  if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
+  if (hardened::is_on()) {
+    if (Run* run = hardened::find_guarded_run(n, alignment)) return hand_out(run, n, zeroed);
+  }
+  return allocate_from_any(n, alignment, zeroed);
 }
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
@@ -251,6 +257,8 @@ void free(Run* run) {
   if (ACRE_UNLIKELY(run->tag != nullptr)) tags::count_freed(*run->tag, run->bytes());
   if (run->kind == RunKind::kHuge) {
     huge::free(run);
+  } else if (hardened::is_on()) {
+    hardened::free_guarded_run(run);
   } else {
     run->home->free(run, true);
   }

@@ -115,11 +115,14 @@ ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
 ACRE_NOINLINE void* allocate_first(size_t n) {
   Heap* heap = registry::initialize_thread();
   const SizeClass c = class_of_size(n);
+  // The process may have started only now, so the function that the program has called is not known.
+  if (hardened::is_on()) return hardened::allocate(n, Kind::kAny);
   if (heap != nullptr) return heap->is_plain ? allocate_in<own_refused>(n, c, *heap) : allocate_slow(n);
   return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
 }
 
 ACRE_NOINLINE void* allocate_otherwise(size_t n) {
+  if (hardened::is_on()) return hardened::allocate(n, Kind::kMalloc);
   HotHeap* hot = t_heap;
   if (hot->kind == HeapKind::kObserved) return allocate_observed(*static_cast<Heap*>(hot), n);
   return hot == &kUninitializedHeap ? allocate_first(n) : allocate_seldom(n);
@@ -170,6 +173,10 @@ void* take_block(Heap& heap, SizeClass c) {
     if (!refill(heap, c)) return nullptr;
   }
   return pop_any(heap, c);
+}
+
+ACRE_APART void* take_or_null(Heap& heap, SizeClass c, size_t asked) {
+  return is_end(heap.slots[c].head) ? allocate_in<fallback_refused>(asked, c, heap) : pop_any(heap, c);
 }
 
 ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
@@ -240,11 +247,14 @@ void* allocate_zeroed(size_t n) {
 
 ACRE_APART static void* call_aligned(SizeClass c, size_t n, size_t alignment) {
   const Calling call(CallKind::kAligned, n, alignment);
+  if (hardened::is_on()) return hardened::allocate_aligned(n, alignment, Kind::kMalloc);
   return c == kSmallClasses ? large::allocate(n, alignment, false) : allocate_slow(size_of_class(c));
 }
 
 ACRE_APART static void* allocate_slow_aligned(SizeClass c, size_t n, size_t alignment) {
-  return is_observed() ? call_aligned(c, n, alignment) : allocate_slow(size_of_class(c));
+  if (is_observed()) return call_aligned(c, n, alignment);
+  if (ACRE_UNLIKELY(t_heap == &kUninitializedHeap)) start_process();
+  return hardened::is_on() ? hardened::allocate_aligned(n, alignment, Kind::kMalloc) : allocate_slow(size_of_class(c));
 }
 
 void* allocate_aligned(size_t n, size_t alignment) {
@@ -254,7 +264,15 @@ void* allocate_aligned(size_t n, size_t alignment) {
   return allocate_or(bytes > kTableMax, bytes, [=](size_t) { return allocate_slow_aligned(c, n, alignment); });
 }
 
-size_t usable_size(const void* p, const char* caller) { return block_bytes(find_live_block(p, caller)); }
+ACRE_COLD static size_t hardened_size(const void* p, const char* caller) {
+  if (!hardened::is_nothing(p)) return hardened::size_of(find_live_block(p, caller), p, caller);
+  hardened::check_nothing(p, caller);
+  return 0;
+}
+
+size_t usable_size(const void* p, const char* caller) {
+  return hardened::is_on() ? hardened_size(p, caller) : block_bytes(find_live_block(p, caller));
+}
 
 static constinit std::atomic<uint64_t> g_zero_reallocs{0};
 
@@ -266,14 +284,25 @@ static bool is_of_class(size_t n, SizeClass c) { return n <= kSmallMax && class_
 ACRE_NOINLINE static void* move_block(Found found, void* p, size_t n) {
   void* moved = allocate_beside(found, p, n);
   if (moved == nullptr) return nullptr;
-  memcpy(moved, p, smaller(n, block_bytes(found)));
+  memcpy(moved, p, smaller(n, program_bytes(found, p, "realloc")));
   release(p);
   return moved;
 }
 
+// A block of no bytes has no contents.
+ACRE_COLD static void* reallocate_nothing(void* p, size_t n) {
+  hardened::check_nothing(p, "realloc");
+  void* moved = allocate(n);
+  if (moved != nullptr) release(p);
+  return moved;
+}
+
 ACRE_APART static void* reallocate_any(void* p, size_t n) {
+  if (hardened::is_on() && hardened::is_nothing(p)) return reallocate_nothing(p, n);
   const Found found = find_live_block(p, "realloc");
-  if (found.slab != nullptr) {
+  if (hardened::is_on() && hardened::is_protected(found)) {
+    if (void* resized = hardened::reallocate_in_place(found, p, n)) return resized;
+  } else if (found.slab != nullptr) {
     if (is_of_class(n, found.slab->size_class)) return p;
   } else if (is_sampled(found)) {
     if (is_of_class(n, found.run->sampled->size_class)) return p;

@@ -37,6 +37,9 @@ ACRE_ALWAYS_INLINE void* allocate(size_t n) { return allocate_or(n > kTableMax, 
 // Takes a block from a heap that only the calling thread uses. Null if memory is refused; errno is unchanged.
 void* take_block(Heap& heap, SizeClass c);
 
+// The same, also while blocks are sampled. asked: the bytes that the program asked for.
+void* take_or_null(Heap& heap, SizeClass c, size_t asked);
+
 // Called when an allocation of n bytes (kSmallMax: of some small block) fails. Sets errno to ENOMEM and returns null,
 // or ends the program (option xmalloc).
 void* out_of_memory(size_t n);

@@ -69,7 +69,8 @@ bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
 void search_heap(Heap& heap, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   SizeClass c = search.slab->size_class;
-  search.found |= private_list_holds(heap, c, search.block) || heap.outbox().holds(search.slab, search.block);
+  search.found |= private_list_holds(heap, c, search.block) || heap.outbox().holds(search.slab, search.block) ||
+                  (hardened::is_on() && hardened::holds(heap, search.block));
 }
 
 Text& begin(Text& text, const char* caller, const void* p) {
@@ -119,7 +120,8 @@ void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, s
   Line<280> text;
   begin(text, caller, p).add("wrong size: freed as ").decimal(n).add(" bytes");
   if (alignment > 1) text.add(" at a multiple of ").decimal(alignment);
-  text.add(", but allocated as ").decimal(least).add(" to ").decimal(most);
+  text.add(", but allocated as ").decimal(least);
+  if (most != least) text.add(" to ").decimal(most);
   text.add(" (ACRE_CONF=size_checks:false lets it pass)");
   fatal(text.c_str());
 }
@@ -170,6 +172,7 @@ void not_a_block(const char* caller, const void* p, const void* from) {
       text.add("interior pointer: it is ").decimal(address_of(p) - run->base).add(" bytes into a block of ");
       text.decimal(run->bytes()).add(" bytes at ").hex(run->base);
       break;
+    case RunKind::kGuard:
     case RunKind::kFree:
       text.add("not a live block: its pages are free (was it freed before?)");
       break;

@@ -2,6 +2,7 @@
 
 #include "cache/registry.h"
 #include "cache/upcalls.h"
+#include "slab/guards.h"
 
 namespace acre::placement {
 
@@ -36,6 +37,7 @@ Arena* least_loaded(bool is_full, unsigned processor) ACRE_REQUIRES(g_lock) {
   const unsigned count = arenas::count();
   unsigned least = 0, near = count;
   for (unsigned i = 0; i < count; ++i) {
+    if (hardened::is_on() && arenas::at(i)->is_of_class) continue;  // never the first
     if (g_places[i].threads < g_places[least].threads) least = i;
     if (g_places[i].processor != processor) continue;
     if (near == count || g_places[i].threads < g_places[near].threads) near = i;
@@ -93,6 +95,26 @@ Arena* join_arena(unsigned processor, Heap** spare) {
   }
 }
 
+ACRE_COLD static Arena* make_arena_of_class(SizeClass c) {
+  Arena* made = arenas::make();
+  if (made == nullptr) return arenas::of_class(c);
+  Lock lock(g_lock);
+  if (Arena* arena = arenas::of_class(c)) {  // another thread was first
+    g_spare_arena = made;
+    return arena;
+  }
+  guards::begin_arena(made->pages);
+  arenas::install_for(c, made);
+  return made;
+}
+
+ACRE_COLD Arena& home_in_hardened(const Heap& heap, SizeClass c) {
+  if (heap.bound) return *heap.arena;
+  Arena* own = arenas::of_class(c);
+  if (ACRE_UNLIKELY(own == nullptr)) own = make_arena_of_class(c);
+  return own != nullptr ? *own : *heap.arena;
+}
+
 }  // namespace acre::placement
 
 namespace acre::registry {
@@ -110,7 +132,7 @@ ACRE_COLD Arena* arena_at(unsigned index) {
       placement::g_spare_arena = made;  // another thread has made the last one that is needed
     }
   }
-  return arenas::at(index);
+  return arenas::at(index)->is_of_class ? nullptr : arenas::at(index);
 }
 
 }  // namespace acre::registry

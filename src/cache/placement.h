@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/mutex.h"
-#include "cache/heap.h"
+#include "cache/upcalls.h"
 
 namespace acre::registry {
 
@@ -25,5 +25,11 @@ void count_thread(Arena& arena, int more, unsigned processor) ACRE_REQUIRES(g_lo
 
 // A heap that an ended thread of this arena has left.
 void put_spare(Heap* heap, const Arena& arena) ACRE_REQUIRES(g_lock);
+
+// The arena from which the heap takes runs of this class: its own, but for the hardened mode (Arena::is_of_class).
+Arena& home_in_hardened(const Heap& heap, SizeClass c);
+ACRE_ALWAYS_INLINE Arena& home_of(const Heap& heap, SizeClass c) {
+  return hardened::is_on() ? home_in_hardened(heap, c) : *heap.arena;
+}
 
 }  // namespace acre::placement

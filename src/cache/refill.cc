@@ -4,9 +4,13 @@
 // few, blocks never used. A run without enough of any is released, and replaced by the first of these: an available run
 // of the heap; a run from a bin, the own arena's bin first; an adopted run in which others have freed enough; a new run
 // on dirty pages, including pages of runs that other classes do not use; a new run on new memory.
+#include <string.h>
+
 #include "cache/current.h"
 #include "cache/owner_at_work.h"
+#include "cache/placement.h"
 #include "cache/upcalls.h"
+#include "slab/order.h"
 
 namespace acre {
 
@@ -20,7 +24,7 @@ constexpr unsigned kCrowd = 16;  // threads of an arena
 // How many blocks to carve: an eighth of a page's worth at first, then as many as were carved before, up to a page's
 // worth; more if much of the run is in use already. A thread that needs a few blocks writes no links into others.
 uint32_t batch_for(const Slab* slab) {
-  const uint32_t page = run_shape(slab->size_class).first_batch;
+  const uint32_t page = larger<uint32_t>(run_shape(slab->size_class).first_batch, slab::is_by_chance() ? slab::kLeastCut : 1);
   const uint32_t carved = slab->carved;
   return larger(smaller(page, larger(carved, page / kFirstShare + 1)), carved / 4);
 }
@@ -48,8 +52,8 @@ bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab)
 // Returns what `take` finds in a bin of the class, the own arena's bin first; or nothing.
 template <class Take>
 ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
-  auto found = take(heap.arena->bin(c));
-  if (found || heap.bound) return found;
+  auto found = take(placement::home_of(heap, c).bin(c));
+  if (found || heap.bound || hardened::is_on()) return found;
   unsigned arenas = smaller(arenas::count(), kMostArenasSearched);
   for (unsigned i = 1; !found && i < arenas; ++i) {
     found = take(arenas::at((heap.arena->index + i) % arenas::count())->bin(c));
@@ -58,7 +62,7 @@ ACRE_ALWAYS_INLINE auto from_bins(Heap& heap, SizeClass c, Take take) {
 }
 
 Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
-  if (heap.bound) return nullptr;
+  if (heap.bound || hardened::is_on()) return nullptr;
   unsigned arenas = dirty_only ? smaller(arenas::count(), kMostArenasSearched) : arenas::count();
   for (unsigned i = 1; i < arenas; ++i) {
     PageHeap& other = arenas::at((heap.arena->index + i) % arenas::count())->pages;
@@ -70,7 +74,7 @@ Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
 
 Slab* new_run(Heap& heap, SizeClass c) {
   const size_t pages = run_shape(c).pages;
-  PageHeap& own = heap.arena->pages;
+  PageHeap& own = placement::home_of(heap, c).pages;
   Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
   if (run == nullptr) run = pages_from_others(heap, pages, true);
   if (run == nullptr && give_up_unused(heap)) run = own.allocate_free(pages, kRunUnitPages, true);
@@ -78,6 +82,7 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
   if (run->fresh) arenas::grew_by(pages);
+  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
   tick_soon_if_alarmed(heap);
   Slab* slab = slab::make(run, c, heap.owner());
   if (slab == nullptr) {
@@ -99,12 +104,21 @@ bool begins_with_few(const Heap& heap, SizeClass c) {
   return relaxed_load(heap.arena->threads) > kCrowd && heap.use(c).lists.times_few < kTimesFew;
 }
 
+// More blocks are cut than the caller takes, so that there is an order.
+ACRE_COLD LowAddress blocks_by_chance(Slab* slab, uint32_t count) {
+  const uint32_t cut = smaller<uint32_t>(larger(count, slab::kLeastCut), slab->capacity);
+  const LowAddress head = slab::carve(slab, cut, kEndOfList);
+  if (cut != count) slab::return_list(slab, cut_off(reveal_of(slab), head, count).rest);
+  return head;
+}
+
 // Takes blocks of a new run, and leaves the run to the other threads.
 BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
   Slab* slab = new_run(heap, c);
   if (slab == nullptr) return {};
   const uint32_t count = smaller<uint32_t>(most, slab->capacity);
-  const BlockList blocks{slab, slab::carve(slab, count, kEndOfList), count};
+  const LowAddress head = slab::is_by_chance() ? blocks_by_chance(slab, count) : slab::carve(slab, count, kEndOfList);
+  const BlockList blocks{slab, head, count};
   slab::release(slab);
   return blocks;
 }
@@ -174,7 +188,7 @@ ACRE_NOINLINE static BlockList shared_from_elsewhere(Heap& heap, SizeClass c) {
 
 // Takes one block at a time: no other thread can have the blocks on a private list.
 ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
-  BlockList block = heap.arena->bin(c).take_blocks(1);
+  BlockList block = placement::home_of(heap, c).bin(c).take_blocks(1);
   if (!block) block = shared_from_elsewhere(heap, c);
   if (!block) return false;
   ++heap.use(c).blocks.listed;

@@ -70,7 +70,7 @@ Heap* make_heap(ThreadToken token, Arena* bound_to = nullptr) {
 }
 
 // Adds nothing where nothing was counted, and so moves no cache line.
-void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
+ACRE_APART void keep_events_of(const Heap& heap) ACRE_REQUIRES(g_lock) {
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     const ClassEvents events = events_of(heap, c);
     if (events.any()) heap.arena->ended[c].add(events);
@@ -252,7 +252,7 @@ ACRE_COLD void move_to_arena(Heap& heap, Arena* arena) {
   heap.arena = arena;
 }
 
-void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
+ACRE_APART void for_each(void (*visit)(Heap& heap, void* argument), void* argument, void (*at_last)(void* argument)) {
   Lock lock(g_lock);
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   for (Heap* heap = g_live; heap != nullptr && g_forked_thread == kNoThread; heap = heap->next) visit(*heap, argument);

@@ -258,6 +258,7 @@ void collect_step(Heap& heap) {
 }
 
 void empty_heap(Heap& heap) {
+  if (ACRE_UNLIKELY(heap.quarantine != nullptr)) hardened::empty_quarantine(heap);
   const OwnerAtWork busy(heap);
   heap.outbox().flush();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {

@@ -1,10 +1,13 @@
 #include "cache/sampled_run.h"
 
+#include <string.h>
+
 #include <new>
 
 #include "base/atomics.h"
 #include "base/bits.h"
 #include "base/mutex.h"
+#include "cache/upcalls.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
 
@@ -107,6 +110,7 @@ SampledRun* make(Arena& arena, bool strict, SizeClass c) {
     drop_header(made);
     return nullptr;
   }
+  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
   for (uint32_t i = 0; i < made->capacity; i += kWordBits) {
     const uint32_t rest = made->capacity - i;
     relaxed_store(made->free_bits[i / kWordBits], rest >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << rest) - 1);

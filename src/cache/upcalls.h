@@ -1,5 +1,5 @@
-// The functions of the layers above that the thread cache calls: src/observe, src/reclaim, src/manual and src/process
-// define them. Files of src/cache include this header instead of those layers' headers.
+// The functions of the layers above that the thread cache calls: src/hardened, src/observe, src/reclaim, src/manual and
+// src/process define them. Files of src/cache include this header instead of those layers' headers.
 //
 // None of these functions is on a hot path. Slow paths alone read the flags.
 #pragma once
@@ -122,11 +122,16 @@ void resized(const void* block, size_t asked);
 // Called when a recording (record/record.h) has ended, with no lock held but those of a fork.
 void recording_ended();
 
-// Bits: there are functions of the program, or a trace; there is a recording (record/record.h).
+// Bits: there are functions of the program, or a trace; there is a recording (record/record.h); the hardened mode.
 inline constexpr uint8_t kCalled = 1;
 inline constexpr uint8_t kRecorded = 2;
+inline constexpr uint8_t kHardened = 4;
 extern uint8_t g_on ACRE_HIDDEN;
 ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on) != 0; }
+ACRE_ALWAYS_INLINE bool are_told() { return (relaxed_load(g_on) & (kCalled | kRecorded)) != 0; }
+
+// From now on all heaps are observed. Called once, before any thread has a heap.
+void observe_all();
 
 void call_allocated(const void* block, size_t bytes, size_t asked);
 void call_freeing(const void* block);
@@ -177,4 +182,59 @@ inline bool clears_sampled() { return g_clears_sampled.load(std::memory_order_re
 ACRE_COLD void clear(void* block, size_t from, size_t to);
 
 }  // namespace fill
+
+// --- src/hardened: the hardened mode -----------------------------------------------------------------------------
+
+namespace hardened {
+
+extern bool g_on ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE bool is_on() { return ACRE_UNLIKELY(g_on); }
+
+// The calls below are for the time while it is on.
+
+// n bytes for the program. Null and ENOMEM on failure.
+void* allocate(size_t n, Kind kind);
+void* allocate_aligned(size_t n, size_t alignment, Kind kind);
+
+// Frees p. Returns false, with nothing done, if p is a block that is not protected, or none. kind: what the function
+// that was called may free.
+bool release(void* p, const char* caller, Kind kind);
+
+// Whether the block has a tail (hardened/tail.h), behind the bytes that the program asked for.
+bool is_protected(const Found& found);
+
+// The bytes that the program may use of a live block; and whether so many were asked for.
+size_t size_of(const Found& found, const void* p, const char* caller);
+bool is_size_of(const Found& found, const void* p, size_t n, size_t alignment, const char* caller);
+
+// Makes a protected block n bytes long. Null, with nothing changed, if another class serves n.
+void* reallocate_in_place(const Found& found, void* p, size_t n);
+
+// Whether p is an address for blocks of no bytes, and whether it is live then. check_nothing() ends the program if not.
+bool is_nothing(const void* p);
+bool is_live_nothing(const void* p);
+void check_nothing(const void* p, const char* caller);
+
+// A run for a large block, with a guard page behind it, and before it if its alignment allows. Null: refused.
+Run* find_guarded_run(size_t n, size_t alignment);
+// Makes the pages of a large block, which was freed, guard pages for a while. They then go back.
+void free_guarded_run(Run* run);
+
+// For a live block.
+void set_kind(void* p, Kind kind);
+
+// For the heap's owner: frees what waits in its quarantine.
+void empty_quarantine(Heap& heap);
+
+// For any thread: whether the block waits in the heap's quarantine; and each run with such a block, once for each.
+bool holds(const Heap& heap, const void* block);
+void for_each_waiting(const Heap& heap, void (*visit)(const Slab* slab, void* argument), void* argument);
+
+}  // namespace hardened
+
+// The bytes that the program may use of a live block at p. caller: named in messages.
+inline size_t program_bytes(const Found& found, const void* p, const char* caller) {
+  return hardened::is_on() ? hardened::size_of(found, p, caller) : block_bytes(found);
+}
+
 }  // namespace acre

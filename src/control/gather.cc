@@ -1,6 +1,7 @@
 #include "cache/malloc.h"
 #include "cache/registry.h"
 #include "cache/sampled_run.h"
+#include "cache/upcalls.h"
 #include "control/ctl.h"
 #include "control/private_list.h"
 #include "control/sums.h"
@@ -159,14 +160,20 @@ uint64_t unsettled_frees(const Heap& heap, SizeClass c) {
   return static_cast<uint64_t>(larger(freed, 0));
 }
 
+void add_waiting(const Gathering& to, const Slab* slab, uint32_t blocks) {
+  const Run* run = racy_load(slab->run);
+  const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
+  const SizeClass c = racy_load(slab->size_class);
+  if (arena == nullptr || c >= kSmallClasses) return;
+  to.of(*arena).classes[c].outbox += smaller<uint32_t>(blocks, run_shape(c).capacity);
+}
+
+// Blocks in quarantine wait, too.
 void add_outbox(const Gathering& to, const Heap& heap) {
-  heap.outbox().for_each_waiting([&to](const Slab* slab, uint32_t blocks) {
-    const Run* run = racy_load(slab->run);
-    const Arena* arena = run == nullptr ? nullptr : find_arena(racy_load(run->home), to.automatic);
-    const SizeClass c = racy_load(slab->size_class);
-    if (arena == nullptr || c >= kSmallClasses) return;
-    to.of(*arena).classes[c].outbox += smaller<uint32_t>(blocks, run_shape(c).capacity);
-  });
+  heap.outbox().for_each_waiting([&to](const Slab* slab, uint32_t blocks) { add_waiting(to, slab, blocks); });
+  if (!hardened::is_on()) return;
+  const auto add = [](const Slab* slab, void* gathering) { add_waiting(*static_cast<Gathering*>(gathering), slab, 1); };
+  hardened::for_each_waiting(heap, add, const_cast<Gathering*>(&to));
 }
 
 void add_events(ClassStatistics& to, const ClassEvents& events) {

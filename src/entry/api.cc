@@ -2,6 +2,7 @@
 
 #include "cache/lookup.h"
 #include "cache/misuse.h"
+#include "cache/upcalls.h"
 #include "reclaim/quiet_runs.h"
 
 namespace acre::api {
@@ -27,7 +28,9 @@ ACRE_COLD size_t release_memory(size_t bytes) {
 
 ACRE_COLD int owns(const void* block) {
   Found found = find_block(block);
-  if (found.slab == nullptr && found.run == nullptr) return false;
+  if (found.slab == nullptr && found.run == nullptr) {
+    return hardened::is_on() && hardened::is_nothing(block) && hardened::is_live_nothing(block);
+  }
   if (found.slab == nullptr) return !is_sampled(found) || sampled_runs::is_live(found.run->sampled, block);
   return !misuse::is_free(found.slab, block);
 }

@@ -3,6 +3,7 @@
 #include "entry/operators.h"
 
 #include "cache/direct.h"
+#include "cache/upcalls.h"
 #include "entry/api.h"
 
 #if !ACRE_PREFIX_ONLY
@@ -42,7 +43,7 @@ ACRE_APART void release_shared_sized(void* p, size_t n, Form form, align_val_t a
 
 template <auto refused>
 ACRE_ALWAYS_INLINE void* allocate_or_ask(void* (*allocate_aligned)(size_t, size_t), size_t n, align_val_t a) {
-  void* p = allocate_aligned(n, static_cast<size_t>(a));
+  void* p = hardened::is_on() ? nullptr : allocate_aligned(n, static_cast<size_t>(a));
   return ACRE_LIKELY(p != nullptr) ? p : refused(n, a);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cache/direct.h"
 #include "cache/new_handler.h"
+#include "cache/upcalls.h"
 #include "entry/api.h"
 
 #if !ACRE_PREFIX_ONLY
@@ -69,24 +70,28 @@ ACRE_COLD void* allocate_or_throw(Allocate allocate, bool may_throw) {
   }
 }
 
-ACRE_COLD void* retry(size_t size, bool may_throw) {
-  return allocate_or_throw([size] { return allocate(size); }, may_throw);
+void* ask(Kind kind, size_t size) { return hardened::is_on() ? hardened::allocate(size, kind) : allocate(size); }
+void* ask(Kind kind, size_t size, align_val_t a) {
+  const auto alignment = static_cast<size_t>(a);
+  return hardened::is_on() ? hardened::allocate_aligned(size, alignment, kind) : allocate_aligned(size, alignment);
 }
-ACRE_COLD void* retry(size_t size, align_val_t a, bool may_throw) {
-  return allocate_or_throw([=] { return allocate_aligned(size, static_cast<size_t>(a)); }, may_throw);
+
+template <class... Arguments>
+ACRE_COLD void* retry(Kind kind, bool may_throw, Arguments... arguments) {
+  return allocate_or_throw([=] { return ask(kind, arguments...); }, may_throw);
 }
 
 // base(arguments…) is the operator to call if the heap must not be asked directly.
 template <class... Arguments>
-ACRE_COLD void* retry_or_call(void* (*base)(Arguments...), Arguments... arguments) {
-  return direct::is_on() ? retry(arguments..., true) : base(arguments...);
+ACRE_COLD void* retry_or_call(Kind kind, void* (*base)(Arguments...), Arguments... arguments) {
+  return direct::is_on() ? retry(kind, true, arguments...) : base(arguments...);
 }
 
 // Returns null where a new_handler or a replaced operator throws.
 template <class... Arguments>
-ACRE_COLD void* retry_or_call_nothrow(void* (*base)(Arguments...), Arguments... arguments) noexcept {
+ACRE_COLD void* retry_or_call_nothrow(Kind kind, void* (*base)(Arguments...), Arguments... arguments) noexcept {
   try {
-    return direct::is_on() ? retry(arguments..., false) : base(arguments...);
+    return direct::is_on() ? retry(kind, false, arguments...) : base(arguments...);
   } catch (...) {
     return nullptr;
   }
@@ -96,30 +101,48 @@ ACRE_COLD void* retry_or_call_nothrow(void* (*base)(Arguments...), Arguments... 
 
 namespace acre::operators {
 
-void* new_slow(size_t n) {
-  void* p = allocate_slow(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry(n, true);
-}
-void* new_array_slow(size_t n) {
-  void* p = direct::g_allocate_slow(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call(&::operator new, n);
-}
-void* new_nothrow_slow(size_t n) noexcept {
-  void* p = direct::g_allocate_slow(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(&::operator new, n);
-}
-void* new_array_nothrow_slow(size_t n) noexcept {
-  void* p = direct::g_allocate_slow(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(&::operator new[], n);
+// For the operators that are built on others.
+static void* ask_directly(Kind kind, size_t n) {
+  return hardened::is_on() && direct::is_on() ? hardened::allocate(n, kind) : direct::g_allocate_slow(n);
 }
 
-void* new_aligned_refused(size_t n, align_val_t a) { return retry(n, a, true); }
-void* new_array_aligned_refused(size_t n, align_val_t a) { return retry_or_call(&::operator new, n, a); }
+void* new_slow(size_t n) {
+  void* p = hardened::is_on() ? hardened::allocate(n, Kind::kNew) : allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry(Kind::kNew, true, n);
+}
+void* new_array_slow(size_t n) {
+  void* p = ask_directly(Kind::kNewArray, n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call(Kind::kNewArray, &::operator new, n);
+}
+void* new_nothrow_slow(size_t n) noexcept {
+  void* p = ask_directly(Kind::kNew, n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(Kind::kNew, &::operator new, n);
+}
+void* new_array_nothrow_slow(size_t n) noexcept {
+  void* p = ask_directly(Kind::kNewArray, n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(Kind::kNewArray, &::operator new[], n);
+}
+
+// In the hardened mode the heap has not been asked yet. is_base: the operator is built on no other.
+static void* ask_at_last(Kind kind, size_t n, align_val_t a, bool is_base = false) {
+  return hardened::is_on() && (is_base || direct::is_on()) ? ask(kind, n, a) : nullptr;
+}
+
+void* new_aligned_refused(size_t n, align_val_t a) {
+  void* p = ask_at_last(Kind::kNewAligned, n, a, true);
+  return p != nullptr ? p : retry(Kind::kNewAligned, true, n, a);
+}
+void* new_array_aligned_refused(size_t n, align_val_t a) {
+  void* p = ask_at_last(Kind::kNewArrayAligned, n, a);
+  return p != nullptr ? p : retry_or_call(Kind::kNewArrayAligned, &::operator new, n, a);
+}
 void* new_aligned_nothrow_refused(size_t n, align_val_t a) noexcept {
-  return retry_or_call_nothrow(&::operator new, n, a);
+  void* p = ask_at_last(Kind::kNewAligned, n, a);
+  return p != nullptr ? p : retry_or_call_nothrow(Kind::kNewAligned, &::operator new, n, a);
 }
 void* new_array_aligned_nothrow_refused(size_t n, align_val_t a) noexcept {
-  return retry_or_call_nothrow(&::operator new[], n, a);
+  void* p = ask_at_last(Kind::kNewArrayAligned, n, a);
+  return p != nullptr ? p : retry_or_call_nothrow(Kind::kNewArrayAligned, &::operator new[], n, a);
 }
 
 }  // namespace acre::operators

@@ -182,11 +182,15 @@ void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** ke
 void give_back_heap(ManualArena& arena, Heap* heap) { leave(arena, heap); }
 
 void* reallocate_in(ManualArena& arena, void* p, size_t n) {
+  if (hardened::is_on() && hardened::is_nothing(p)) {
+    release(p);
+    return allocate_in(arena, n, 1, false);
+  }
   const Found found = find_live_block(p, "acre_heap_realloc");
   if (manual_arena_of(found) == &arena) return reallocate(p, n);
   void* moved = allocate_in(arena, n, 1, false);
   if (moved == nullptr) return nullptr;
-  memcpy(moved, p, smaller(n, block_bytes(found)));
+  memcpy(moved, p, smaller(n, program_bytes(found, p, "acre_heap_realloc")));
   release(p);
   return moved;
 }

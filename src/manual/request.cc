@@ -8,6 +8,7 @@
 #include "cache/malloc.h"
 #include "cache/owner_at_work.h"
 #include "cache/registry.h"
+#include "cache/upcalls.h"
 #include "manual/manual_arena.h"
 #include "manual/tags.h"
 
@@ -25,6 +26,14 @@ void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
   return large::allocate_in(arena, n, alignment, zeroed);
 }
 
+// In the hardened mode, which does not keep its blocks to one automatic arena.
+ACRE_COLD void* allocate_hardened(size_t bytes, const Request& request) {
+  void* block = hardened::allocate_aligned(bytes, request.alignment, Kind::kRounded);
+  if (block != nullptr && request.zeroed) memset(block, 0, bytes);
+  return block;
+}
+bool is_manual_arena(unsigned index) { return index != kAnyArena && arenas::manual_at(index) != nullptr; }
+
 // Zeroes the bytes that a block has gained. Huge blocks grow by pages that the system has zeroed.
 void zero_added(const Found& found, void* block, size_t old_bytes) {
   const size_t bytes = acre::block_bytes(found);
@@ -37,8 +46,7 @@ bool may_stay_large(const Found& found, const void* p, size_t n, size_t alignmen
   return found.slab == nullptr && !is_sampled(found) && address_of(p) % alignment == 0 && !is_small(n, alignment);
 }
 
-void* resize(const Found& found, void* p, size_t n, const Request& request) {
-  const size_t old_bytes = acre::block_bytes(found);
+void* resize(const Found& found, void* p, size_t old_bytes, size_t n, const Request& request) {
   if (found.slab != nullptr || is_sampled(found)) {
     const bool fits = address_of(p) % request.alignment == 0 && block_bytes(n, request.alignment) == old_bytes;
     return fits ? p : nullptr;
@@ -64,6 +72,7 @@ size_t block_bytes(size_t n, size_t alignment) {
 void* allocate(size_t n, const Request& request) {
   const size_t bytes = block_bytes(n, request.alignment);
   if (bytes == 0) return out_of_memory(n);
+  if (hardened::is_on() && !is_manual_arena(request.arena)) return allocate_hardened(bytes, request);
   void* block = request.arena != kAnyArena             ? allocate_in(request.arena, bytes, request.alignment, request.zeroed)
                 : is_small(bytes, request.alignment) ? acre::allocate(bytes)
                                                     : large::allocate(bytes, request.alignment, request.zeroed);
@@ -79,12 +88,21 @@ static void* allocate_beside(const Found& found, const void* p, size_t n, size_t
   return home == nullptr ? allocate(n, request) : arenas::allocate_in(*home, bytes, request.alignment, request.zeroed);
 }
 
+// p: of malloc(0) in the hardened mode.
+ACRE_COLD static void* reallocate_nothing(void* p, size_t n, const Request& request, const char* caller) {
+  hardened::check_nothing(p, caller);
+  void* moved = allocate(n, request);
+  if (moved != nullptr) release(p);
+  return moved;
+}
+
 void* reallocate(void* p, size_t n, const Request& request, const char* caller) {
+  if (hardened::is_on() && hardened::is_nothing(p)) return reallocate_nothing(p, n, request, caller);
   const Found found = find_live_block(p, caller);
   const size_t bytes = block_bytes(n, request.alignment);
   if (bytes == 0) return out_of_memory(n);
-  const size_t old_bytes = acre::block_bytes(found);
-  if (void* resized = resize(found, p, larger<size_t>(n, 1), request)) return resized;
+  const size_t old_bytes = program_bytes(found, p, caller);
+  if (void* resized = resize(found, p, old_bytes, larger<size_t>(n, 1), request)) return resized;
   void* moved = allocate_beside(found, p, n, bytes, request);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(bytes, old_bytes));
@@ -93,8 +111,9 @@ void* reallocate(void* p, size_t n, const Request& request, const char* caller) 
 }
 
 size_t resize_in_place(void* p, size_t least, size_t most, const Request& request, const char* caller) {
+  if (hardened::is_on() && hardened::is_nothing(p)) return 0;
   const Found found = find_live_block(p, caller);
-  const size_t old_bytes = acre::block_bytes(found);
+  const size_t old_bytes = program_bytes(found, p, caller);
   if (!may_stay_large(found, p, most, request.alignment)) return old_bytes;
   if (!large::resize_in_place(found.run, most) && old_bytes < least) large::resize_in_place(found.run, least);
   if (request.zeroed) zero_added(found, p, old_bytes);

@@ -45,6 +45,7 @@ constinit Set<AllocatedHook> g_allocated;
 constinit Set<FreeingHook> g_freeing;
 constinit std::atomic<bool> g_traced{false};
 constinit std::atomic<bool> g_recorded{false};
+constinit bool g_all = false;  // observe_all() was called
 constinit Mutex g_lock{Rank::kTags};  // keeps g_on in step with these
 
 void note_on() {
@@ -52,7 +53,7 @@ void note_on() {
   const bool is_called = g_allocated.any() || g_freeing.any() || g_traced.load();
   const unsigned on = (is_called ? kCalled : 0u) | (g_recorded.load() ? kRecorded : 0u);
   sampler::set_hooked(on != 0);
-  relaxed_store(g_on, static_cast<uint8_t>(on));
+  relaxed_store(g_on, static_cast<uint8_t>(on | (g_all ? kHardened : 0u)));
 }
 
 // The calling thread's heap is in step at once.
@@ -105,6 +106,11 @@ void call_freeing(const void* block) {
 }
 void resized(const void* block, size_t asked) {
   if ((relaxed_load(g_on) & kRecorded) != 0) record::resized(heap_if_any(), block, asked);
+}
+
+ACRE_COLD void observe_all() {
+  g_all = true;
+  note_on();
 }
 
 void set_traced(bool on) {

@@ -5,6 +5,7 @@
 #include "cache/lookup.h"
 #include "cache/malloc.h"
 #include "cache/misuse.h"
+#include "cache/placement.h"
 #include "cache/sampled_run.h"
 #include "cache/thread_bytes.h"
 #include "observe/fill.h"
@@ -64,7 +65,8 @@ Address place_beside(Heap& heap, SizeClass c) {
 }
 
 void* allocate_sampled(Heap& heap, SizeClass c) {
-  void* block = sampled_runs::allocate(*heap.arena, heap.bound, c);
+  const bool strict = heap.bound || hardened::is_on();
+  void* block = sampled_runs::allocate(placement::home_of(heap, c), strict, c);
   if (block == nullptr) return nullptr;
   if (fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
   thread_bytes::count_allocated(heap, size_of_class(c));

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "base/text.h"
+#include "os/linux_calls.h"
 #include "os/linux_library.h"
 #include "os/os.h"
 
@@ -37,20 +38,12 @@
 
 namespace acre::os {
 
+constinit std::atomic<uint64_t> g_calls[kCallCount];
+
 namespace {
 
 void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
 
-
-enum Call : unsigned { kMmap, kMunmap, kMprotect, kMremap, kMadvise, kCallCount };
-constinit std::atomic<uint64_t> g_calls[kCallCount];
-constexpr long kCallNumbers[kCallCount] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise};
-
-template <class... Arguments>
-long counted(Call call, Arguments... arguments) {
-  g_calls[call].fetch_add(1, std::memory_order_relaxed);
-  return raw_syscall(kCallNumbers[call], arguments...);
-}
 
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};

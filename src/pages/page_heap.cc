@@ -192,6 +192,20 @@ ACRE_COLD void PageHeap::add_huge_page_for(size_t pages, size_t align_pages) {
   put_free(run, true);  // it is wanted now, so decay time 0 does not purge it
 }
 
+ACRE_COLD Run* PageHeap::cut_in_use(Run* run, size_t pages) {
+  if (!reserve_headers()) return nullptr;
+  Lock lock(lock_);
+  Run* rest = split(run, pages);
+  if (rest == nullptr) return nullptr;
+  rest->kind = RunKind::kLarge;
+  rest->fresh = run->fresh;
+  rest->tag = nullptr;
+  rest->ticket = kNoTicket;
+  g_page_map.set_ends(run, run);
+  g_page_map.set_ends(rest, rest);
+  return rest;
+}
+
 // Without the lock: this thread alone has the run, and free_neighbour() finds it in use before and after.
 void PageHeap::make_slab(Run* run, Slab* slab) {
   run->slab = slab;

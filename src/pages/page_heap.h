@@ -66,6 +66,10 @@ class PageHeap {
   // The same from free runs alone.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
+  // Cuts a large run, which the calling thread alone has, in two after so many pages. Returns the second, which is in use,
+  // too. Null, with nothing changed, if memory for a header is refused.
+  Run* cut_in_use(Run* run, size_t pages);
+
   // Enter every page of a run that was just allocated into the page map.
   void make_slab(Run* run, Slab* slab);
   void make_sampled(Run* run, SampledRun* sampled);

@@ -15,7 +15,7 @@ namespace acre {
 class PageMap {
  public:
   // Returns the run that p's page has an entry for, or null.
-  Run* find(const void* p) const {
+  ACRE_ALWAYS_INLINE Run* find(const void* p) const {
     Entry* at = entry(address_of(p));
     return at == nullptr ? nullptr : at->load(std::memory_order_acquire);
   }

@@ -20,6 +20,7 @@ enum class RunKind : uint8_t {
   kSampled,  // cut into sampled blocks of one size (cache/sampled_run.h)
   kLarge,    // one block
   kHuge,     // one block that is a mapping of its own
+  kGuard,    // pages that cannot be read or written, beside a large block or in place of one (hardened/large_guard.h)
 };
 
 // A sampler's key for a block (observe/sampler.h).
@@ -36,6 +37,10 @@ enum class Holds : uint8_t {
 // The memory of a huge block. The kernel can do more with anonymous memory.
 enum class Backing : uint8_t { kAnonymous, kSource };
 
+// Which function allocated a block, in the hardened mode (hardened/). kRounded: mallocx and its kin, whose blocks are as
+// long as the rounded size. kAny: not known.
+enum class Kind : uint8_t { kMalloc, kNew, kNewArray, kNewAligned, kNewArrayAligned, kRounded, kAny };
+
 // A field changes only under the arena's page lock, or while one thread alone has the run.
 struct Run {
   Address base = 0;
@@ -43,7 +48,8 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or run that is being purged
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
-  Backing backing = Backing::kAnonymous;  // huge block
+  Backing backing : 4 = Backing::kAnonymous;  // huge block
+  Kind made_by : 4 = Kind::kMalloc;           // large or huge block in use
   Ticket ticket = kNoTicket;   // large or huge block in use: the sampler's key
   union {
     size_t asked = 0;          // large or huge block in use: bytes that the program asked for
@@ -61,7 +67,7 @@ struct Run {
   };
   HeapNode<Run> node;          // free run: its place in the set. Other headers: next links lists
   union {
-    Run* older = nullptr;      // in a RunAges (free_runs.h)
+    Run* older = nullptr;      // in a RunAges (free_runs.h); of a guard: its block's run
     uint64_t seen_word;        // slab run: its remote word when a look saw it last (Bin::take_quiet); at first any value
   };
   union {

@@ -6,6 +6,7 @@
 #include "cache/direct.h"
 #include "cache/registry.h"
 #include "cache/upcalls.h"
+#include "hardened/hardened.h"
 #include "observe/fill.h"
 #include "observe/hooks.h"
 #include "observe/trace.h"
@@ -29,11 +30,12 @@ void start_modules() {
   os::find_clock();
   read_options(environ);
   if (options().name_mappings) os::name_mappings();
-  fill::start();
+  if (!options().hardened) fill::start();  // whose free blocks are zero
   release_rate::set(options().release_rate);
   pressure::set_limits();
   const os::Secrets secrets = os::secrets();
   set_link_key(secrets.links);
+  if (options().hardened) hardened::start(secrets);
   unit_table::initialise(secrets);
   direct::start();
   Source::start_automatic();

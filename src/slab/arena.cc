@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
+__attribute__((section(".bss.seldom"))) constinit std::atomic<Arena*> g_of_class[kSmallClasses];
+constinit std::atomic<unsigned> g_of_class_count{0};
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_manual{nullptr};
 constinit unsigned g_walks ACRE_GUARDED_BY(manual_lock) = 0;
@@ -28,10 +30,13 @@ constinit std::atomic<unsigned> g_manual_numbers_begin{0};  // 0: the same
 // Pages of a thread's current runs that may be untouched: it has some sixty current runs, which are carved bit by bit.
 constexpr size_t kPerhapsUntouched = 256;
 
+// Of which threads are bound to one. The hardened mode has one for each class, too.
+unsigned most_for_threads() { return options().hardened ? kMostArenas - kSmallClasses : kMostArenas; }
+
 // On one processor, one arena is enough.
 unsigned wanted(unsigned processors) {
-  if (options().arenas != 0) return static_cast<unsigned>(options().arenas);
-  return processors == 1 ? 1 : smaller(kPerProcessor * processors, kMostArenas);
+  if (options().arenas != 0) return smaller(static_cast<unsigned>(options().arenas), most_for_threads());
+  return processors == 1 ? 1 : smaller(kPerProcessor * processors, most_for_threads());
 }
 
 // A quota bounds how much work is done, not how many threads do it.
@@ -40,7 +45,7 @@ unsigned wanted_under_quota() {
   if (processors == 1 || options().arenas != 0 || !relaxed_load(options().cgroup)) return wanted(processors);
   const unsigned quota = os::cgroup_processors();
   if (quota == 0 || quota >= processors) return wanted(processors);
-  return smaller(kPerProcessor * quota, kMostArenas);
+  return smaller(kPerProcessor * quota, most_for_threads());
 }
 
 }  // namespace
@@ -67,8 +72,10 @@ bool is_full() {
     least = smaller(wanted(os::processors()), kPerProcessor);  // what a quota of one processor allows
     g_least.store(least, std::memory_order_relaxed);
   }
-  const unsigned made = count();
-  return made >= smaller(least, manual_numbers_begin()) && made >= most();
+  const unsigned made = count() - g_of_class_count.load(std::memory_order_relaxed);
+  if (made < smaller(least, manual_numbers_begin())) return false;
+  if (g_most.load(std::memory_order_relaxed) == 0) look_at_quota();
+  return made >= g_most.load(std::memory_order_relaxed);
 }
 
 ACRE_COLD void look_at_quota() {
@@ -78,7 +85,7 @@ ACRE_COLD void look_at_quota() {
 unsigned manual_numbers_begin() {
   unsigned begin = g_manual_numbers_begin.load(std::memory_order_relaxed);
   if (begin != 0) return begin;
-  const unsigned worked_out = larger(wanted(os::processors()), count());
+  const unsigned worked_out = larger(wanted(os::processors()) + (options().hardened ? kSmallClasses : 0), count());
   return g_manual_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
 }
 
@@ -100,6 +107,15 @@ void install(Arena* arena) {
   arena->index = index;
   g_arenas[index].store(arena, std::memory_order_relaxed);
   g_count.store(index + 1, std::memory_order_release);
+}
+
+Arena* of_class(SizeClass c) { return g_of_class[c].load(std::memory_order_acquire); }
+
+ACRE_COLD void install_for(SizeClass c, Arena* arena) {
+  arena->is_of_class = true;
+  g_of_class_count.fetch_add(1, std::memory_order_relaxed);
+  install(arena);
+  g_of_class[c].store(arena, std::memory_order_release);
 }
 
 Arena* first_manual() { return g_manual.load(std::memory_order_acquire); }

@@ -66,6 +66,9 @@ struct Arena {
   // Made by the program (manual/manual_arena.h): no thread's heap and no other arena takes runs from it.
   bool is_manual = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
+  // In the hardened mode, which never uses addresses of one class for another: small runs of one class come from here, and
+  // nothing else does. No thread is bound to it.
+  bool is_of_class = false;
   Arena* next_manual = nullptr;
   Arena* previous_manual = nullptr;
 
@@ -117,6 +120,11 @@ namespace arenas {
 Arena* make();
 // Adds it to the arenas. One caller at a time.
 void install(Arena* arena);
+
+// The automatic arena for small blocks of this class; null: none was installed yet.
+Arena* of_class(SizeClass c);
+// The same as install().
+void install_for(SizeClass c, Arena* arena);
 
 unsigned count();              // automatic arenas made so far
 Arena* at(unsigned index);     // index < count()

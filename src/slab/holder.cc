@@ -1,5 +1,7 @@
 #include "slab/holder.h"
 
+#include "slab/order.h"
+
 namespace acre {
 
 void overwritten_list() {
@@ -20,6 +22,7 @@ ListEnd walk_list(const Slab* slab, LowAddress head) {
 namespace slab {
 
 LowAddress cut(Slab* slab, uint32_t count, LowAddress tail) {
+  if (is_by_chance()) return cut_by_chance(slab, count, tail);
   Address first = slab->base + size_t{slab->carved} * slab->block_bytes;
   Address block = first;
   for (uint32_t i = 1; i < count; ++i) {

@@ -123,6 +123,10 @@ void initialise(const os::Secrets& secrets) {
   }
   const Place place = place_for(table, bytes, secrets);
   window::place(place.aligned + place.skipped, bytes - place.skipped);
+  if (options().hardened) {  // each free asks the page map, so that it takes the slow path
+    os::unmap(memory, reserved);
+    return;
+  }
   g_aligned = place.aligned;
   g_window_bytes = bytes;
   g_table = table;

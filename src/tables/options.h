@@ -132,6 +132,8 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(record, Path, 0, 0, kMostPathValue, kAtStart, "each allocation and each free goes to the collector of this process and descriptor, as 123/4: acre record sets it") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size ends the program if the block has another size class") \
+  X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, an order by chance, guard pages") \
+  X(kind_checks, Bool, 1, 0, 1, kAnyTime, "hardened: a free of a block that another kind of function has allocated ends the program") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
 // clang-format on
@@ -141,6 +143,9 @@ struct Options {
   ACRE_OPTIONS(ACRE_X)
 #undef ACRE_X
 };
+
+// Whether the library is libacre-hardened.so: the option hardened is true there unless a setting says otherwise.
+extern const bool kHardenedByDefault;
 
 // The options in force. An option that may change at any time must be read through relaxed_load.
 const Options& options();

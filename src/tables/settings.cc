@@ -220,6 +220,7 @@ void Reader::read_environment(char** environment) {
 }  // namespace
 
 void read_options(const OptionSources& sources) {
+  if (kHardenedByDefault) set_option(index_of(Option::hardened), true, OptionSource::kDefault);
   Reader reader;
   if (sources.file != nullptr) reader.read_file(sources.file);
   reader.read(sources.jemalloc, OptionSource::kJemalloc);

@@ -176,7 +176,7 @@ const Registration registration([] {
     add("double_free_theft_%s", group, "the second free makes malloc give a live block of %s to another",
         after_reuse_and_take, kPlaces, size);
     add("double_free_after_write_%s", group, "the free block of %s is overwritten, then freed again", after_write,
-        kPlaces, size);
+        kPlaces | kGuard, size);
     add("double_free_after_realloc_%s", group, "frees the block of %s from which realloc moved", after_realloc, kPlaces,
         size);
     add("double_free_after_realloc_0_%s", group, "frees the block of %s that realloc(p, 0) freed",

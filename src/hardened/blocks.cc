@@ -1,0 +1,62 @@
+// Questions about blocks in the hardened mode, and realloc in place.
+#include <string.h>
+
+#include "cache/misuse.h"
+#include "hardened/checks.h"
+#include "hardened/zero_size.h"
+
+namespace acre::hardened {
+
+bool is_protected(const Found& found) {
+  return found.slab != nullptr ? !is_manual(found.slab) : found.run != nullptr && is_sampled(found);
+}
+
+size_t size_of(const Found& found, const void* p, const char* caller) {
+  const size_t bytes = acre::block_bytes(found);
+  return is_protected(found) ? size_in(checked_tail(p, bytes, caller), bytes) : bytes;
+}
+
+bool is_size_of(const Found& found, const void* p, size_t n, size_t alignment, const char* caller) {
+  if (!is_power_of_two(alignment) || address_of(p) % alignment != 0) return false;
+  if (!is_protected(found)) {
+    if (found.run == nullptr) return true;
+    const size_t asked = found.run->asked;
+    return n == asked || (found.run->made_by == Kind::kRounded && pages_for(n) == pages_for(asked));
+  }
+  const size_t bytes = acre::block_bytes(found);
+  const Tail tail = checked_tail(p, bytes, caller);
+  const size_t asked = size_in(tail, bytes);
+  if (tail.kind != Kind::kRounded) return n == asked;
+  const SizeClass c = class_for_aligned(n, alignment);
+  return c != kSmallClasses && size_of_class(c) == asked;
+}
+
+void set_kind(void* p, Kind kind) {
+  const Found found = find_block(p);
+  if (is_protected(found)) {
+    const size_t bytes = acre::block_bytes(found);
+    write_tail(p, bytes, size_in(read_tail(p, bytes), bytes), kind);
+  } else if (found.run != nullptr) {
+    found.run->made_by = kind;
+  }
+}
+
+void* reallocate_in_place(const Found& found, void* p, size_t n) {
+  const size_t bytes = acre::block_bytes(found);
+  const Tail tail = checked_tail(p, bytes, "realloc");
+  check_kind("realloc", p, tail.kind, Kind::kMalloc);
+  if (n > kSmallMax - kTailBytes || class_of_size(n + kTailBytes) != class_of_size(bytes)) return nullptr;
+  const size_t old_n = size_in(tail, bytes);
+  if (n < old_n) memset(static_cast<char*>(p) + n, 0, old_n - n);
+  write_tail(p, bytes, n, tail.kind);
+  return p;
+}
+
+bool is_nothing(const void* p) { return zero_size::contains(p); }
+bool is_live_nothing(const void* p) { return zero_size::is_live(p); }
+
+void check_nothing(const void* p, const char* caller) {
+  if (!zero_size::is_live(p)) misuse::double_free(caller, p, 0);
+}
+
+}  // namespace acre::hardened

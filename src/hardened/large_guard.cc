@@ -1,0 +1,117 @@
+// Guard pages beside large blocks, and in place of those that were freed last (find_guarded_run and free_guarded_run of
+// cache/upcalls.h).
+//
+// A guard is a run of one page, cut off the block's run, whose `older` names that run. The pages of a freed block are a
+// guard, too, until kMostRetired more were freed, or kMostBytes. Their memory goes back to the system at once, so the
+// block that comes next reads zeroes.
+#include <string.h>
+
+#include <atomic>
+#include <utility>
+
+#include "base/bits.h"
+#include "cache/large.h"
+#include "hardened/hardened.h"
+#include "os/os.h"
+#include "pages/huge.h"
+#include "pages/page_heap.h"
+#include "pages/page_map.h"
+
+namespace acre::hardened {
+
+namespace {
+
+constexpr unsigned kMostRetired = 32;
+constexpr size_t kMostBytes = size_t{64} << 20;
+
+constinit std::atomic<Run*> g_retired[kMostRetired];
+constinit std::atomic<unsigned> g_next{0};
+constinit std::atomic<size_t> g_bytes{0};
+
+void make_guard(Run* guard, Run* of) {
+  if (guard == nullptr) return;
+  guard->older = of;
+  release_store(guard->kind, RunKind::kGuard);
+  os::guard(pointer_to(guard->base), guard->bytes());
+}
+
+Run* guard_at(Address a, const Run* of) {
+  Run* guard = g_page_map.find(pointer_to(a));
+  return guard != nullptr && guard->kind == RunKind::kGuard && guard->older == of ? guard : nullptr;
+}
+
+// The guards of a block, or of its pages.
+struct Beside {
+  Run* before;
+  Run* after;
+  explicit Beside(const Run* run) : before(guard_at(run->base - kPageBytes, run)), after(guard_at(run->end(), run)) {}
+  Address start(const Run* run) const { return before != nullptr ? before->base : run->base; }
+  Address end(const Run* run) const { return after != nullptr ? after->end() : run->end(); }
+};
+
+void give_back(Run* run) {
+  if (run == nullptr) return;
+  run->fresh = true;
+  release_store(run->kind, RunKind::kLarge);
+  run->home->free(run, false);
+}
+
+void give_back_with_guards(Run* run) {
+  if (run == nullptr) return;
+  g_bytes.fetch_sub(run->bytes(), std::memory_order_relaxed);
+  const Beside beside(run);
+  os::unguard(pointer_to(beside.start(run)), beside.end(run) - beside.start(run));
+  give_back(beside.before);
+  give_back(beside.after);
+  give_back(run);
+}
+
+bool may_guard(const Run* run) { return run->kind == RunKind::kLarge && run->home->source() == nullptr; }
+
+// One of the two next runs, so that the order of blocks cannot be foreseen.
+Run* find_by_chance(size_t bytes, size_t alignment) {
+  Run* run = large::find_run(bytes, alignment);
+  if (run == nullptr || !may_guard(run) || (new_seed() >> 32) % 2 == 0) return run;
+  Run* next = large::find_run(bytes, alignment);
+  if (next == nullptr || !may_guard(next)) std::swap(run, next);
+  if (run != nullptr) run->kind == RunKind::kHuge ? huge::free(run) : run->home->free(run, !run->fresh);
+  return next;
+}
+
+}  // namespace
+
+ACRE_COLD Run* find_guarded_run(size_t n, size_t alignment) {
+  if (n > large::kHugeFrom / 2 || alignment > kHugePageBytes || os::page_bytes() != kPageBytes) return nullptr;
+  const size_t lead = alignment <= kPageBytes ? 1 : 0;
+  const size_t pages = pages_for(larger<size_t>(n, 1));
+  Run* before = nullptr;
+  Run* run = find_by_chance((lead + pages + 1) * kPageBytes, alignment);
+  if (run == nullptr || !may_guard(run)) return run;
+  if (lead != 0) {
+    before = run;
+    run = before->home->cut_in_use(before, lead);
+    if (run == nullptr) return before;
+  }
+  Run* after = run->home->cut_in_use(run, pages);
+  make_guard(before, run);
+  make_guard(after, run);
+  return run;
+}
+
+ACRE_COLD void free_guarded_run(Run* run) {
+  if (!may_guard(run) || arena_of(run)->is_manual || os::page_bytes() != kPageBytes) return run->home->free(run, true);
+  run->older = run;
+  release_store(run->kind, RunKind::kGuard);
+  if (!os::guard(pointer_to(run->base), run->bytes()) && !os::purge(pointer_to(run->base), run->bytes())) {
+    os::unguard(pointer_to(run->base), run->bytes());
+    memset(pointer_to(run->base), 0, run->bytes());
+  }
+  g_bytes.fetch_add(run->bytes(), std::memory_order_relaxed);
+  unsigned at = g_next.fetch_add(1, std::memory_order_relaxed);
+  give_back_with_guards(g_retired[at % kMostRetired].exchange(run, std::memory_order_acq_rel));
+  for (unsigned i = 1; i < kMostRetired && g_bytes.load(std::memory_order_relaxed) > kMostBytes; ++i) {
+    give_back_with_guards(g_retired[(at + i) % kMostRetired].exchange(nullptr, std::memory_order_acq_rel));
+  }
+}
+
+}  // namespace acre::hardened

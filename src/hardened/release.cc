@@ -1,0 +1,113 @@
+// free in the hardened mode, and the quarantine.
+#include <string.h>
+
+#include "cache/free.h"
+#include "cache/misuse.h"
+#include "hardened/checks.h"
+#include "hardened/quarantine.h"
+#include "hardened/zero_size.h"
+#include "pages/metadata.h"
+#include "pages/page_map.h"
+#include "slab/purge.h"
+
+namespace acre::hardened {
+
+ACRE_COLD Quarantine* make_quarantine(Heap& heap) {
+  void* memory = metadata::allocate(sizeof(Quarantine));
+  if (memory == nullptr) return nullptr;
+  auto* made = static_cast<Quarantine*>(memory);  // zeroed
+  made->random().seed(new_seed());
+  release_store(heap.quarantine, made);
+  return made;
+}
+
+namespace {
+
+// A block in quarantine has its mark, and the link of a list's end. The rest of it is checked when malloc takes it.
+ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
+  if (waiting.block == nullptr) return;
+  const Link* link = link_of(waiting.block);
+  if (ACRE_UNLIKELY(!is_marked(waiting.slab, link) || link->next != kEndOfList)) {
+    written_after_free(waiting.block, waiting.slab->block_bytes);
+  }
+  release_told(heap, waiting.slab, waiting.block);
+}
+
+bool is_free_already(Slab* slab, const void* p) {
+  if (is_marked(slab, p)) return misuse::is_free(slab, p);
+  return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
+}
+
+void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
+  const size_t bytes = slab->block_bytes;
+  if (ACRE_UNLIKELY(is_free_already(slab, p))) misuse::double_free(caller, p, bytes);
+  const Tail tail = checked_tail(p, bytes, caller);
+  check_kind(caller, p, tail.kind, kind);
+  check_before(slab, p, caller);
+  Heap* heap = heap_if_any();
+  if (heap != nullptr && hooks::are_told()) hooks::freeing(p);  // others are told below
+  memset(p, 0, bytes);
+  if (ACRE_UNLIKELY(heap == nullptr)) return release_elsewhere(slab, p);
+  Quarantine* quarantine = quarantine_of(*heap);
+  if (ACRE_UNLIKELY(quarantine == nullptr)) return release_told(*heap, slab, p);
+  write_link(slab, p, kEndOfList);
+  release_to_run(*heap, quarantine->exchange(slab, p));
+}
+
+ACRE_COLD void release_sampled(SampledRun* run, void* p, const char* caller, Kind kind) {
+  if (!sampled_runs::is_live(run, p)) misuse::double_free(caller, p, run->block_bytes);
+  const Tail tail = checked_tail(p, run->block_bytes, caller);
+  check_kind(caller, p, tail.kind, kind);
+  memset(p, 0, run->block_bytes);
+  sampler::release(run, p, caller);
+}
+
+ACRE_COLD bool release_otherwise(const Found& found, void* p, const char* caller, Kind kind) {
+  if (is_protected(found)) {
+    found.slab != nullptr ? release_small(found.slab, p, caller, kind)
+                          : release_sampled(found.run->sampled, p, caller, kind);
+    return true;
+  }
+  if (zero_size::contains(p)) {
+    hooks::freeing(p);
+    if (!zero_size::free(p)) misuse::double_free(caller, p, 0);
+    return true;
+  }
+  if (found.run != nullptr) check_kind(caller, p, found.run->made_by, kind);
+  return false;
+}
+
+}  // namespace
+
+bool release(void* p, const char* caller, Kind kind) {
+  if (p == nullptr) return true;
+  Run* run = g_page_map.find(p);
+  const bool is_small = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
+  if (ACRE_LIKELY(is_small && !is_manual(run->slab))) {
+    release_small(run->slab, p, caller, kind);
+    return true;
+  }
+  return release_otherwise(find_block(p), p, caller, kind);
+}
+
+ACRE_COLD void empty_quarantine(Heap& heap) {
+  Quarantine* quarantine = heap.quarantine;
+  if (quarantine == nullptr) return;
+  for (SizeClass c = 0; c < kSmallClasses; ++c) {
+    for (Waiting block; (block = quarantine->take(c)).block != nullptr;) release_to_run(heap, block);
+  }
+}
+
+bool holds(const Heap& heap, const void* block) {
+  const Quarantine* quarantine = racy_load(heap.quarantine);
+  bool found = false;
+  if (quarantine != nullptr) quarantine->for_each([&](const Slab*, const void* waiting) { found |= waiting == block; });
+  return found;
+}
+
+void for_each_waiting(const Heap& heap, void (*visit)(const Slab* slab, void* argument), void* argument) {
+  const Quarantine* quarantine = racy_load(heap.quarantine);
+  if (quarantine != nullptr) quarantine->for_each([&](const Slab* slab, const void*) { visit(slab, argument); });
+}
+
+}  // namespace acre::hardened

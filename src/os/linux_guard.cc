@@ -1,0 +1,49 @@
+// Guard pages.
+#include <sys/mman.h>
+
+#include "os/linux_calls.h"
+#include "os/os.h"
+
+namespace acre::os {
+
+namespace {
+
+// The numbers of <linux/mman.h> since 6.13.
+constexpr int kInstallGuard = 102;
+constexpr int kRemoveGuard = 103;
+
+bool has_guard_regions() {
+  static constinit std::atomic<int8_t> has{-1};
+  int8_t known = has.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = raw_syscall(SYS_madvise, 0, 0, kInstallGuard) == 0;
+    has.store(known, std::memory_order_relaxed);
+  }
+  return known != 0;
+}
+
+// A range that is mapped otherwise than its neighbours takes two mappings more. The kernel's usual limit is 65530.
+constexpr unsigned kMostMappedGuards = 65530 / 8 / 2;
+constinit std::atomic<unsigned> g_mapped_guards{0};
+
+}  // namespace
+
+bool guard(void* start, size_t bytes) {
+  if (has_guard_regions()) return counted(kMadvise, as_long(start), static_cast<long>(bytes), kInstallGuard) == 0;
+  if (g_mapped_guards.fetch_add(1, std::memory_order_relaxed) < kMostMappedGuards && purge(start, bytes) &&
+      counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_NONE) == 0) {
+    return true;
+  }
+  g_mapped_guards.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void unguard(void* start, size_t bytes) {
+  if (has_guard_regions()) {
+    counted(kMadvise, as_long(start), static_cast<long>(bytes), kRemoveGuard);
+  } else if (counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0) {
+    g_mapped_guards.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace acre::os

@@ -1,0 +1,37 @@
+#include "slab/guards.h"
+
+#include "os/os.h"
+#include "pages/page_heap.h"
+
+namespace acre::guards {
+
+namespace {
+
+void* last_page(const Run* run) { return pointer_to(run->end() - kPageBytes); }
+
+bool has_guard(const Run* run) { return run->home->source() == nullptr; }
+
+}  // namespace
+
+ACRE_COLD void start() { g_on = os::page_bytes() == kPageBytes; }
+
+ACRE_COLD void begin_arena(PageHeap& pages) {
+  Run* run = g_on && pages.source() == nullptr ? pages.allocate(kRunUnitPages, kRunUnitPages) : nullptr;
+  if (run == nullptr) return;
+  run->older = nullptr;
+  release_store(run->kind, RunKind::kGuard);
+  os::guard(pointer_to(run->base), run->bytes());
+}
+
+// A page that the OS refuses to guard has no blocks all the same.
+ACRE_COLD uint16_t begin(const Run* run, const RunShape& shape) {
+  if (!has_guard(run)) return shape.capacity;
+  os::guard(last_page(run), kPageBytes);
+  return static_cast<uint16_t>(smaller<size_t>(shape.capacity, (run->bytes() - kPageBytes) / shape.block_bytes));
+}
+
+ACRE_COLD void end(const Run* run, const Slab*) {
+  if (has_guard(run)) os::unguard(last_page(run), kPageBytes);
+}
+
+}  // namespace acre::guards
