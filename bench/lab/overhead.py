@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 from . import results
-from .peers import OURS, PROFILED, RECORDED
+from .peers import GUARDED, OURS, PROFILED, RECORDED
 from .ratios import Ratios
 
 SERVERS = ("redis", "redis-mixed")
@@ -40,7 +40,7 @@ def as_row(workload, allocator, metric, base, estimate):
             "ratio": number(estimate.value), "low": number(estimate.low), "high": number(estimate.high)}
 
 
-def show(folder, console, base=OURS, names=(*PROFILED, *RECORDED), as_json=False):
+def show(folder, console, base=OURS, names=(*PROFILED, *RECORDED, *GUARDED), as_json=False):
     """names: none stand for all but base."""
     path = Path(folder)
     found = results.read([path / "results.jsonl" if path.is_dir() else path])

@@ -27,7 +27,8 @@ PROFILED = {"acre-profile": "prof:true", "acre-profile-64k": "prof:true,prof_sam
 # acre while it is recorded, by acre-trace with these options (collect.py); likewise.
 RECORDED = {"acre-record": (), "acre-record-stacks": ("--stacks", "1")}
 HARDENED = {"acre-hardened": "hardened:true"}  # as libacre-hardened.so is; likewise
-OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED, **HARDENED}
+GUARDED = {"acre-guards": "guard:auto"}  # likewise
+OPTIONS = {BACKGROUND: "background_thread:true", **PROFILED, **HARDENED, **GUARDED}
 LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

@@ -14,6 +14,7 @@
 namespace acre {
 
 constinit BeforeAbort g_before_abort = nullptr;
+constinit Explain g_explain = nullptr;
 
 static constexpr long kSecondsForHandler = 10;
 constinit std::atomic<ThreadToken> g_ending{kNoThread};
@@ -52,11 +53,12 @@ void fatal_at_once(const char* message) {
 
 // The program's SIGABRT handler runs once. A second error, in the handler or in another thread, ends the program
 // without a handler: at once if it is in the handler's thread, and otherwise after the handler had some seconds.
-void fatal(const char* message) {
+void fatal(const char* message, const void* about) {
   ThreadToken nobody = kNoThread;
   if (g_ending.compare_exchange_strong(nobody, this_thread())) {
     say(message);
     if (g_before_abort != nullptr) g_before_abort();
+    if (g_explain != nullptr) g_explain(about);
     abort();
   }
   if (this_thread_ends()) fatal_at_once(message);

@@ -9,8 +9,9 @@
 namespace acre {
 
 // Writes "acre: MESSAGE" to stderr and aborts. Async-signal-safe; allocates nothing. The caller may hold locks if the
-// data behind them is consistent: they are released, since the program's SIGABRT handler may allocate.
-[[noreturn]] ACRE_COLD void fatal(const char* message);
+// data behind them is consistent: they are released, since the program's SIGABRT handler may allocate. about: a block, or
+// a place in or beside one, of which g_explain may know more; null: none.
+[[noreturn]] ACRE_COLD void fatal(const char* message, const void* about = nullptr);
 
 // The same where data behind a lock may be half changed: no handler runs.
 [[noreturn]] ACRE_COLD void fatal_at_once(const char* message);
@@ -21,6 +22,10 @@ void warn(const char* what, int error);
 // fatal() calls it after the message, before it aborts.
 using BeforeAbort = void (*)();
 extern BeforeAbort g_before_abort ACRE_HIDDEN;
+
+// fatal() calls it last, with no lock held: writes stacks after the message (guard/explain.h).
+using Explain = void (*)(const void* about);
+extern Explain g_explain ACRE_HIDDEN;
 
 extern std::atomic<ThreadToken> g_ending ACRE_HIDDEN;  // the first thread that called fatal()
 

@@ -28,24 +28,25 @@ enum class Rank : uint8_t {
   kControl = 1,    // ctl's figures
   kSamples = 2,    // the heap profiler's tables
   kPython = 3,     // the heap profiler's Python functions
-  kRecord = 4,     // the recorder's lists of threads
-  kRegistry = 5,   // the list of heaps, arenas of threads
-  kManual = 6,     // the manual arenas, and their numbers
-  kHeaps = 7,      // a manual arena's heaps
-  kSampled = 8,    // runs of sampled blocks
-  kBin = 9,
-  kPages = 10,     // an arena's page runs
-  kHuge = 11,
-  kFile = 12,      // the parts of a file that are in use
-  kSegment = 13,   // the end of the data segment; held over the system call
-  kWindow = 14,    // the address window
-  kUnits = 15,     // spare headers of slab runs
-  kMetadata = 16,
+  kGuards = 4,     // slots of guarded blocks
+  kRecord = 5,     // the recorder's lists of threads
+  kRegistry = 6,   // the list of heaps, arenas of threads
+  kManual = 7,     // the manual arenas, and their numbers
+  kHeaps = 8,      // a manual arena's heaps
+  kSampled = 9,    // runs of sampled blocks
+  kBin = 10,
+  kPages = 11,     // an arena's page runs
+  kHuge = 12,
+  kFile = 13,      // the parts of a file that are in use
+  kSegment = 14,   // the end of the data segment; held over the system call
+  kWindow = 15,    // the address window
+  kUnits = 16,     // spare headers of slab runs
+  kMetadata = 17,
   // None of the locks below is held together with another lock.
-  kLabels = 17,    // spare labels of runs
-  kTags = 18,      // the list of tags
-  kTrace = 19,     // lines of the trace
-  kCallback = 20,  // the program's function for the soft limit
+  kLabels = 18,    // spare labels of runs
+  kTags = 19,      // the list of tags
+  kTrace = 20,     // lines of the trace
+  kCallback = 21,  // the program's function for the soft limit
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 

@@ -1,4 +1,5 @@
 #include "cache/free.h"
+#include "cache/known_caller.h"
 #include "cache/large.h"
 #include "cache/lookup.h"
 #include "cache/misuse.h"
@@ -37,7 +38,10 @@ ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed a
   return true;
 }
 
+bool is_watched(const Heap& heap, SizeClass c) { return hooks::is_on() || sampler::watches(heap, c); }
+
 ACRE_COLD bool keep_block_while_sampling(Heap& heap, Slab* slab, void* p) {
+  if (!is_watched(heap, slab->size_class)) return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
   const bool is_kept = keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
   if (is_kept) hooks::tick_after_free(heap);
   return is_kept;
@@ -297,7 +301,9 @@ ACRE_COLD static bool release_by_search(void* p, const char* name) {
 // free reaches this function by jumps alone, so that the return address is the program's. In a build with calls
 // instead, it is acre's own, and the message leaves it out.
 ACRE_COLD static void release_rest(void* p, const char* name) {
-  if (!release_by_search(p, name)) misuse::not_a_block(name, p, __builtin_return_address(0));
+  const void* caller = __builtin_return_address(0);
+  const KnownCaller known(heap_if_any(), caller);
+  if (!release_by_search(p, name)) misuse::not_a_block(name, p, caller);
 }
 
 ACRE_COLD static void release_hardened(void* p, const char* name) {
@@ -311,9 +317,13 @@ ACRE_NOINLINE void release_slow(void* p, const char* name) {
 }
 
 ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
-  if (release_by_search(p, name)) return;
+  const void* caller = __builtin_return_address(0);
+  {
+    const KnownCaller known(heap_if_any(), caller);
+    if (release_by_search(p, name)) return;
+  }
   if (!misuse::is_foreign(p)) misuse::not_a_block(name, p);
-  foreign(p, form, alignment, __builtin_return_address(0));
+  foreign(p, form, alignment, caller);
 }
 
 // form: two forms for each kind, in the kinds' order (entry/operators.h).

@@ -34,9 +34,9 @@ using Refused = void* (const Slot& slot);
 ACRE_COLD void* own_refused(const Slot& slot) { return refused(size_of_class(static_cast<SizeClass>(&slot - t_heap->slots))); }
 ACRE_COLD void* fallback_refused(const Slot&) { return nullptr; }
 
-// The requested size is not a parameter, so that allocate_in() need not keep it for this case.
 template <Refused kRefused>
-ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
+ACRE_COLD void* allocate_while_sampling(size_t n, SizeClass c, Heap& heap) {
+  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
   if (ACRE_UNLIKELY(hooks::is_on()) && heap.kind == HeapKind::kUsual && &heap == t_heap) {
     heap.set_observed(true);
     return allocate(size_of_class(c));
@@ -44,7 +44,7 @@ ACRE_COLD void* allocate_while_sampling(Heap& heap, SizeClass c) {
   void* block;
   {
     const KnownCaller known(&heap, __builtin_return_address(0));
-    block = sampler::allocate(heap, c);
+    block = sampler::allocate(heap, c, n);
   }
   return block != nullptr ? block : kRefused(heap.slots[c]);
 }
@@ -56,8 +56,8 @@ ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   asm("" : "+r"(at));  // else the compiler computes it again after refill(), and keeps c and heap for that
   Slot& slot = *at;
   if (is_end(slot.head)) {
+    if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(n, c, heap);
     if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
-    if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(heap, c);
     return refill(heap, c) ? pop(slot) : kRefused(slot);
   }
   return pop_any(heap, c);
@@ -153,6 +153,13 @@ ACRE_NOINLINE void* pop_any(Heap& heap, SizeClass c) {
   return ACRE_LIKELY(block->mark == slot.mark) ? take_first(slot, block) : pop_other(slot, c);
 }
 
+// A program that asks for the size of a block may use all of it.
+ACRE_COLD static void check_live_sampled(const char* caller, const Found& found, const void* p) {
+  SampledRun* run = found.run->sampled;
+  if (!sampled_runs::is_live(run, p)) misuse::double_free(caller, p, run->block_bytes);
+  relaxed_store(run->asked, run->block_bytes);
+}
+
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
@@ -160,9 +167,7 @@ Found find_live_block(const void* p, const char* caller) {
     return found;
   }
   if (found.run == nullptr) misuse::not_a_block(caller, p);
-  if (is_sampled(found) && !sampled_runs::is_live(found.run->sampled, p)) {
-    misuse::double_free(caller, p, block_bytes(found));
-  }
+  if (is_sampled(found)) check_live_sampled(caller, found, p);
   return found;
 }
 

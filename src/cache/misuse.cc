@@ -89,7 +89,8 @@ void add_origin(Text& text, Address from) {
 
 bool is_foreign(const void* p) {
   const Run* run = g_page_map.find_covering(p);
-  return run == nullptr || run->kind == RunKind::kNone;
+  guard::Where guarded;
+  return (run == nullptr || run->kind == RunKind::kNone) && !guard::find(p, &guarded);
 }
 
 bool is_free(Slab* slab, const void* block) {
@@ -113,7 +114,7 @@ void check_live(const char* caller, Slab* slab, const void* p) {
 void double_free(const char* caller, const void* p, size_t bytes) {
   Line<200> text;
   begin(text, caller, p).add("double free: the block of ").decimal(bytes).add(" bytes is free already");
-  fatal(text.c_str());
+  fatal(text.c_str(), p);
 }
 
 void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, size_t least, size_t most) {
@@ -123,7 +124,7 @@ void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, s
   text.add(", but allocated as ").decimal(least);
   if (most != least) text.add(" to ").decimal(most);
   text.add(" (ACRE_CONF=size_checks:false lets it pass)");
-  fatal(text.c_str());
+  fatal(text.c_str(), p);
 }
 
 // Where p lies in a run of blocks of one size.
@@ -160,9 +161,24 @@ static void add_place(Text& text, const void* p, const Run* run) {
   add_place(text, p, InRun{block, sampled->block_bytes, !is_live, block + 2 * sampled->block_bytes <= run->end()});
 }
 
+// Where p lies between or in guard pages.
+static void add_place(Text& text, const void* p, const guard::Where& at) {
+  const size_t offset = address_of(p) - at.block;
+  if (offset < at.bytes) return add_place(text, p, InRun{at.block, at.bytes, at.is_free, false});
+  const bool is_before = address_of(p) < at.block;
+  text.add("not a block: it is ").decimal(is_before ? at.block - address_of(p) : offset - at.bytes);
+  text.add(is_before ? " bytes before a " : " bytes behind a ").add(at.is_free ? "free " : "").add("block of ");
+  text.decimal(at.bytes).add(" bytes at ").hex(at.block);
+}
+
 void not_a_block(const char* caller, const void* p, const void* from) {
   Line<480> text;
   begin(text, caller, p);
+  guard::Where guarded;
+  if (guard::find(p, &guarded)) {
+    add_place(text, p, guarded);
+    fatal(text.c_str(), p);
+  }
   Run* run = g_page_map.find_covering(p);
   switch (run == nullptr ? RunKind::kNone : run->kind) {
     case RunKind::kSlab: add_place(text, p, run->slab); break;
@@ -181,7 +197,7 @@ void not_a_block(const char* caller, const void* p, const void* from) {
       add_origin(text, address_of(from));
       break;
   }
-  fatal(text.c_str());
+  fatal(text.c_str(), p);
 }
 
 }  // namespace misuse

@@ -2,7 +2,7 @@
 
 #include "cache/registry.h"
 #include "cache/upcalls.h"
-#include "slab/guards.h"
+#include "slab/guard_pages.h"
 
 namespace acre::placement {
 
@@ -103,7 +103,7 @@ ACRE_COLD static Arena* make_arena_of_class(SizeClass c) {
     g_spare_arena = made;
     return arena;
   }
-  guards::begin_arena(made->pages);
+  guard_pages::begin_arena(made->pages);
   arenas::install_for(c, made);
   return made;
 }

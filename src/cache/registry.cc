@@ -259,7 +259,7 @@ ACRE_APART void for_each(void (*visit)(Heap& heap, void* argument), void* argume
   if (at_last != nullptr) at_last(argument);
 }
 
-bool for_each_in_turn(bool (*visit)(Heap& heap, void* argument), void* argument) {
+ACRE_APART bool for_each_in_turn(bool (*visit)(Heap& heap, void* argument), void* argument) {
   Lock lock(g_lock);
   if (ACRE_UNLIKELY(g_forked_thread != kNoThread)) leave_lost_heaps();
   Heap* heap = g_is_turn_open ? g_next_in_turn : g_live;

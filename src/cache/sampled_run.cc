@@ -13,6 +13,8 @@
 
 namespace acre::sampled_runs {
 
+constinit std::atomic<bool> g_are_sizes_told{false};
+
 namespace {
 
 constexpr uint32_t kWordBits = 64;

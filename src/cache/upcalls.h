@@ -87,9 +87,12 @@ ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
 inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
+// While it is on: whether it sees blocks of this class. If not, blocks that are freed are kept as while it is off.
+bool watches(const Heap& heap, SizeClass c);
+
 // While it is on, in place of refill: returns a sampled block, or one that passes unseen, from the private list, which
-// is filled for it. Null if memory is refused.
-void* allocate(Heap& heap, SizeClass c);
+// is filled for it. Null if memory is refused. asked: the bytes that the program asked for, or more.
+void* allocate(Heap& heap, SizeClass c, size_t asked);
 
 // While it is on. may_pass: how many blocks may go on the private list before one has to be seen. passed: so many went
 // there. may_keep: whether one more freed block may go there; if so, it is counted.
@@ -112,6 +115,33 @@ void freed(const void* block, size_t bytes, Ticket ticket);
 void release(SampledRun* run, void* block, const char* name);
 
 }  // namespace sampler
+
+// src/guard: blocks between guard pages.
+namespace guard {
+
+// Returns a block of this class that belongs to this page heap's arena. Null: there is no place for it now. Called with
+// no lock held.
+void* allocate(PageHeap& home, SizeClass c, size_t asked);
+
+// Frees the live block of this run; ends the program if another thread has just done so, or if something was written
+// around the block. name: of the function that the program has called.
+void free(SampledRun* run, const char* name);
+
+// Whether p lies between guard pages or in one; then `where` says in or beside which block.
+struct Where {
+  Address block = 0;
+  size_t bytes = 0;
+  bool is_free = false;
+};
+bool find(const void* p, Where* where);
+
+// For g_explain (base/fatal.h). about: a place in or beside a block. Says what the guards know of the block, or where
+// the heap profiler saw it allocated; then, with the option abort_backtrace, the stack of the calling thread.
+void explain(const void* about);
+
+void at_fork(ForkStage stage);
+
+}  // namespace guard
 
 // hooks.cc: functions of the program that are called for each allocation and each free.
 namespace hooks {

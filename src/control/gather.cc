@@ -71,9 +71,22 @@ void add_slab(ArenaReport& to, const Run* run) {
   figures.live += use.live;
 }
 
+// What lies beside the block on its pages counts as the end of a run.
+void add_guarded(ArenaReport& to, const SampledRun* sampled, size_t page_bytes) {
+  const size_t block_bytes = racy_load(sampled->block_bytes);
+  if (racy_load(sampled->free) != 0 || block_bytes > page_bytes) return;
+  ClassStatistics& figures = to.classes[racy_load(sampled->size_class)];
+  ++figures.live;
+  ++figures.allocated;
+  to.guarded += page_bytes;
+  to.arena.active += page_bytes;
+  to.arena.run_rest += page_bytes - block_bytes;
+}
+
 void add_sampled(ArenaReport& to, const Run* run) {
   const SampledRun* sampled = racy_load(run->sampled);
-  if (sampled == nullptr || racy_load(sampled->base) != racy_load(run->base)) return;
+  if (!sampled_runs::is_of(sampled, run)) return;
+  if (racy_load(sampled->is_guarded)) return add_guarded(to, sampled, racy_load(run->pages) * kPageBytes);
   ClassStatistics& figures = to.classes[sampled->size_class];
   const uint32_t free = smaller(racy_load(sampled->free), sampled->capacity);
   ++figures.runs;

@@ -2,6 +2,7 @@
 
 #include "cache/malloc.h"
 #include "cache/registry.h"
+#include "guard/slots.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/page_map.h"
@@ -99,6 +100,10 @@ void finish_process(ProcessStatistics& to, const ArenaReport& all, unsigned auto
   to.requested = to.allocated - to.rounding;
   add_classes(to, all);
   to.zero_reallocs = zero_reallocs();
+  const guard::Counts guards = guard::counts();
+  to.guarded = guards.made;
+  to.guarded_live = guards.live;
+  to.unguarded = guards.refused;
 }
 
 void add_huge(ArenaStatistics& all, const ProcessStatistics& process) {
@@ -125,6 +130,7 @@ ProcessStatistics gather_pages() {
     add_pages(all, counts);
     process.purged += counts.purged * kPageBytes;
   });
+  all.active += guard::counts().live_bytes;
   finish_pages(process, all);
   process.threads = registry::live_heaps();
   return process;

@@ -20,6 +20,7 @@ struct ArenaReport {
   ClassStatistics classes[kSmallClasses];
   LockStatistics bin_locks[kSmallClasses];
   LengthStatistics lengths[FreeRuns::kBins];  // by length
+  uint64_t guarded = 0;  // bytes of the pages of guarded blocks
 };
 
 // each: the figures of single arenas, by number (manual/manual_arena.h); null: no place for that arena. gather() has

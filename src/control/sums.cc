@@ -9,7 +9,7 @@ namespace {
 void find_fragmentation(ClassStatistics& figures, SizeClass c) {
   const uint64_t run_bytes = figures.runs * run_shape(c).pages * kPageBytes;
   const uint64_t live_bytes = figures.live * run_shape(c).block_bytes;
-  figures.fragmentation = run_bytes == 0 ? 0 : (run_bytes - live_bytes) * 1000 / run_bytes;
+  figures.fragmentation = run_bytes == 0 ? 0 : (run_bytes - smaller(run_bytes, live_bytes)) * 1000 / run_bytes;
 }
 
 // While threads run, a count may lag behind what it counts.
@@ -68,7 +68,7 @@ void add_lock(LockStatistics& to, const LockCounts& counts) {
 
 void finish_arena(ArenaReport& report) {
   ArenaStatistics& arena = report.arena;
-  uint64_t in_runs = arena.live_large;
+  uint64_t in_runs = arena.live_large + report.guarded;
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     finish_class(report.classes[c], c, arena);
     in_runs += report.classes[c].runs * run_shape(c).pages * kPageBytes;

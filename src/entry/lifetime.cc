@@ -10,6 +10,7 @@
 #include "entry/last_dump.h"
 #include "leaks/before_main.h"
 #include "leaks/checker.h"
+#include "guard/guards.h"
 #include "live/socket.h"
 #include "observe/trace.h"
 #include "record/record.h"
@@ -31,6 +32,7 @@ __attribute__((constructor(101))) void on_load() {
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().stats_print || options().final_signals || options().postmortem != 0) last_dump::start();
   if (options().prof) report::start_profiler();
+  if (options().guard != Guard::kNone || options().abort_backtrace) guard::start();
   options().control ? live::start() : live::start_on_request();
   if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
 }

@@ -1,6 +1,7 @@
 // jemalloc's mallocx family and its older, experimental allocm family, under acre_ and plain names.
 #include "acre/jemalloc.h"
 
+#include "cache/sampled_run.h"
 #include "entry/api.h"
 #include "manual/request.h"
 
@@ -70,7 +71,10 @@ ACRE_EXPORT void acre_sdallocx(void* block, size_t size, int flags) {
   if (ACRE_UNLIKELY(t_heap->kind == HeapKind::kObserved)) note_sized(block);
   release_by(block, flags, "sdallocx");
 }
-ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) { return request::block_bytes(size, request_of(flags).alignment); }
+ACRE_EXPORT size_t acre_nallocx(size_t size, int flags) {
+  sampled_runs::g_are_sizes_told.store(true, std::memory_order_relaxed);
+  return request::block_bytes(size, request_of(flags).alignment);
+}
 
 ACRE_EXPORT int acre_allocm(void** block, size_t* rsize, size_t size, int flags) {
   const Request request = old_request_of(flags);

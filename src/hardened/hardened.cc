@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "cache/large.h"
 #include "hardened/tail.h"
-#include "slab/guards.h"
+#include "slab/guard_pages.h"
 #include "slab/order.h"
 #include "tables/options.h"
 
@@ -36,7 +36,7 @@ void start(const os::Secrets& secrets) {
   g_secret = secret(3);
   g_tail_secrets = tails;
   slab::order_by_chance(new_seed());
-  guards::start();
+  guard_pages::start();
   large::forbid_resizing();
   hooks::observe_all();
 }

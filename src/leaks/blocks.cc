@@ -29,7 +29,8 @@ void Blocks::add(const Run* run) {
       span.blocks = smaller<uint32_t>(run->slab->carved, run->slab->capacity);
       break;
     case RunKind::kSampled:
-      if (run->sampled == nullptr || run->sampled->base != run->base) break;
+      if (!sampled_runs::is_of(run->sampled, run)) break;
+      span.base = run->sampled->base;
       span.block_bytes = run->sampled->block_bytes;
       span.blocks = run->sampled->capacity;
       break;

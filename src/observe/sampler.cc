@@ -21,6 +21,7 @@ namespace {
 
 // g_on is true if one of these is.
 constinit std::atomic<bool> g_sampling{false};
+constinit std::atomic<size_t> g_most{0};
 constinit std::atomic<bool> g_hooked{false};
 void set_on() { release_store(g_on, g_sampling.load() || g_hooked.load()); }
 
@@ -56,7 +57,10 @@ ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
   return blocks_in(unseen);
 }
 
-bool is_sampled(const Heap& heap) { return !heap.unsampled && g_sampling.load(std::memory_order_acquire); }
+bool may_see(size_t bytes) {
+  return g_sampling.load(std::memory_order_acquire) && bytes <= g_most.load(std::memory_order_relaxed);
+}
+bool is_sampled(const Heap& heap, SizeClass c) { return !heap.unsampled && may_see(size_of_class(c)); }
 
 // The run that the next block of the class would most likely come from.
 Address place_beside(Heap& heap, SizeClass c) {
@@ -64,12 +68,29 @@ Address place_beside(Heap& heap, SizeClass c) {
   return current != nullptr ? current->base : heap.arena->bin(c).lowest();
 }
 
-void* allocate_sampled(Heap& heap, SizeClass c) {
+uint8_t due(size_t bytes) { return g_sampler.due == nullptr ? kForProfile : g_sampler.due(bytes); }
+
+void* allocate_guarded(Heap& heap, SizeClass c, size_t asked) {
+  if (heap.bound || heap.arena->is_manual || hardened::is_on()) return nullptr;
+  const bool is_whole = fill::is_on() || sampled_runs::g_are_sizes_told.load(std::memory_order_relaxed);
+  return guard::allocate(heap.arena->pages, c, is_whole ? size_of_class(c) : asked);
+}
+
+void* allocate_between_others(Heap& heap, SizeClass c) {
   const bool strict = heap.bound || hardened::is_on();
   void* block = sampled_runs::allocate(placement::home_of(heap, c), strict, c);
+  if (block != nullptr && fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
+  return block;
+}
+
+// Null: memory is refused, or nobody wants the block any more.
+void* allocate_sampled(Heap& heap, SizeClass c, size_t asked) {
+  const uint8_t wanted = due(size_of_class(c));
+  void* block = (wanted & kForGuards) != 0 ? allocate_guarded(heap, c, asked) : nullptr;
+  if (block == nullptr && (wanted & kForProfile) != 0) block = allocate_between_others(heap, c);
   if (block == nullptr) return nullptr;
-  if (fill::clears_sampled()) fill::clear(block, 0, size_of_class(c));
   thread_bytes::count_allocated(heap, size_of_class(c));
+  if ((wanted & kForProfile) == 0) return block;
   const Ticket ticket = g_sampler.allocated(block, size_of_class(c), place_beside(heap, c));
   if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
   return block;
@@ -94,8 +115,9 @@ uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
 
 }  // namespace
 
-void start(const Sampler& sampler) {
+void start(const Sampler& sampler, size_t most) {
   if (g_sampler.gap != sampler.gap) g_sampler = sampler;
+  g_most.store(most);
   g_epoch.fetch_add(1, std::memory_order_release);
   g_sampling.store(true);
   set_on();
@@ -118,8 +140,10 @@ void set_thread(Heap& heap, bool on) {
 }
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
-void* allocate(Heap& heap, SizeClass c) {
-  if (!is_sampled(heap)) {
+bool watches(const Heap& heap, SizeClass c) { return is_sampled(heap, c); }
+
+void* allocate(Heap& heap, SizeClass c, size_t asked) {
+  if (!is_sampled(heap, c)) {
     if (!refill(heap, c)) return nullptr;
     current::open_again(heap, c, UINT32_MAX);
     return pop(heap.slots[c]);
@@ -127,7 +151,7 @@ void* allocate(Heap& heap, SizeClass c) {
   current::settle(heap, c);
   if (unseen(heap, c) == 0) {
     heap.use(c).lists.unseen = kNotDrawn;
-    if (void* block = allocate_sampled(heap, c)) return block;
+    if (void* block = allocate_sampled(heap, c, asked)) return block;
   }
   const BlockCounts& counts = heap.use(c).blocks;
   const uint64_t before = counts.put_on_list();
@@ -141,7 +165,7 @@ void* allocate(Heap& heap, SizeClass c) {
 }
 
 uint32_t may_pass(Heap& heap, SizeClass c) {
-  return is_sampled(heap) ? unseen(heap, c) : UINT32_MAX;
+  return is_sampled(heap, c) ? unseen(heap, c) : UINT32_MAX;
 }
 
 void passed(Heap& heap, SizeClass c, uint32_t blocks) {
@@ -159,10 +183,10 @@ bool may_keep(Heap& heap, SizeClass c) {
 }
 
 bool sees(size_t bytes) {
-  if (!g_sampling.load(std::memory_order_acquire)) return false;
+  if (!may_see(bytes)) return false;
   Heap* heap = heap_if_any();
   if (heap != nullptr ? heap->unsampled : !new_threads()) return false;
-  return g_sampler.gap(bytes) == 0;
+  return g_sampler.gap(bytes) == 0 && (due(bytes) & kForProfile) != 0;
 }
 
 void seen_run(Run* run, size_t bytes) { run->ticket = g_sampler.allocated(pointer_to(run->base), bytes, 0); }
@@ -193,7 +217,7 @@ void release(SampledRun* run, void* block, const char* name) {
   hooks::freeing(block);
   if (fill::is_on()) fill::freed_block(block, run->block_bytes);
   if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block
-  sampled_runs::free(run, block);
+  run->is_guarded ? guard::free(run, name) : sampled_runs::free(run, block);
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_freed(*heap, run->block_bytes);

@@ -13,6 +13,10 @@
 
 namespace acre::sampler {
 
+// Whom a block is for that is due.
+inline constexpr uint8_t kForProfile = 1;  // allocated() has to be called for it
+inline constexpr uint8_t kForGuards = 2;   // it is to lie between guard pages (guard/guards.h)
+
 struct Sampler {
   // How many blocks of this many bytes pass unseen before the next one that is seen. Draws must have no memory: the
   // rest of a gap may be drawn anew at any time. For a single block: 0 with the probability that it is seen.
@@ -26,14 +30,15 @@ struct Sampler {
   // Called with no lock held when the block of this ticket is freed, even after stop().
   void (*freed)(Ticket ticket);
 
-  // Takes and leaves the sampler's locks around a fork; null if it has none.
-  void (*fork)(ForkStage stage);
+  // Called once for a block for which gap() was up: kForProfile and kForGuards, as bits; 0 if neither wants it any more.
+  // Null: all are for the profile.
+  uint8_t (*due)(size_t block_bytes) = nullptr;
 };
 
 // There is one sampler in a process. Another may follow when no block of the first one lives and no thread is sampled
 // any more. Exact at once for the calling thread, which gives up its private lists; others use theirs up first. Another
-// call draws all gaps anew.
-void start(const Sampler& sampler);
+// call draws all gaps anew. most: no larger block is seen, and larger ones are as if there were no sampler.
+void start(const Sampler& sampler, size_t most = SIZE_MAX);
 
 // The sampler is still told of frees of sampled blocks.
 void stop();
@@ -53,10 +58,12 @@ using FreedHook = void(const void* block, size_t bytes);
 inline constinit std::atomic<SampledHook*> g_on_sampled{nullptr};
 inline constinit std::atomic<FreedHook*> g_on_freed{nullptr};
 
-// For a sampler that was ever started.
 extern Sampler g_sampler ACRE_HIDDEN;  // written only while no other thread can be sampled
+
+// If a sampler was ever started: takes and leaves the locks of src/sample and src/guard around a fork.
+void sample_at_fork(ForkStage stage);  // sample/profile.cc
 inline void at_fork(ForkStage stage) {
-  if (ACRE_UNLIKELY(g_sampler.fork != nullptr)) g_sampler.fork(stage);
+  if (ACRE_UNLIKELY(g_sampler.gap != nullptr)) sample_at_fork(stage);
 }
 
 }  // namespace acre::sampler

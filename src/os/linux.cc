@@ -116,6 +116,10 @@ bool commit(void* start, size_t bytes) {
   return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
 }
 
+ACRE_COLD bool uncommit(void* start, size_t bytes) {
+  return map_with(address_of(start), bytes, PROT_NONE, MAP_FIXED, MappingUse::kInternal) != nullptr;
+}
+
 void unmap(void* start, size_t bytes) {
   if (counted(kMunmap, as_long(start), static_cast<long>(bytes)) != 0) {
     counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);

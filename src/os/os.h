@@ -32,6 +32,9 @@ void* reserve(size_t bytes);
 // Makes part of a reservation readable and writable (zeroed). May be repeated. False when refused.
 bool commit(void* start, size_t bytes);
 
+// Makes part of a reservation as it was at first: not readable, and without memory. False when refused: nothing changed.
+bool uncommit(void* start, size_t bytes);
+
 // Gives back address space: any part of earlier maps. If the kernel refuses, because the process may have no more
 // mappings and one would be split, only the physical memory goes back.
 void unmap(void* start, size_t bytes);

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/compiler.h"
+#include "base/fatal.h"
 #include "base/frames.h"
 #include "cache/heap.h"
 #include "os/unwind.h"
@@ -262,6 +263,7 @@ Address unwinder_that_allocates(const Frames& frames, const StackFrame& first) {
   Address caller = t_heap->caller;
   if (caller == 0 || is_in(g_own_code, caller)) caller = caller_by_steps(first);
   if (caller != 0 && !is_in(g_own_code, caller)) return is_in(g_unwinders_code, caller) ? caller : 0;
+  if (this_thread_ends()) return 0;  // the thread may wait for itself then, but the message is written
   Address at = first.stack_pointer;
   const Address end_of_frames = address_of(&frames + 1);  // not written yet: on the stack they hold old words
   if (end_of_frames - at < kMostOfCaller) at = end_of_frames;

@@ -1,5 +1,6 @@
 #include "sample/profile.h"
 
+#include "base/fatal.h"
 #include "base/probes.h"
 #include "observe/sampler.h"
 #include "os/os.h"
@@ -8,6 +9,7 @@
 #include "pages/on_growth.h"
 #include "pages/window.h"
 #include "sample/at_work.h"
+#include "sample/clock.h"
 #include "sample/held.h"
 #include "sample/postmortem.h"
 #include "sample/random.h"
@@ -158,15 +160,6 @@ Ticket record(Sample& sample, const Trace& trace, bool* due) {
   }
 }
 
-// Sampling points lie at random over the bytes: the distance to the next one is exponentially distributed.
-uint64_t gap(size_t block_bytes) {
-  constexpr double kMost = 1e18;
-  const uint64_t mean = g_mean.load(std::memory_order_relaxed);
-  if (mean == 0) return 0;
-  const double blocks = random::exponential() * static_cast<double>(mean) / static_cast<double>(block_bytes);
-  return static_cast<uint64_t>(blocks < kMost ? blocks : kMost);
-}
-
 Ticket allocated(const void* block, size_t bytes, Address beside) {
   const AtWork at_work;
   if (at_work.is_inner()) return kNoTicket;
@@ -201,13 +194,7 @@ void freed(Ticket ticket) {
   g_samples.drop(ticket);
 }
 
-void at_fork(ForkStage stage) {
-  g_lock.at_fork(stage);
-  python::at_fork(stage);
-  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
-}
-
-constexpr sampler::Sampler kSampler{gap, allocated, freed, at_fork};
+constexpr sampler::Sampler kSampler{clock::gap, allocated, freed, clock::due};
 
 void count_growth(const Trace& trace, size_t bytes) {
   do {
@@ -284,6 +271,7 @@ bool prepare(uint64_t mean) {
   if (g_prepared.load()) return true;
   random::seed(0);
   capture::prepare();
+  g_explain = guard::explain;
   python::set_active(options().prof_python);
   void* buckets = metadata::allocate(Stacks::kBucketBytes);
   if (buckets == nullptr) return false;
@@ -303,11 +291,12 @@ bool is_prepared() { return g_prepared.load(); }
 void set_active(bool active) {
   if (!is_prepared() || g_active.exchange(active) == active) return;
   on_growth::g_hook.store(active ? grew : nullptr, std::memory_order_release);
-  if (active) {
-    sampler::start(kSampler);
-  } else {
-    sampler::stop();
-  }
+  start_or_stop();
+}
+
+void start_or_stop() {
+  if (!is_active() && !clock::has_guards()) return sampler::stop();
+  sampler::start(kSampler, is_active() ? SIZE_MAX : clock::kMostGuarded);
 }
 
 bool is_active() { return g_active.load(); }
@@ -327,7 +316,7 @@ void reset(uint64_t mean) {
   }
   g_mean.store(mean);
   postmortem::note_mean(mean);
-  if (is_active()) sampler::start(kSampler);
+  if (is_active()) start_or_stop();
 }
 
 uint64_t mean() { return g_mean.load(); }
@@ -346,3 +335,10 @@ bool is_at_new_maximum() { return g_at_new_maximum.load(); }
 void on_due(void (*ask)()) { g_ask.store(ask); }
 
 }  // namespace acre::profile
+
+void acre::sampler::sample_at_fork(ForkStage stage) {
+  profile::g_lock.at_fork(stage);
+  python::at_fork(stage);
+  guard::at_fork(stage);
+  if (stage == ForkStage::kInChild) AtWork::after_fork_in_child();
+}

@@ -91,6 +91,9 @@ bool is_prepared();
 void set_active(bool active);
 bool is_active();
 
+// Starts or stops the sampler, or makes it draw anew, after a change of what its clock counts (clock.h).
+void start_or_stop();
+
 // Sets all counts to 0. Blocks that are live now are no longer counted.
 void reset(uint64_t mean);
 uint64_t mean();

@@ -1,6 +1,6 @@
 #include "slab/transitions.h"
 
-#include "slab/guards.h"
+#include "slab/guard_pages.h"
 #include "slab/labels.h"
 #include "slab/on_runs.h"
 #include "slab/purge.h"
@@ -31,7 +31,7 @@ Slab* make(Run* run, SizeClass c, Owner owner) {
   relaxed_store(slab->divide, kGeometries.geometry[c].divide);
   slab->block_bytes = static_cast<uint16_t>(shape.block_bytes);
   slab->spread = static_cast<uint16_t>(spread_of_class(c));
-  slab->capacity = ACRE_UNLIKELY(guards::are_on()) ? guards::begin(run, shape) : shape.capacity;
+  slab->capacity = ACRE_UNLIKELY(guard_pages::are_on()) ? guard_pages::begin(run, shape) : shape.capacity;
   slab->enough = shape.enough;
   slab->pages = static_cast<uint8_t>(shape.pages);
   slab->size_class = static_cast<uint8_t>(c);
@@ -57,7 +57,7 @@ void free_pages(Slab* slab) {
   relaxed_store(slab->limit, uint64_t{0});
   relaxed_store(slab->base, Address{0});
   Run* run = slab->run;
-  if (ACRE_UNLIKELY(guards::are_on())) guards::end(run, slab);
+  if (ACRE_UNLIKELY(guard_pages::are_on())) guard_pages::end(run, slab);
   if (ACRE_UNLIKELY(is_labelled(slab))) labels::detach(run, slab->size_class);
   unit_table::drop_header(slab);
   run->home->free(run, touched);

@@ -22,6 +22,9 @@ enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
 // When to check for leaks: never; when the program ends, by one of four sets of rules (leaks/check.h); only on request.
 enum class LeakMode : uint8_t { kNone, kMinimal, kNormal, kStrict, kDraconian, kLocal };
 
+// Which blocks lie between guard pages: none, or some by chance (guard/guards.h).
+enum class Guard : uint8_t { kNone, kAuto };
+
 // The type of a value: the second column of the table. kNames: names of the values 0, 1 …, then an empty one.
 enum class OptionType : uint8_t { kBool, kNumber, kBytes, kChoice, kPath };
 struct Bool {
@@ -59,6 +62,11 @@ struct LeaksChoice {
   using Value = LeakMode;
   static constexpr OptionType kType = OptionType::kChoice;
   static constexpr const char kNames[] = "none\0minimal\0normal\0strict\0draconian\0local\0";
+};
+struct GuardChoice {
+  using Value = Guard;
+  static constexpr OptionType kType = OptionType::kChoice;
+  static constexpr const char kNames[] = "false\0auto\0";
 };
 struct FormatChoice {
   using Value = StatsFormat;
@@ -134,6 +142,9 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size ends the program if the block has another size class") \
   X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, an order by chance, guard pages") \
   X(kind_checks, Bool, 1, 0, 1, kAnyTime, "hardened: a free of a block that another kind of function has allocated ends the program") \
+  X(guard, GuardChoice, 0, 0, 1, kAtStart, "auto: some blocks, drawn by chance, lie between pages that cannot be read or written") \
+  X(guard_sample, Bytes, int64_t{100} << 20, 0, kMostBytes, kAtStart, "bytes from guarded block to guarded block, on average, of blocks of up to 4 KiB; 0: every such block is one, as long as there is room") \
+  X(abort_backtrace, Bool, 0, 0, 1, kAtStart, "a line about misuse is followed by the stack of the call") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
   X(abort_conf, Bool, 0, 0, 1, kAtStart, "a wrong setting ends the program")
 // clang-format on

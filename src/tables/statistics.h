@@ -58,6 +58,9 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(new_runs, kCounter, kRuns, "new_runs", kU64, "runs cut from free pages") \
   X(adoptions, kCounter, kRuns, "adoptions", kU64, "runs taken by who frees in them: the last owner, or any if that has ended") \
   X(remote_frees, kCounter, kBlocks, "remote_frees", kU64, "blocks that went through an outbox") \
+  X(guarded, kCounter, kBlocks, "guarded", kU64, "blocks that lay between guard pages (option guard)") \
+  X(guarded_live, kGauge, kBlocks, "guarded_live", kSize, "of these, the live ones") \
+  X(unguarded, kCounter, kBlocks, "unguarded", kU64, "blocks that were to be guarded when there was no room") \
   X(zero_reallocs, kCounter, kCount, "zero_reallocs", kSize, "calls of realloc with a block and size 0") \
   X(purges, kCounter, kCount, "purges", kU64, "system calls that returned pages") \
   X(purged, kCounter, kBytes, "purged", kU64, "pages that became clean by them") \
@@ -125,7 +128,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(nonfull, kGauge, kRuns, "nonfull_slabs", kSize, "runs with a free block, whoever has them: all but full ones and those of sampled blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
-  X(allocated, kGauge, kBlocks, "nmalloc", kU64, "blocks ever allocated, without those that the heap profiler sampled and that are free again; a thread's private list and its last 256 frees may make it differ while threads run") \
+  X(allocated, kGauge, kBlocks, "nmalloc", kU64, "blocks ever allocated, without those that were sampled for the heap profile or guarded and are free again; a thread's private list and its last 256 frees may make it differ while threads run") \
   X(freed, kGauge, kBlocks, "ndalloc", kU64, "of these, the blocks that are free again") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "nslabs", kU64, "runs cut from free pages") \

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 # Top to bottom; a folder may include those that stand after it.
-LAYERS = ("entry", "live", "control", "leaks", "report", "sample", "process", "hardened", "observe", "record", "reclaim", "manual",
+LAYERS = ("entry", "live", "control", "leaks", "report", "guard", "sample", "process", "hardened", "observe", "record",
+          "reclaim", "manual",
           "cache", "slab", "pages", "tables", "os", "base")
 PLATFORM_FOLDERS = ("os", "base")
 PLATFORM_MACROS = (

@@ -5,7 +5,7 @@
 #include "slab/slab.h"
 #include "tables/size_class.h"
 
-namespace acre::guards {
+namespace acre::guard_pages {
 
 inline constinit bool g_on ACRE_HIDDEN = false;
 ACRE_ALWAYS_INLINE bool are_on() { return g_on; }
@@ -22,4 +22,4 @@ uint16_t begin(const Run* run, const RunShape& shape);
 // Before the run's pages go back.
 void end(const Run* run, const Slab* slab);
 
-}  // namespace acre::guards
+}  // namespace acre::guard_pages

@@ -1,9 +1,9 @@
-#include "slab/guards.h"
+#include "slab/guard_pages.h"
 
 #include "os/os.h"
 #include "pages/page_heap.h"
 
-namespace acre::guards {
+namespace acre::guard_pages {
 
 namespace {
 
@@ -34,4 +34,4 @@ ACRE_COLD void end(const Run* run, const Slab*) {
   if (has_guard(run)) os::unguard(last_page(run), kPageBytes);
 }
 
-}  // namespace acre::guards
+}  // namespace acre::guard_pages
