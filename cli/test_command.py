@@ -80,9 +80,11 @@ SUITES = (
     Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], ["-C", "real-full", *labelled("real-full")],
           "all real programs, which takes long (the default is its quick half)",
           ("real-quick", "real"), verbose=True),
+    Suite("soak", "release", ["acre"], ["-C", "soak", *labelled("soak")],
+          "an hour of mixed load, or --minutes: purges, profiles, forks at once; by name only", verbose=True),
 )
 ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "wheel", "rust", "packaging",
-                "recipes")
+                "recipes", "soak")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
@@ -100,12 +102,14 @@ def add_arguments(parser):
         "by name.",
         (("{acre} test --list", "the suites"),
          ("{acre} test asan tsan -j 2", "two of them, two tests at a time"),
-         ("{acre} test fuzz --seconds 3600", "an hour of other inputs each time")),
-        {1: "a test has failed, or something could not be built"})
+         ("{acre} test fuzz --seconds 3600", "an hour of other inputs each time"),
+          ("{acre} test soak --minutes 10", "ten minutes of load, and memory must not grow")),
+         {1: "a test has failed, or something could not be built"})
     parser.add_argument("-j", "--jobs", type=at_least(1), default=len(os.sched_getaffinity(0)), metavar="N",
                         help="run so many tests at a time (as many as there are processors)")
     parser.add_argument("--seconds", type=at_least(1), metavar="N",
                         help="suite fuzz: look for new inputs so long, in place of a number of inputs that are always the same")
+    parser.add_argument("--minutes", type=at_least(0.1, float), metavar="N", help="how long the suite soak runs (60)")
     parser.add_argument("--list", action="store_true", help="print the names of the suites, and run none")
     add_json(parser, "with --list: as JSON")
     add_yes(parser)
@@ -211,6 +215,10 @@ def main(options):
         return print_suites(options.json)
     if options.json:
         usage_error("test", "--json goes with --list")
+    if options.minutes is not None:
+        if "soak" not in options.suites:
+            usage_error("test", "--minutes goes with the suite soak")
+        os.environ["ACRE_SOAK_MINUTES"] = str(options.minutes)
     suites = chosen(options.suites)
     if options.seconds:
         if options.suites != ["fuzz"]:

@@ -125,7 +125,7 @@ Run* move_to_other_run(Run* run, size_t n) {
   if (bigger == nullptr) return nullptr;
   const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
   if (move != os::Move::kDone) {
-    if (move == os::Move::kRefused) g_moves.store(kMostMoves, std::memory_order_relaxed);  // an old kernel
+    if (move == os::Move::kRefused) g_moves.store(kMostMoves, std::memory_order_relaxed);  // an old kernel, or no mapping left
     if (to_huge) {
       huge::free_after_move(bigger, run->bytes(), move);
     } else if (move == os::Move::kRefused || os::map_at(bigger->base, run->bytes()) != nullptr) {

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/magic.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -157,6 +159,23 @@ long open_file(const char* path) {
 long create_file(const char* path) {
   constexpr long kForAll = 0666;  // the umask limits it
   return raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, kForAll);
+}
+
+long create_unnamed_file(const char* path) {
+  constexpr long kForAll = 0666;
+  char folder[PATH_MAX] = ".";
+  const char* slash = strrchr(path, '/');
+  const size_t bytes = slash == nullptr ? 0 : static_cast<size_t>(slash - path) + 1;
+  if (bytes >= sizeof folder) return -ENAMETOOLONG;
+  if (bytes != 0) memcpy(folder, path, bytes);
+  return raw_syscall(SYS_openat, AT_FDCWD, as_long(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, kForAll);
+}
+
+int name_file(int file, const char* path) {
+  Line<40> unnamed;
+  unnamed.add("/proc/self/fd/").decimal(static_cast<uint64_t>(file));
+  return static_cast<int>(-raw_syscall(SYS_linkat, AT_FDCWD, as_long(unnamed.c_str()), AT_FDCWD, as_long(path),
+                                       AT_SYMLINK_FOLLOW));
 }
 
 bool is_file_or_nothing(const char* path) {

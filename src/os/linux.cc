@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <linux/futex.h>
 #include <linux/mman.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +44,29 @@ namespace {
 
 void* as_pointer(long result) { return failed(result) ? nullptr : reinterpret_cast<void*>(result); }
 
-Move move_result(long result) {
-  if (!failed(result)) return Move::kDone;
-  return result == -EINVAL || result == -ENOSYS ? Move::kRefused : Move::kFailed;
-}
 
 #if ACRE_TESTING
 std::atomic<long> g_requests{0};
 std::atomic<long> g_refuse_from{-1}, g_refuse_to{-1};
 #endif
+
+// A word at the destination of a move tells afterwards whether the kernel has unmapped it. The kernel itself reads the
+// word: by then nothing may be mapped there. With too many mappings, and other refusals, it has changed nothing.
+uint32_t mark_of(const void* to) { return 0x61637265 ^ static_cast<uint32_t>(address_of(to) >> kPageShift); }
+
+bool has_mark(const void* to) {
+  const struct timespec at_once = {};
+  return raw_syscall(SYS_futex, as_long(to), FUTEX_WAIT_PRIVATE, static_cast<long>(mark_of(to)), as_long(&at_once)) ==
+         -ETIMEDOUT;
+}
+
+Move move(void* from, size_t old_bytes, size_t bytes, int flags, void* to) {
+  static_cast<std::atomic<uint32_t>*>(to)->store(mark_of(to), std::memory_order_relaxed);
+  const long result = counted(kMremap, as_long(from), static_cast<long>(old_bytes), static_cast<long>(bytes),
+                              MREMAP_MAYMOVE | MREMAP_FIXED | flags, as_long(to));
+  if (!failed(result)) return Move::kDone;
+  return has_mark(to) ? Move::kRefused : Move::kFailed;
+}
 
 std::atomic<uint64_t> g_refused_memory{0}, g_refused_purges{0};
 std::atomic<int> g_purge_error{0};
@@ -119,14 +134,11 @@ bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {
 
 Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
   if (!testing::granted()) return Move::kRefused;
-  return move_result(counted(kMremap, as_long(start), static_cast<long>(old_bytes),
-                                 static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, as_long(to)));
+  return move(start, old_bytes, new_bytes, 0, to);
 }
 
 Move move_pages(void* from, void* to, size_t bytes) {
-  const long size = static_cast<long>(bytes);
-  return move_result(counted(kMremap, as_long(from), size, size,
-                                 MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, as_long(to)));
+  return move(from, bytes, bytes, MREMAP_DONTUNMAP, to);
 }
 
 ACRE_APART bool purge(void* start, size_t bytes) {

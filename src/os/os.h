@@ -45,11 +45,11 @@ bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes);
 // A kernel may unmap the destination of a move before it finds that it cannot move.
 enum class Move {
   kDone,
-  kRefused,   // nothing has changed
+  kRefused,   // nothing has changed but the destination's first word
   kFailed,    // the source is unchanged; the destination may be unmapped, and another's
 };
 
-// Moves a whole mapping, grown to new_bytes, onto `to`, and replaces what is mapped there.
+// Moves a whole mapping, grown to new_bytes, onto `to`, and replaces what is mapped there, which is writable.
 Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to);
 
 // Moves the physical pages of [from, from + bytes) to [to, to + bytes). Both are mapped; `from` stays mapped and reads
@@ -150,6 +150,9 @@ inline constexpr long kNoLink = -1000001;
 // Files that are read or written in pieces. Results below 0 are negative error numbers. Interrupted calls are repeated.
 long open_file(const char* path);                                            // to read; never waits. A descriptor
 long create_file(const char* path);                                          // to write; empties it. A descriptor
+// To write, in the folder of this path and without a name, so that nothing is left if the process ends. A descriptor
+long create_unnamed_file(const char* path);
+int name_file(int file, const char* path);  // gives it this name, which nothing has. 0 or a positive error number
 long read_some(int file, char* buffer, size_t capacity);                     // bytes; 0: the end
 long read_at(int file, uint64_t offset, void* buffer, size_t bytes);         // bytes
 int write_file(int file, const char* data, size_t bytes);                    // all of it; 0 or a positive error number

@@ -50,6 +50,7 @@ ACRE_COLD Run* PageHeap::cut_out(Run* run, Address start, Address end) {
     Run* before = run;
     run = split(before, (start - before->base) >> kPageShift);
     insert_free(before, holds);
+    run->holds = holds;  // a refused purge leaves it so
   }
   if (end != run->end()) insert_free(split(run, (end - run->base) >> kPageShift), holds);
   return run;

@@ -12,6 +12,9 @@ Output::Output(const char* path, char* buffer, size_t capacity)
   if (file_ < 0) error_ = static_cast<int>(-file_);
 }
 
+Output::Output(int file, char* buffer, size_t capacity)
+    : file_(file), is_ours_(false), buffer_(buffer), capacity_(capacity) {}
+
 Output::Output(Sink sink, char* buffer, size_t capacity) : sink_(sink), buffer_(buffer), capacity_(capacity) {}
 
 void Output::add(const void* data, size_t bytes) {
@@ -42,7 +45,7 @@ void Output::fail(int error) {
 
 int Output::finish() {
   flush();
-  if (file_ >= 0) os::close_file(static_cast<int>(file_));
+  if (file_ >= 0 && is_ours_) os::close_file(static_cast<int>(file_));
   return error_;
 }
 

@@ -17,6 +17,8 @@ class Output {
  public:
   // Creates the file, or empties it. buffer: for as long as this lives.
   Output(const char* path, char* buffer, size_t capacity);
+  // An open file, which stays open.
+  Output(int file, char* buffer, size_t capacity);
   Output(Sink sink, char* buffer, size_t capacity);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -27,13 +29,14 @@ class Output {
   // What is not written yet is dropped, as is what comes.
   void fail(int error);
 
-  // Writes what is left and closes the file. 0 or an error number, of this or anything before.
+  // Writes what is left and closes the file that this has made. 0 or an error number, of this or anything before.
   int finish();
 
  private:
   void flush();
 
   long file_ = -1;
+  bool is_ours_ = true;
   Sink sink_ = {};
   int error_ = 0;
   char* buffer_;

@@ -77,7 +77,7 @@ struct Buffers {
   char of_block[32 << 10];
 };
 
-// Writes one to a file of this name, or to a sink.
+// Writes one to a file of this name, to an open file, or to a sink.
 template <class Target>
 int write_to(Target target, Kind kind) {
   const os::Mapped<Buffers> buffers;
@@ -104,12 +104,30 @@ bool name_part(const char* path, Line<kMostBytesOfPart>* part) {
 
 }  // namespace
 
-// Under another name first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and
+// A file without a name until it is whole. Where one of its path is there already, it gets another name for the moment
+// before it takes that one's place. False: no such file can be made or named here.
+static bool write_unnamed(const char* path, const char* part, Kind kind, int* error) {
+  const long opened = os::create_unnamed_file(path);
+  if (opened < 0) return false;
+  const int file = static_cast<int>(opened);
+  *error = write_to(file, kind);
+  int not_named = *error == 0 ? os::name_file(file, path) : 0;
+  if (not_named == EEXIST && (not_named = os::name_file(file, part)) == 0) {
+    not_named = os::rename_file(part, path);
+    if (not_named != 0) os::remove_file(part);
+  }
+  os::close_file(file);
+  return not_named == 0;
+}
+
+// Without a name or under another one first, so that none is ever there in part. A link, a pipe or a device is written to as it is, and
 // so is a file where no other one can be made or put in its place.
 static int write_whole(const char* path, Kind kind) {
   Line<kMostBytesOfPart> part;
   if (!os::is_file_or_nothing(path) || !name_part(path, &part)) return write_to(path, kind);
-  int error = write_to(part.c_str(), kind);
+  int error = 0;
+  if (write_unnamed(path, part.c_str(), kind, &error)) return error;
+  error = write_to(part.c_str(), kind);
   if (error == 0) error = os::rename_file(part.c_str(), path);
   if (error == 0) return 0;
   os::remove_file(part.c_str());

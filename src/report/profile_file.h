@@ -16,8 +16,9 @@ enum class Kind : uint8_t {
 };
 
 // Writes a profile of this kind. All that it says is of about one moment. Returns 0 or an error number: then there is
-// no such file, or the one that was there before. Until it is whole it has another name, PATH.PID.N.part; but where no
-// other file can be made, and to a link, a pipe or a device, it is written as it comes.
+// no such file, or the one that was there before. Until it is whole it has no name or, where the file system has no
+// nameless files, another one, PATH.PID.N.part; but where no other file can be made, and to a link, a pipe or a device,
+// it is written as it comes.
 // Calls malloc never. Not for signal handlers.
 int write_profile(const char* path, Kind kind);
 

@@ -26,6 +26,15 @@ void use_up_metadata();
 // is in order, and whether it all works again once memory is back.
 void survive(const struct Script& script);
 
+// Runs it, frees what is left, and looks whether nothing is in use then.
+void run_to_the_end(const struct Script& script, bool must_succeed);
+
+// Of arenas and of acre's own structures.
+size_t mapped_bytes();
+
+// A body of an image (whole_core.cc).
+[[noreturn]] void run_whole_core(const std::string& argument);
+
 // For main: if this process is such an image, runs its body and exits.
 void run_body_if_image();
 

@@ -1,0 +1,213 @@
+// The program of core.h, with each request that acre makes of the kernel refused in turn: alone, in a burst, from there
+// on, and each kind of request always, where addresses are as usual or in no order, and where pages are of 64 KiB.
+// Afterwards nothing may be lost, and all has to work again.
+//
+// About 50 requests are tried, spread over all. ACRE_EVERY_REQUEST=1: every one, three ways each.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "../unit/support.h"
+#include "acre/acre.h"
+#include "child.h"
+#include "core.h"
+#include "kernel.h"
+#include "pages/huge.h"
+
+namespace acre::fake_os {
+namespace {
+
+using kernel::Bug;
+using kernel::Kind;
+using kernel::Layout;
+
+struct Fault {
+  uint64_t first = 0, count = 0;
+  unsigned kinds = kernel::kAllKinds;
+};
+
+// Of all that was mapped, the bytes of which acre knows nothing.
+int64_t unaccounted_bytes() {
+  return kernel::mapped_bytes() - static_cast<int64_t>(window::mapped_bytes() + metadata::mapped_bytes() +
+                                                       PageMap::mapped_bytes() + huge::counts().bytes);
+}
+
+size_t unpurged_pages() {
+  size_t pages = 0;
+  for (unsigned i = 0; i < arenas::count(); ++i) {
+    const PageCounts counts = arenas::at(i)->pages.counts();
+    pages += counts.dirty + counts.muzzy;
+  }
+  return pages;
+}
+
+void purge_everything() {
+  acre_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
+  FAKE_OS_CHECK(unpurged_pages() == 0);
+}
+
+struct Rest {
+  size_t mapped, resident;
+  int64_t unaccounted;
+};
+// Runs the program until it needs nothing new, and says what is mapped and resident then.
+Rest come_to_rest() {
+  size_t before = 0;
+  for (int round = 0; before != mapped_bytes(); ++round) {
+    FAKE_OS_CHECK(round < 6);
+    before = mapped_bytes();
+    run_to_the_end(kWholeCore, true);
+  }
+  purge_everything();
+  const size_t resident = os::resident_bytes() / os::page_bytes() * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return {mapped_bytes(), resident, unaccounted_bytes()};
+}
+
+// Of a process where nothing was refused.
+Rest g_usual;
+
+void suffer(const Fault& fault) {
+  kernel::refuse(fault.first, fault.count, fault.kinds);
+  run_to_the_end(kWholeCore, false);
+  kernel::refuse_nothing();
+  const Rest rest = come_to_rest();
+  const bool lost = rest.unaccounted != g_usual.unaccounted || rest.mapped > g_usual.mapped + 128 * kMiB ||
+                    rest.resident > g_usual.resident + 4 * kMiB;
+  if (lost) {
+    fprintf(stderr, "mapped %zu, usually %zu; resident %zu, usually %zu; unaccounted for %ld, usually %ld\n",
+            rest.mapped, g_usual.mapped, rest.resident, g_usual.resident, static_cast<long>(rest.unaccounted),
+            static_cast<long>(g_usual.unaccounted));
+  }
+  FAKE_OS_CHECK(!lost);
+}
+
+// In a child, so that each begins with what this process is. False: it failed, and has said why.
+bool survives(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  FAKE_OS_CHECK(waitpid(child, &status, 0) == child);
+  return status == 0;
+}
+
+bool survives(const char* what, const Fault& fault) {
+  if (survives([&] { suffer(fault); })) return true;
+  fprintf(stderr, "%s: of kinds %#x requests %lu to %lu refused\n", what, fault.kinds,
+          static_cast<unsigned long>(fault.first), static_cast<unsigned long>(fault.first + fault.count));
+  return false;
+}
+
+// Under AddressSanitizer a fork takes ten times as long.
+#if defined(__SANITIZE_ADDRESS__)
+#define ACRE_TESTS_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ACRE_TESTS_UNDER_ASAN 1
+#endif
+#endif
+#if defined(ACRE_TESTS_UNDER_ASAN)
+constexpr uint64_t kSample = 4;
+#else
+constexpr uint64_t kSample = 16;
+#endif
+constexpr uint64_t kAll = uint64_t{1} << 40;
+
+// How many requests the program makes in a process that has made none.
+uint64_t count_requests() {
+  int numbers[2];
+  FAKE_OS_CHECK(pipe(numbers) == 0);
+  FAKE_OS_CHECK(survives([&] {
+    kernel::refuse_nothing();
+    run_to_the_end(kWholeCore, true);
+    const uint64_t requests = kernel::requests();
+    g_usual = come_to_rest();
+    FAKE_OS_CHECK(write(numbers[1], &requests, sizeof requests) == sizeof requests);
+    FAKE_OS_CHECK(write(numbers[1], &g_usual, sizeof g_usual) == sizeof g_usual);
+  }));
+  uint64_t requests = 0;
+  FAKE_OS_CHECK(read(numbers[0], &requests, sizeof requests) == sizeof requests);
+  FAKE_OS_CHECK(read(numbers[0], &g_usual, sizeof g_usual) == sizeof g_usual);
+  return requests;
+}
+
+// In a new image, by the layout's number. Some faults of each kind, if not every one.
+[[noreturn]] void refuse_each_request(Layout layout) {
+  kernel::begin(layout);
+  kernel::stop_clock();
+  const uint64_t requests = count_requests();
+  const uint64_t faults = getenv("ACRE_EVERY_REQUEST") != nullptr ? requests : kSample;
+  FAKE_OS_CHECK(requests > 100);
+  bool all = true;
+  for (uint64_t i = 0; i < faults; ++i) {
+    // Each way at other places.
+    const auto at = [&](uint64_t third) { return (3 * i + third) * requests / (3 * faults); };
+    all &= survives("alone", {at(0), 1});
+    all &= survives("a burst", {at(1), 2 + i % 30});
+    all &= survives("from there on", {at(2), kAll});
+  }
+  for (unsigned kind = 0; kind < static_cast<unsigned>(Kind::kCount); ++kind) {
+    all &= survives(kernel::name_of(static_cast<Kind>(kind)), {0, kAll, 1u << kind});
+  }
+  FAKE_OS_CHECK(kernel::misaligned() == 0);
+  _exit(all ? 0 : 1);
+}
+
+// In a new image. Ends with 0 if the bug was found: by a check, or by a crash.
+[[noreturn]] void look_for(Bug bug) {
+  kernel::begin(Layout::kOrdinary);
+  kernel::stop_clock();
+  count_requests();
+  const uint64_t refused = bug == Bug::kChangesErrno ? kAll : 0;
+  const bool found = !survives([&] {
+    kernel::plant(bug);
+    suffer({0, refused, bit_of(Kind::kAdvise) | bit_of(Kind::kFact)});  // which no request of the program's fails for
+  });
+  _exit(found ? 0 : 1);
+}
+
+}  // namespace
+
+void run_whole_core(const std::string& argument) {
+  const unsigned number = static_cast<unsigned>(argument[1] - '0');
+  if (argument[0] == 'b') look_for(static_cast<Bug>(number));
+  refuse_each_request(static_cast<Layout>(number));
+}
+
+namespace {
+
+class WholeCore : public testing::TestWithParam<Layout> {};
+
+TEST_P(WholeCore, EachRequestRefused) {
+  const Layout layout = GetParam();
+  if (layout == Layout::kLargePages) setenv("ACRE_FAKE_OS_LARGE_PAGES", "1", 1);
+  EXPECT_EQ(in_new_image("whole_core", "l" + std::to_string(static_cast<unsigned>(layout)), "0,0", ""), "");
+  unsetenv("ACRE_FAKE_OS_LARGE_PAGES");
+}
+
+class Planted : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Planted, IsFound) { EXPECT_EQ(in_new_image("whole_core", "b" + std::to_string(GetParam()), "0,0", ""), ""); }
+
+INSTANTIATE_TEST_SUITE_P(Bugs, Planted, testing::Range(1u, static_cast<unsigned>(Bug::kCount)));
+
+std::string name_of_layout(const testing::TestParamInfo<Layout>& info) {
+  constexpr const char* kNames[] = {"Ordinary", "Scattered", "LargePages"};
+  return kNames[static_cast<unsigned>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Layouts, WholeCore,
+                         testing::Values(Layout::kOrdinary, Layout::kScattered, Layout::kLargePages),
+                         name_of_layout);
+
+}  // namespace
+}  // namespace acre::fake_os
