@@ -103,8 +103,8 @@ def add_arguments(parser):
         (("{acre} test --list", "the suites"),
          ("{acre} test asan tsan -j 2", "two of them, two tests at a time"),
          ("{acre} test fuzz --seconds 3600", "an hour of other inputs each time"),
-          ("{acre} test soak --minutes 10", "ten minutes of load, and memory must not grow")),
-         {1: "a test has failed, or something could not be built"})
+         ("{acre} test soak --minutes 10", "ten minutes of load, and memory must not grow")),
+        {1: "a test has failed, or something could not be built"})
     parser.add_argument("-j", "--jobs", type=at_least(1), default=len(os.sched_getaffinity(0)), metavar="N",
                         help="run so many tests at a time (as many as there are processors)")
     parser.add_argument("--seconds", type=at_least(1), metavar="N",
