@@ -77,6 +77,7 @@ constexpr unsigned kSharing = 8;
 // Takes dirty memory of any arena before memory that would make the process grow.
 Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
   const unsigned count = arenas::count();
+  if (hardened::is_on() && arena->is_of_class) arena = arenas::at(0);
   if (pages >= kSharedFrom && !hardened::is_on()) arena = arenas::at(arena->index - arena->index % kSharing);
   for (unsigned i = 0; i < count; ++i) {
     Arena* other = arenas::at((arena->index + i) % count);
@@ -208,10 +209,8 @@ ACRE_ALWAYS_INLINE static void* allocate_from_any(size_t n, size_t alignment, bo
 ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) {
   void* block;
   if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
-  if (hardened::is_on()) {
-    if (Run* run = hardened::find_guarded_run(n, alignment)) return hand_out(run, n, zeroed);
-  }
-  return allocate_from_any(n, alignment, zeroed);
+  Run* run = hardened::is_on() ? hardened::find_guarded_run(n, alignment) : nullptr;
+  return run != nullptr ? hand_out(run, n, zeroed) : allocate_from_any(n, alignment, zeroed);
 }
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
@@ -334,16 +333,16 @@ ACRE_APART static Run* resize_run(Run* run, size_t n, May may) {
   return to;
 }
 
-bool resize_in_place(Run* run, size_t n) {
-  return pages_for(n) == run->pages || resize_run(run, n, May::kStay) != nullptr;
+static Run* resize_to(Run* run, size_t n, May may) {
+  if (pages_for(n) != run->pages) return resize_run(run, n, may);
+  run->asked = n;
+  return run;
 }
 
+bool resize_in_place(Run* run, size_t n) { return resize_to(run, n, May::kStay) != nullptr; }
+
 void* resize(Run* run, size_t n) {
-  if (pages_for(n) == run->pages) {
-    run->asked = n;
-    return pointer_to(run->base);
-  }
-  Run* to = resize_run(run, n, May::kMove);
+  Run* to = resize_to(run, n, May::kMove);
   return to == nullptr ? nullptr : pointer_to(to->base);
 }
 

@@ -72,7 +72,7 @@ ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena =
   registry::leave_fallback_heap(heap);
   if (block == nullptr) return arena == nullptr ? refused(asked) : out_of_memory(kSmallMax);
   if (fill::is_on()) fill::new_bytes(block, 0, size_of_class(c), false);
-  hooks::allocated(block, size_of_class(c), asked);
+  if (!hardened::is_on()) hooks::allocated(block, size_of_class(c), asked);  // src/hardened tells of it itself
   return block;
 }
 
@@ -311,7 +311,7 @@ ACRE_APART static void* reallocate_any(void* p, size_t n) {
     if (is_of_class(n, found.slab->size_class)) return p;
   } else if (is_sampled(found)) {
     if (is_of_class(n, found.run->sampled->size_class)) return p;
-  } else if (n > kSmallMax) {
+  } else if (n > kSmallMax || (hardened::is_on() && n == found.run->asked)) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }
   return move_block(found, p, n);

@@ -132,7 +132,7 @@ ACRE_COLD Arena* arena_at(unsigned index) {
       placement::g_spare_arena = made;  // another thread has made the last one that is needed
     }
   }
-  return arenas::at(index)->is_of_class ? nullptr : arenas::at(index);
+  return arenas::at(index);
 }
 
 }  // namespace acre::registry

@@ -12,6 +12,14 @@ ACRE_APART void free_aligned_sized(void* block, size_t alignment, size_t size) {
              release_elsewhere_sized, AlignedSizeOf{size, alignment});
 }
 
+ACRE_COLD void* pvalloc(size_t size) {
+  const size_t page = os::page_bytes();
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  void* p = allocate_aligned(size == 0 ? page : align_up(size, page), page);
+  if (hardened::is_on() && p != nullptr) hardened::set_kind(p, Kind::kRounded);
+  return p;
+}
+
 // pages_for() for any number of bytes.
 static size_t whole_pages(size_t bytes) { return bytes / kPageBytes + (bytes % kPageBytes != 0); }
 

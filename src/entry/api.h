@@ -80,11 +80,7 @@ inline int posix_memalign(void** block, size_t alignment, size_t size) {
   return 0;
 }
 
-inline void* pvalloc(size_t size) {
-  size_t page = os::page_bytes();
-  if (size > PTRDIFF_MAX) return out_of_memory();
-  return allocate_aligned(size == 0 ? page : align_up(size, page), page);
-}
+void* pvalloc(size_t size);
 
 inline size_t malloc_usable_size(const void* block) {
   return block == nullptr ? 0 : usable_size(block, "malloc_usable_size");

@@ -28,33 +28,41 @@ Random* random_of(Heap& heap) {
   return quarantine != nullptr ? &quarantine->random() : nullptr;
 }
 
-void* told(void* block, size_t bytes, size_t n) {
-  hooks::allocated(block, bytes, n);
+void* told(void* block, size_t n) {
+  hooks::allocated(block, n, n);
   return block;
 }
 
+// What the program asks for.
+struct Request {
+  size_t n;
+  size_t alignment;
+  Kind kind;
+};
+
 // For a thread without a heap, and one with a tag or a binding in force. Blocks of manual arenas are not protected.
-ACRE_COLD void* allocate_seldom(SizeClass c, size_t n, Kind kind) {
-  if (this_thread_ends()) return large::allocate(larger<size_t>(n, 1), 1, false);
-  void* block = allocate_without_heap(c, n);
+ACRE_COLD void* allocate_seldom(SizeClass c, const Request& request) {
+  if (this_thread_ends()) return large::allocate(larger<size_t>(request.n, 1), request.alignment, false);
+  void* block;
+  if (manual::allocate_small(class_for_aligned(request.n, request.alignment), request.n, &block)) return block;
+  block = allocate_without_heap(c, request.n);
   if (block == nullptr) return nullptr;
-  const Found found = find_block(block);
-  if (!is_protected(found)) return block;
-  return protect(block, acre::block_bytes(found), n, kind, nullptr);
+  return told(protect(block, acre::block_bytes(find_block(block)), request.n, request.kind, nullptr), request.n);
 }
 
-void* allocate_small(SizeClass c, size_t n, Kind kind) {
+// c: of blocks with a tail.
+void* allocate_small(SizeClass c, const Request& request) {
   if (ACRE_UNLIKELY(t_heap == &kUninitializedHeap)) registry::initialize_thread();
   HotHeap* hot = t_heap;
   const bool is_usual = hot->kind != HeapKind::kNone && !hot->is_diverted && !is_ending();
-  if (ACRE_UNLIKELY(!is_usual)) return allocate_seldom(c, n, kind);
+  if (ACRE_UNLIKELY(!is_usual)) return allocate_seldom(c, request);
   Heap& heap = *static_cast<Heap*>(hot);
-  void* block = take_or_null(heap, c, n);
+  void* block = take_or_null(heap, c, request.n);
   if (ACRE_UNLIKELY(block == nullptr)) {
-    return new_handler::ask() ? allocate_small(c, n, kind) : out_of_memory(kSmallMax);
+    return new_handler::ask() ? allocate_small(c, request) : out_of_memory(kSmallMax);
   }
-  protect(block, size_of_class(c), n, kind, random_of(heap));
-  return ACRE_LIKELY(!hooks::are_told()) ? block : told(block, size_of_class(c), n);
+  protect(block, size_of_class(c), request.n, request.kind, random_of(heap));
+  return ACRE_LIKELY(!hooks::are_told()) ? block : told(block, request.n);
 }
 
 // kSmallClasses: a large block. The class of 8 bytes has no room for more than a tail.
@@ -65,7 +73,7 @@ SizeClass class_for(size_t n, size_t alignment) {
 
 ACRE_COLD void* allocate_nothing(Kind kind) {
   void* p = zero_size::allocate();
-  return p != nullptr ? told(p, 0, 0) : allocate_small(class_for(0, 1), 0, kind);
+  return p != nullptr ? told(p, 0) : allocate_small(class_for(0, 1), {0, 1, kind});
 }
 
 ACRE_COLD void* allocate_large(size_t n, size_t alignment, Kind kind) {
@@ -79,12 +87,12 @@ ACRE_COLD void* allocate_large(size_t n, size_t alignment, Kind kind) {
 void* allocate(size_t n, Kind kind) {
   if (ACRE_UNLIKELY(n == 0)) return allocate_nothing(kind);
   if (ACRE_UNLIKELY(n > kSmallMax - kTailBytes)) return allocate_large(n, 1, kind);
-  return allocate_small(class_of_size(n + kTailBytes), n, kind);
+  return allocate_small(class_of_size(n + kTailBytes), {n, 1, kind});
 }
 
 void* allocate_aligned(size_t n, size_t alignment, Kind kind) {
   const SizeClass c = class_for(n, alignment);
-  return c == kSmallClasses ? allocate_large(n, alignment, kind) : allocate_small(c, n, kind);
+  return c == kSmallClasses ? allocate_large(n, alignment, kind) : allocate_small(c, {n, alignment, kind});
 }
 
 }  // namespace acre::hardened

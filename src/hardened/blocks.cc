@@ -11,24 +11,37 @@ bool is_protected(const Found& found) {
   return found.slab != nullptr ? !is_manual(found.slab) : found.run != nullptr && is_sampled(found);
 }
 
+// A large block that is in no manual arena.
+static bool is_large(const Found& found) {
+  if (found.run == nullptr || is_sampled(found)) return false;
+  const Arena* arena = arena_of(found.run);
+  return arena == nullptr || !arena->is_manual;
+}
+
 size_t size_of(const Found& found, const void* p, const char* caller) {
   const size_t bytes = acre::block_bytes(found);
-  return is_protected(found) ? size_in(checked_tail(p, bytes, caller), bytes) : bytes;
+  if (is_protected(found)) return size_in(checked_tail(p, bytes, caller), bytes);
+  return is_large(found) ? found.run->asked : bytes;
+}
+
+// Whether mallocx, asked for n bytes, asks for so many.
+static bool is_rounded_to(size_t n, size_t alignment, size_t asked) {
+  const SizeClass c = class_for_aligned(n, alignment);
+  return c != kSmallClasses ? size_of_class(c) == asked : pages_for(n) == pages_for(asked);
+}
+
+static bool is_size(Kind kind, size_t asked, size_t n, size_t alignment) {
+  return n == asked || (kind == Kind::kRounded && is_rounded_to(n, alignment, asked));
 }
 
 bool is_size_of(const Found& found, const void* p, size_t n, size_t alignment, const char* caller) {
   if (!is_power_of_two(alignment) || address_of(p) % alignment != 0) return false;
   if (!is_protected(found)) {
-    if (found.run == nullptr) return true;
-    const size_t asked = found.run->asked;
-    return n == asked || (found.run->made_by == Kind::kRounded && pages_for(n) == pages_for(asked));
+    return found.run == nullptr || is_size(found.run->made_by, found.run->asked, n, alignment);
   }
   const size_t bytes = acre::block_bytes(found);
   const Tail tail = checked_tail(p, bytes, caller);
-  const size_t asked = size_in(tail, bytes);
-  if (tail.kind != Kind::kRounded) return n == asked;
-  const SizeClass c = class_for_aligned(n, alignment);
-  return c != kSmallClasses && size_of_class(c) == asked;
+  return is_size(tail.kind, size_in(tail, bytes), n, alignment);
 }
 
 void set_kind(void* p, Kind kind) {
@@ -45,8 +58,9 @@ void* reallocate_in_place(const Found& found, void* p, size_t n) {
   const size_t bytes = acre::block_bytes(found);
   const Tail tail = checked_tail(p, bytes, "realloc");
   check_kind("realloc", p, tail.kind, Kind::kMalloc);
-  if (n > kSmallMax - kTailBytes || class_of_size(n + kTailBytes) != class_of_size(bytes)) return nullptr;
   const size_t old_n = size_in(tail, bytes);
+  if (n == old_n) return p;
+  if (n > kSmallMax - kTailBytes || class_of_size(n + kTailBytes) != class_of_size(bytes)) return nullptr;
   if (n < old_n) memset(static_cast<char*>(p) + n, 0, old_n - n);
   write_tail(p, bytes, n, tail.kind);
   return p;

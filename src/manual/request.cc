@@ -29,7 +29,9 @@ void* allocate_in(unsigned index, size_t n, size_t alignment, bool zeroed) {
 // In the hardened mode, which does not keep its blocks to one automatic arena.
 ACRE_COLD void* allocate_hardened(size_t bytes, const Request& request) {
   void* block = hardened::allocate_aligned(bytes, request.alignment, Kind::kRounded);
-  if (block != nullptr && request.zeroed) memset(block, 0, bytes);
+  if (block == nullptr || !request.zeroed) return block;
+  const Found found = find_block(block);
+  if (found.run == nullptr || !found.run->fresh) memset(block, 0, program_bytes(found, block, "mallocx"));
   return block;
 }
 bool is_manual_arena(unsigned index) { return index != kAnyArena && arenas::manual_at(index) != nullptr; }
@@ -49,9 +51,11 @@ bool may_stay_large(const Found& found, const void* p, size_t n, size_t alignmen
 void* resize(const Found& found, void* p, size_t old_bytes, size_t n, const Request& request) {
   if (found.slab != nullptr || is_sampled(found)) {
     const bool fits = address_of(p) % request.alignment == 0 && block_bytes(n, request.alignment) == old_bytes;
+    if (fits && hardened::is_on()) hardened::set_kind(p, Kind::kRounded);
     return fits ? p : nullptr;
   }
   if (!may_stay_large(found, p, n, request.alignment)) return nullptr;
+  if (hardened::is_on()) found.run->made_by = Kind::kRounded;
   void* resized = p;
   if (request.alignment <= kPageBytes) {
     resized = large::resize(found.run, n);
@@ -105,6 +109,7 @@ void* reallocate(void* p, size_t n, const Request& request, const char* caller) 
   if (void* resized = resize(found, p, old_bytes, larger<size_t>(n, 1), request)) return resized;
   void* moved = allocate_beside(found, p, n, bytes, request);
   if (moved == nullptr) return nullptr;
+  if (hardened::is_on()) hardened::set_kind(moved, Kind::kRounded);
   memcpy(moved, p, smaller(bytes, old_bytes));
   release(p);
   return moved;
@@ -115,9 +120,10 @@ size_t resize_in_place(void* p, size_t least, size_t most, const Request& reques
   const Found found = find_live_block(p, caller);
   const size_t old_bytes = program_bytes(found, p, caller);
   if (!may_stay_large(found, p, most, request.alignment)) return old_bytes;
+  if (hardened::is_on()) found.run->made_by = Kind::kRounded;
   if (!large::resize_in_place(found.run, most) && old_bytes < least) large::resize_in_place(found.run, least);
   if (request.zeroed) zero_added(found, p, old_bytes);
-  return acre::block_bytes(found);
+  return program_bytes(found, p, caller);
 }
 
 void release_uncached(void* p) {

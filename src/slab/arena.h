@@ -67,7 +67,7 @@ struct Arena {
   bool is_manual = false;
   bool is_labelled = false;  // its slab runs have labels (labels.h)
   // In the hardened mode, which never uses addresses of one class for another: small runs of one class come from here, and
-  // nothing else does. No thread is bound to it.
+  // nothing else does. A thread is bound to it only if the program says so.
   bool is_of_class = false;
   Arena* next_manual = nullptr;
   Arena* previous_manual = nullptr;

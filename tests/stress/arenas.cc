@@ -1,4 +1,4 @@
-// acre-test: libs=pthread conf=background_thread:true
+// acre-test: libs=pthread conf=background_thread:true conf=hardened:true
 // Threads that have blocks from chosen arenas, move to others, a manual one among them, turn their caches off and on, ask what they have
 // allocated, and hand blocks to each other; and forks among them.
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// acre-test: libs=pthread conf=junk:true conf=guard:auto,guard_sample:0
+// acre-test: libs=pthread conf=junk:true conf=hardened:true conf=guard:auto,guard_sample:0
 // Threads allocate and free at random; most blocks are freed by another thread than their own.
 #include "stress.h"
 
