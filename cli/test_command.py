@@ -54,7 +54,7 @@ SUITES = (
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS),
           "with internal checks, under AddressSanitizer and UndefinedBehaviorSanitizer"),
     Suite("ubsan", "ubsan", tests(*LABELS), labelled(*LABELS), "under the second of these alone; only by name"),
-    Suite("fuzz", "fuzz", ["tests_libfuzzer"], labelled("libfuzzer"),
+    Suite("fuzz", "asan", ["tests_libfuzzer"], labelled("libfuzzer"),
           "libFuzzer on the API, containers, mallctl, options and requests, against plain models"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
     Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],

@@ -4,6 +4,11 @@
 // A guard is a run of one page, cut off the block's run, whose `older` names that run. The pages of a freed block are a
 // guard, too, until kMostRetired more were freed, or kMostBytes. Their memory goes back to the system at once, so the
 // block that comes next reads zeroes.
+//
+// That costs system calls, page faults, and a halt of the program's other processors. So it happens to kMostAtOnce
+// blocks of up to kUnit bytes, and to one more each kNsForOne; a longer one counts as several. Blocks of up to
+// kMostReadyBytes that are freed beyond that are *ready*: they wait, with their guards and their memory, for a request
+// of as many pages.
 #include <string.h>
 
 #include <atomic>
@@ -27,6 +32,30 @@ constexpr size_t kMostBytes = size_t{64} << 20;
 constinit std::atomic<Run*> g_retired[kMostRetired];
 constinit std::atomic<unsigned> g_next{0};
 constinit std::atomic<size_t> g_bytes{0};
+
+constexpr int64_t kMostAtOnce = 64;
+constexpr uint64_t kNsForOne = 1000000;
+constexpr size_t kUnit = size_t{256} << 10;
+constexpr unsigned kMostReady = 8;
+constexpr size_t kMostReadyBytes = size_t{1} << 20;
+
+constinit std::atomic<Run*> g_ready[kMostReady];
+constinit std::atomic<int64_t> g_retirements{0};  // less those that time has made good
+constinit std::atomic<uint64_t> g_counted_ns{0};
+
+// Whether a block of so many bytes may become a guard now.
+bool may_retire(size_t bytes) {
+  const uint64_t now = os::now_ns();
+  uint64_t counted = g_counted_ns.load(std::memory_order_relaxed);
+  if (now - counted >= kNsForOne && g_counted_ns.compare_exchange_strong(counted, now)) {
+    const auto passed = static_cast<int64_t>(smaller<uint64_t>((now - counted) / kNsForOne, kMostAtOnce));
+    g_retirements.fetch_sub(smaller(g_retirements.load(std::memory_order_relaxed), passed), std::memory_order_relaxed);
+  }
+  const auto count = static_cast<int64_t>(bytes / kUnit + 1);
+  if (g_retirements.fetch_add(count, std::memory_order_relaxed) < kMostAtOnce) return true;
+  g_retirements.fetch_sub(count, std::memory_order_relaxed);
+  return false;
+}
 
 void make_guard(Run* guard, Run* of) {
   if (guard == nullptr) return;
@@ -66,6 +95,44 @@ void give_back_with_guards(Run* run) {
   give_back(run);
 }
 
+// Gives back a block that was ready: its memory stays.
+void give_back_ready(Run* run) {
+  if (run == nullptr) return;
+  const Beside beside(run);
+  for (Run* guard : {beside.before, beside.after}) {
+    if (guard == nullptr) continue;
+    os::unguard(pointer_to(guard->base), guard->bytes());
+    give_back(guard);
+  }
+  release_store(run->kind, RunKind::kLarge);
+  run->home->free(run, true);
+}
+
+void make_ready(Run* run) {
+  run->older = run;
+  release_store(run->kind, RunKind::kGuard);
+  const unsigned at = g_next.fetch_add(1, std::memory_order_relaxed);
+  give_back_ready(g_ready[at % kMostReady].exchange(run, std::memory_order_acq_rel));
+}
+
+// With guards on both sides. Null: none has so many pages.
+Run* take_ready(size_t pages) {
+  for (std::atomic<Run*>& place : g_ready) {
+    Run* run = place.load(std::memory_order_relaxed);
+    if (run == nullptr || racy_load(run->pages) != pages) continue;
+    run = place.exchange(nullptr, std::memory_order_acq_rel);
+    if (run == nullptr) continue;
+    if (run->pages == pages && Beside(run).before != nullptr) {
+      run->fresh = false;
+      run->older = nullptr;
+      release_store(run->kind, RunKind::kLarge);
+      return run;
+    }
+    give_back_ready(run);  // another thread has changed the place meanwhile
+  }
+  return nullptr;
+}
+
 bool may_guard(const Run* run) { return run->kind == RunKind::kLarge && run->home->source() == nullptr; }
 
 // One of the two next runs, so that the order of blocks cannot be foreseen.
@@ -84,6 +151,9 @@ ACRE_COLD Run* find_guarded_run(size_t n, size_t alignment) {
   if (n > large::kHugeFrom / 2 || alignment > kHugePageBytes || os::page_bytes() != kPageBytes) return nullptr;
   const size_t lead = alignment <= kPageBytes ? 1 : 0;
   const size_t pages = pages_for(larger<size_t>(n, 1));
+  if (lead != 0) {
+    if (Run* ready = take_ready(pages)) return ready;
+  }
   Run* before = nullptr;
   Run* run = find_by_chance((lead + pages + 1) * kPageBytes, alignment);
   if (run == nullptr || !may_guard(run)) return run;
@@ -100,6 +170,7 @@ ACRE_COLD Run* find_guarded_run(size_t n, size_t alignment) {
 
 ACRE_COLD void free_guarded_run(Run* run) {
   if (!may_guard(run) || arena_of(run)->is_manual || os::page_bytes() != kPageBytes) return run->home->free(run, true);
+  if (!may_retire(run->bytes())) return run->bytes() <= kMostReadyBytes ? make_ready(run) : give_back_ready(run);
   run->older = run;
   release_store(run->kind, RunKind::kGuard);
   if (!os::guard(pointer_to(run->base), run->bytes()) && !os::purge(pointer_to(run->base), run->bytes())) {

@@ -2,7 +2,7 @@
 """Plants bugs in the sources, each a change of their text, that the targets for libFuzzer must find: a gate that cannot
 fail says nothing. A text that is not there, or there twice, is an error: keep the list up to date with the code.
 
-  planted.py BUILD          all bugs; BUILD is the build folder of the preset fuzz, with the targets built
+  planted.py BUILD          all bugs; BUILD is the build folder of the preset asan, with the targets built
   planted.py BUILD NAME     one, and what the target says
 
 Only the object with the changed source is compiled again, from a copy that the compiler sees in place of the original.
