@@ -132,12 +132,12 @@ bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {
                              static_cast<long>(new_bytes), 0));
 }
 
-Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
+ACRE_APART Move move_mapping(void* start, size_t old_bytes, size_t new_bytes, void* to) {
   if (!testing::granted()) return Move::kRefused;
   return move(start, old_bytes, new_bytes, 0, to);
 }
 
-Move move_pages(void* from, void* to, size_t bytes) {
+ACRE_APART Move move_pages(void* from, void* to, size_t bytes) {
   return move(from, bytes, bytes, MREMAP_DONTUNMAP, to);
 }
 
