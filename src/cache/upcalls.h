@@ -249,6 +249,8 @@ void check_nothing(const void* p, const char* caller);
 Run* find_guarded_run(size_t n, size_t alignment);
 // Makes the pages of a large block, which was freed, guard pages for a while. They then go back.
 void free_guarded_run(Run* run);
+// Gives back the pages of all large blocks that were freed.
+void give_back_retired();
 
 // For a live block.
 void set_kind(void* p, Kind kind);

@@ -25,6 +25,7 @@ static size_t whole_pages(size_t bytes) { return bytes / kPageBytes + (bytes % k
 
 ACRE_COLD int malloc_trim(size_t pad) {
   if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  if (hardened::is_on()) hardened::give_back_retired();
   const size_t purged = quiet_runs::purge_all();
   return arenas::purge_all(whole_pages(pad)) + purged != 0;
 }

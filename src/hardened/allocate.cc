@@ -77,6 +77,7 @@ ACRE_COLD void* allocate_nothing(Kind kind) {
 }
 
 ACRE_COLD void* allocate_large(size_t n, size_t alignment, Kind kind) {
+  if (t_heap == &kUninitializedHeap) registry::initialize_thread();
   void* block = large::allocate(n, alignment, false);
   if (block != nullptr) set_kind(block, kind);
   return block;

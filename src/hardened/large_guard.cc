@@ -185,4 +185,9 @@ ACRE_COLD void free_guarded_run(Run* run) {
   }
 }
 
+ACRE_COLD void give_back_retired() {
+  for (std::atomic<Run*>& place : g_retired) give_back_with_guards(place.exchange(nullptr, std::memory_order_acq_rel));
+  for (std::atomic<Run*>& place : g_ready) give_back_ready(place.exchange(nullptr, std::memory_order_acq_rel));
+}
+
 }  // namespace acre::hardened

@@ -33,6 +33,12 @@ ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
   release_told(heap, waiting.slab, waiting.block);
 }
 
+// Whoever frees the next block may read the tail meanwhile (check_before): it changes at once.
+ACRE_ALWAYS_INLINE void wipe(void* block, size_t bytes) {
+  relaxed_store(tail_word(block, bytes), uint64_t{0});
+  memset(block, 0, bytes - kTailBytes);
+}
+
 bool is_free_already(Slab* slab, const void* p) {
   if (is_marked(slab, p)) return misuse::is_free(slab, p);
   return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
@@ -46,7 +52,7 @@ void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
   check_before(slab, p, caller);
   Heap* heap = heap_if_any();
   if (heap != nullptr && hooks::are_told()) hooks::freeing(p);  // others are told below
-  memset(p, 0, bytes);
+  wipe(p, bytes);
   if (ACRE_UNLIKELY(heap == nullptr)) return release_elsewhere(slab, p);
   Quarantine* quarantine = quarantine_of(*heap);
   if (ACRE_UNLIKELY(quarantine == nullptr)) return release_told(*heap, slab, p);
@@ -58,7 +64,7 @@ ACRE_COLD void release_sampled(SampledRun* run, void* p, const char* caller, Kin
   if (!sampled_runs::is_live(run, p)) misuse::double_free(caller, p, run->block_bytes);
   const Tail tail = checked_tail(p, run->block_bytes, caller);
   check_kind(caller, p, tail.kind, kind);
-  memset(p, 0, run->block_bytes);
+  wipe(p, run->block_bytes);
   sampler::release(run, p, caller);
 }
 

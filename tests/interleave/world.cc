@@ -5,7 +5,9 @@
 #include "engine.h"
 #include "os/os.h"
 #include "pages/huge_pages.h"
+#include "slab/guard_pages.h"
 #include "slab/labels.h"
+#include "slab/order.h"
 #include "slab/purge.h"
 #include "slab/unit_table.h"
 
@@ -195,7 +197,7 @@ void check_at_rest() {
 
 namespace acre {
 
-void fatal(const char* message) { interleave::fail("the program was ended: %s", message); }
+void fatal(const char* message, const void*) { interleave::fail("the program was ended: %s", message); }
 
 void PageHeap::free(Run*, bool) {
   using namespace interleave;
@@ -205,6 +207,11 @@ void PageHeap::free(Run*, bool) {
   if (relaxed_load(run()->binned_in) != nullptr) fail("the pages were returned while the run is in its bin");
   g_pages_free = true;
 }
+
+// The hardened mode is off.
+uint16_t guard_pages::begin(const Run*, const RunShape& shape) { return shape.capacity; }
+void guard_pages::end(const Run*, const Slab*) {}
+LowAddress slab::cut_by_chance(Slab*, uint32_t, LowAddress) { interleave::fail("the order is by address"); }
 
 // Wipes the links.
 bool os::purge(void* start, size_t bytes) {
