@@ -5,6 +5,7 @@
 #include "cache/lookup.h"
 #include "cache/malloc.h"
 #include "cache/misuse.h"
+#include "cache/owner_at_work.h"
 #include "cache/placement.h"
 #include "cache/sampled_run.h"
 #include "cache/thread_bytes.h"
@@ -98,7 +99,10 @@ void* allocate_sampled(Heap& heap, SizeClass c, size_t asked) {
 
 // The list was just filled from one run: the current one, or one that is shared.
 void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
-  if (Slab* current = heap.use(c).lists.current) return put_back(heap, current, rest);
+  if (Slab* current = heap.use(c).lists.current) {
+    const OwnerAtWork busy(heap);  // reclaimers write the same counts
+    return put_back(heap, current, rest);
+  }
   Slab* shared = find_block(pointer_to(heap.slots[c].reveal ^ rest)).slab;
   const ListEnd end = walk_list(shared, rest);
   heap.use(c).blocks.listed -= end.count;

@@ -248,6 +248,7 @@ TEST_F(GuardTest, StatisticsHaveThem) {
 }
 
 TEST_F(GuardTest, RefusedMemoryIsNoError) {
+  void* usual = acre_malloc(48);  // its run has room
   set_guards(true, 0);
   void* warm = acre_malloc(48);
   os::testing::refuse_requests(0, 1000000);
@@ -257,6 +258,7 @@ TEST_F(GuardTest, RefusedMemoryIsNoError) {
   EXPECT_FALSE(is_guarded(p));
   acre_free(p);
   acre_free(warm);
+  acre_free(usual);
 }
 
 }  // namespace
