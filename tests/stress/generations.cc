@@ -1,4 +1,4 @@
-// acre-test: libs=pthread conf=junk:true conf=prof:true,prof_sample:0 conf=prof:true,prof_sample:4K conf=prof:true,prof_sample:4K,guard:auto,guard_sample:0
+// acre-test: libs=pthread conf=junk:true conf=prof:true,prof_sample:0 conf=prof:true,prof_sample:4K
 // Threads are born and die all the time, and leave their blocks to those that come after.
 #include "stress.h"
 
