@@ -106,9 +106,12 @@ static void* ask_directly(Kind kind, size_t n) {
   return hardened::is_on() && direct::is_on() ? hardened::allocate(n, kind) : direct::g_allocate_slow(n);
 }
 
+// The program's own operator delete may call free.
+static Kind kind_of_new() { return direct::is_on() ? Kind::kNew : Kind::kAny; }
+
 void* new_slow(size_t n) {
-  void* p = hardened::is_on() ? hardened::allocate(n, Kind::kNew) : allocate_slow(n);
-  return ACRE_LIKELY(p != nullptr) ? p : retry(Kind::kNew, true, n);
+  void* p = hardened::is_on() ? hardened::allocate(n, kind_of_new()) : allocate_slow(n);
+  return ACRE_LIKELY(p != nullptr) ? p : retry(kind_of_new(), true, n);
 }
 void* new_array_slow(size_t n) {
   void* p = ask_directly(Kind::kNewArray, n);

@@ -9,8 +9,6 @@
 // blocks of up to kUnit bytes, and to one more each kNsForOne; a longer one counts as several. Blocks of up to
 // kMostReadyBytes that are freed beyond that are *ready*: they wait, with their guards and their memory, for a request
 // of as many pages.
-#include <string.h>
-
 #include <atomic>
 #include <utility>
 
@@ -61,7 +59,7 @@ void make_guard(Run* guard, Run* of) {
   if (guard == nullptr) return;
   guard->older = of;
   release_store(guard->kind, RunKind::kGuard);
-  os::guard(pointer_to(guard->base), guard->bytes());
+  guard->guarded = os::guard(pointer_to(guard->base), guard->bytes());
 }
 
 Run* guard_at(Address a, const Run* of) {
@@ -74,38 +72,34 @@ struct Beside {
   Run* before;
   Run* after;
   explicit Beside(const Run* run) : before(guard_at(run->base - kPageBytes, run)), after(guard_at(run->end(), run)) {}
-  Address start(const Run* run) const { return before != nullptr ? before->base : run->base; }
-  Address end(const Run* run) const { return after != nullptr ? after->end() : run->end(); }
 };
 
-void give_back(Run* run) {
+// What the OS has made a guard reads as zeroes afterwards. as_dirty: it shall join dirty neighbours.
+void give_back(Run* run, bool as_dirty) {
   if (run == nullptr) return;
-  run->fresh = true;
+  if (run->guarded) os::unguard(pointer_to(run->base), run->bytes());
+  run->fresh = run->guarded;
+  run->guarded = false;
   release_store(run->kind, RunKind::kLarge);
-  run->home->free(run, false);
+  run->home->free(run, as_dirty || !run->fresh);
 }
 
-void give_back_with_guards(Run* run) {
+void give_back_with_guards(Run* run, bool as_dirty) {
+  const Beside beside(run);
+  give_back(beside.before, as_dirty);
+  give_back(beside.after, as_dirty);
+  give_back(run, as_dirty);
+}
+
+void give_back_retired(Run* run) {
   if (run == nullptr) return;
   g_bytes.fetch_sub(run->bytes(), std::memory_order_relaxed);
-  const Beside beside(run);
-  os::unguard(pointer_to(beside.start(run)), beside.end(run) - beside.start(run));
-  give_back(beside.before);
-  give_back(beside.after);
-  give_back(run);
+  give_back_with_guards(run, !run->guarded);
 }
 
-// Gives back a block that was ready: its memory stays.
+// A block that was ready, or would have been: its memory stays. The next block takes the guards' pages, too.
 void give_back_ready(Run* run) {
-  if (run == nullptr) return;
-  const Beside beside(run);
-  for (Run* guard : {beside.before, beside.after}) {
-    if (guard == nullptr) continue;
-    os::unguard(pointer_to(guard->base), guard->bytes());
-    give_back(guard);
-  }
-  release_store(run->kind, RunKind::kLarge);
-  run->home->free(run, true);
+  if (run != nullptr) give_back_with_guards(run, true);
 }
 
 void make_ready(Run* run) {
@@ -173,20 +167,17 @@ ACRE_COLD void free_guarded_run(Run* run) {
   if (!may_retire(run->bytes())) return run->bytes() <= kMostReadyBytes ? make_ready(run) : give_back_ready(run);
   run->older = run;
   release_store(run->kind, RunKind::kGuard);
-  if (!os::guard(pointer_to(run->base), run->bytes()) && !os::purge(pointer_to(run->base), run->bytes())) {
-    os::unguard(pointer_to(run->base), run->bytes());
-    memset(pointer_to(run->base), 0, run->bytes());
-  }
+  run->guarded = os::guard(pointer_to(run->base), run->bytes());
   g_bytes.fetch_add(run->bytes(), std::memory_order_relaxed);
   unsigned at = g_next.fetch_add(1, std::memory_order_relaxed);
-  give_back_with_guards(g_retired[at % kMostRetired].exchange(run, std::memory_order_acq_rel));
+  give_back_retired(g_retired[at % kMostRetired].exchange(run, std::memory_order_acq_rel));
   for (unsigned i = 1; i < kMostRetired && g_bytes.load(std::memory_order_relaxed) > kMostBytes; ++i) {
-    give_back_with_guards(g_retired[(at + i) % kMostRetired].exchange(nullptr, std::memory_order_acq_rel));
+    give_back_retired(g_retired[(at + i) % kMostRetired].exchange(nullptr, std::memory_order_acq_rel));
   }
 }
 
 ACRE_COLD void give_back_retired() {
-  for (std::atomic<Run*>& place : g_retired) give_back_with_guards(place.exchange(nullptr, std::memory_order_acq_rel));
+  for (std::atomic<Run*>& place : g_retired) give_back_retired(place.exchange(nullptr, std::memory_order_acq_rel));
   for (std::atomic<Run*>& place : g_ready) give_back_ready(place.exchange(nullptr, std::memory_order_acq_rel));
 }
 

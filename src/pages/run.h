@@ -49,7 +49,8 @@ struct Run {
   Holds holds = Holds::kClean; // free run, or run that is being purged
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
   Backing backing : 4 = Backing::kAnonymous;  // huge block
-  Kind made_by : 4 = Kind::kMalloc;           // large or huge block in use
+  Kind made_by : 3 = Kind::kMalloc;           // large or huge block in use
+  bool guarded : 1 = false;    // a guard, or a slab run's last page: the OS has made it so (os::guard)
   Ticket ticket = kNoTicket;   // large or huge block in use: the sampler's key
   union {
     size_t asked = 0;          // large or huge block in use: bytes that the program asked for

@@ -20,18 +20,20 @@ ACRE_COLD void begin_arena(PageHeap& pages) {
   if (run == nullptr) return;
   run->older = nullptr;
   release_store(run->kind, RunKind::kGuard);
-  os::guard(pointer_to(run->base), run->bytes());
+  run->guarded = os::guard(pointer_to(run->base), run->bytes());
 }
 
 // A page that the OS refuses to guard has no blocks all the same.
-ACRE_COLD uint16_t begin(const Run* run, const RunShape& shape) {
+ACRE_COLD uint16_t begin(Run* run, const RunShape& shape) {
+  run->guarded = false;
   if (!has_guard(run)) return shape.capacity;
-  os::guard(last_page(run), kPageBytes);
+  run->guarded = os::guard(last_page(run), kPageBytes);
   return static_cast<uint16_t>(smaller<size_t>(shape.capacity, (run->bytes() - kPageBytes) / shape.block_bytes));
 }
 
-ACRE_COLD void end(const Run* run, const Slab*) {
-  if (has_guard(run)) os::unguard(last_page(run), kPageBytes);
+ACRE_COLD void end(Run* run) {
+  if (run->guarded) os::unguard(last_page(run), kPageBytes);
+  run->guarded = false;
 }
 
 }  // namespace acre::guard_pages

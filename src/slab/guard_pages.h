@@ -17,9 +17,9 @@ void start();
 void begin_arena(PageHeap& pages);
 
 // For a run in the making. Returns how many blocks it has.
-uint16_t begin(const Run* run, const RunShape& shape);
+uint16_t begin(Run* run, const RunShape& shape);
 
 // Before the run's pages go back.
-void end(const Run* run, const Slab* slab);
+void end(Run* run);
 
 }  // namespace acre::guard_pages

@@ -209,8 +209,8 @@ void PageHeap::free(Run*, bool) {
 }
 
 // The hardened mode is off.
-uint16_t guard_pages::begin(const Run*, const RunShape& shape) { return shape.capacity; }
-void guard_pages::end(const Run*, const Slab*) {}
+uint16_t guard_pages::begin(Run*, const RunShape& shape) { return shape.capacity; }
+void guard_pages::end(Run*) {}
 LowAddress slab::cut_by_chance(Slab*, uint32_t, LowAddress) { interleave::fail("the order is by address"); }
 
 // Wipes the links.
