@@ -289,6 +289,10 @@ def main(arguments):
     if options.alloc is not None:
         show_table(results, expected)
         return 0
+    if options.column == "hardened":
+        # A byte that is written may be the one that the canary has there: once in 256 times.
+        results = [suite.run(result.kind) if [*differences([result], expected, options.column)] else result
+                   for result in results]
     problems = list(differences(results, expected, options.column))
     problems += [f"{name} is no kind" for name in expected if name not in {kind.name for kind in all_kinds}]
     problems += page_differences(all_kinds, expected, options.column)
