@@ -17,7 +17,6 @@ class Random {
     state_ = state_ * 6364136223846793005 + (address_of(this) | 1);  // Knuth, MMIX (TAOCP 3.3.4)
     return static_cast<uint32_t>(((state_ >> 32) * bound) >> 32);
   }
-  bool is_seeded() const { return state_ != 0; }
   void seed(uint64_t seed) { state_ = seed; }
 
  private:
