@@ -21,6 +21,12 @@ if(ACRE_SANITIZE)
   set(acre_sanitize -fsanitize=${ACRE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
+# On RISC-V compilers before gcc 14 call libatomic for atomics of one and two bytes.
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <atomic>
+  std::atomic<unsigned char> byte; std::atomic<unsigned short> both;
+  int main() { return byte.exchange(1) + both.fetch_add(1); }" ACRE_ATOMICS_NEED_NO_LIBRARY)
+
 # acre_target(TARGET [PREFIX_ONLY bool] [STATIC_ARCHIVE bool] [TESTING bool])
 # Every macro is always 0 or 1, since -Wundef makes an error of a forgotten one.
 function(acre_target target)
@@ -69,6 +75,15 @@ function(acre_target target)
     # Packagers' flags. Few functions here have a buffer, but with the guards what a small program uses of the library
     # no longer fits the pages that it has for that: 40 KiB more are resident in each process.
     target_compile_options(${target} PRIVATE -fno-stack-protector -U_FORTIFY_SOURCE)
+  endif()
+  if(NOT ACRE_ATOMICS_NEED_NO_LIBRARY)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "SHARED_LIBRARY")  # which needs libc and nothing else
+      target_link_libraries(${target} PRIVATE -l:libatomic.a)
+      target_link_options(${target} PRIVATE LINKER:--exclude-libs,libatomic.a)
+    else()
+      target_link_libraries(${target} INTERFACE atomic)
+    endif()
   endif()
   if(acre_sanitize)
     target_link_options(${target} INTERFACE ${acre_sanitize})

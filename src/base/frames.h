@@ -1,5 +1,5 @@
-// Stack frames. If code keeps frame pointers, each points at a frame record. On x86-64 a record is the last two words
-// of its frame, so the caller's stack pointer is known, too.
+// Stack frames. If code keeps frame pointers, each leads to a frame record. On x86-64 and riscv64 a record is the last two
+// words of its frame, so the caller's stack pointer is known, too.
 #pragma once
 
 #include "base/hash.h"
@@ -46,26 +46,37 @@ struct StackHash {
   }
 };
 
-// The frame pointer's register number in unwinding tables; whether a record is the end of its frame; and the bits of a
-// return address that are the address.
+// The frame pointer's register number in unwinding tables; whether a record is the end of its frame; how far below the
+// frame pointer a record begins; and the bits of a return address that are the address.
 #if defined(__x86_64__)
 inline constexpr int kFramePointer = 6;
 inline constexpr bool kRecordsEndFrames = true;
+inline constexpr Address kRecordBelow = 0;
 inline constexpr Address kCodeBits = ~Address{0};
 #elif defined(__aarch64__)
 inline constexpr int kFramePointer = 29;
 inline constexpr bool kRecordsEndFrames = false;
+inline constexpr Address kRecordBelow = 0;
 inline constexpr Address kCodeBits = (Address{1} << 48) - 1;  // above them: pointer authentication
+#elif defined(__riscv)
+inline constexpr int kFramePointer = 8;
+inline constexpr bool kRecordsEndFrames = true;
+inline constexpr Address kRecordBelow = sizeof(FrameRecord);
+inline constexpr Address kCodeBits = ~Address{0};
 #else
-#error "acre knows the frames of x86-64 and aarch64"
+#error "acre knows the frames of x86-64, aarch64 and riscv64"
 #endif
 
+inline const FrameRecord& record_of(Address frame_pointer) {
+  return *reinterpret_cast<const FrameRecord*>(frame_pointer - kRecordBelow);
+}
+
 // The frame to which the function returns in which this stands.
-#define ACRE_CALLERS_FRAME()                                                                     \
-  (::acre::frame_of_caller(static_cast<const ::acre::FrameRecord*>(__builtin_frame_address(0)), \
+#define ACRE_CALLERS_FRAME()                                                                  \
+  (::acre::frame_of_caller(::acre::record_of(::acre::address_of(__builtin_frame_address(0))), \
                            ::acre::address_of(__builtin_dwarf_cfa())))
-inline StackFrame frame_of_caller(const FrameRecord* own, Address frame_end) {
-  return {own->return_address & kCodeBits, frame_end, own->caller};
+inline StackFrame frame_of_caller(const FrameRecord& own, Address frame_end) {
+  return {own.return_address & kCodeBits, frame_end, own.caller};
 }
 
 }  // namespace acre

@@ -10,6 +10,8 @@ inline void pause_processor() {
   asm volatile("pause");
 #elif defined(__aarch64__)
   asm volatile("isb");
+#elif defined(__riscv)
+  asm volatile(".insn i 0x0f, 0, x0, x0, 0x10");  // pause: older assemblers do not know the word
 #endif
 }
 

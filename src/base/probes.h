@@ -51,6 +51,17 @@ ACRE_ALWAYS_INLINE void free(const void* block) {
   register const void* x0 asm("x0") = block;
   asm volatile(ACRE_PROBE("free", "8@x0") : : "r"(x0));
 }
+#elif defined(__riscv)
+ACRE_ALWAYS_INLINE void alloc(const void* block, uint64_t bytes, uint64_t weight) {
+  register const void* a0 asm("a0") = block;
+  register uint64_t a1 asm("a1") = bytes;
+  register uint64_t a2 asm("a2") = weight;
+  asm volatile(ACRE_PROBE("alloc", "8@a0 8@a1 8@a2") : : "r"(a0), "r"(a1), "r"(a2));
+}
+ACRE_ALWAYS_INLINE void free(const void* block) {
+  register const void* a0 asm("a0") = block;
+  asm volatile(ACRE_PROBE("free", "8@a0") : : "r"(a0));
+}
 #endif
 
 }  // namespace acre::probes

@@ -35,8 +35,18 @@ inline long kernel_syscall(long number, long a, long b, long c, long d, long e, 
   register long x5 asm("x5") = f;
   asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return x0;
+#elif defined(__riscv) && __riscv_xlen == 64
+  register long a7 asm("a7") = number;
+  register long a0 asm("a0") = a;
+  register long a1 asm("a1") = b;
+  register long a2 asm("a2") = c;
+  register long a3 asm("a3") = d;
+  register long a4 asm("a4") = e;
+  register long a5 asm("a5") = f;
+  asm volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5) : "memory");
+  return a0;
 #else
-#error "acre knows the system call convention of x86-64 and aarch64"
+#error "acre knows the system call convention of x86-64, aarch64 and riscv64"
 #endif
 }
 

@@ -13,6 +13,12 @@ ACRE_ALWAYS_INLINE uint64_t read_ticks() {
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
   return ticks;
 }
+#elif defined(__riscv)
+ACRE_ALWAYS_INLINE uint64_t read_ticks() {
+  uint64_t ticks;
+  asm volatile("rdtime %0" : "=r"(ticks));
+  return ticks;
+}
 #else
 inline uint64_t read_ticks() { return nanoseconds_of(CLOCK_MONOTONIC); }
 #endif

@@ -185,7 +185,7 @@ bool is_file_or_nothing(const char* path) {
 }
 
 int rename_file(const char* from, const char* to) {
-  return static_cast<int>(-raw_syscall(SYS_renameat, AT_FDCWD, as_long(from), AT_FDCWD, as_long(to)));
+  return static_cast<int>(-raw_syscall(SYS_renameat2, AT_FDCWD, as_long(from), AT_FDCWD, as_long(to)));
 }
 
 void remove_file(const char* path) { raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0); }

@@ -40,6 +40,12 @@ Access access_at_fault(const void* context) {
 }
 Address code_at_fault(const void* context) { return of(context).uc_mcontext.pc; }
 
+#elif defined(__riscv)
+
+// The kernel does not tell the cause of the fault, which says whether it was a write.
+Access access_at_fault(const void*) { return Access::kUnknown; }
+Address code_at_fault(const void* context) { return of(context).uc_mcontext.__gregs[REG_PC]; }
+
 #endif
 
 bool has_stack_for_report(const void* context) {

@@ -104,7 +104,7 @@ long listen_at(const char* path, const char* at_first) {
   long result = raw_syscall(SYS_bind, socket, as_long(&name.address), sizeof name.address);
   if (result == 0) result = raw_syscall(SYS_fchmodat, AT_FDCWD, as_long(at_first), S_IRUSR | S_IWUSR);
   if (result == 0) result = raw_syscall(SYS_listen, socket, kBacklog);
-  if (result == 0) result = raw_syscall(SYS_renameat, AT_FDCWD, as_long(at_first), AT_FDCWD, as_long(path));
+  if (result == 0) result = raw_syscall(SYS_renameat2, AT_FDCWD, as_long(at_first), AT_FDCWD, as_long(path));
   if (result == 0) return socket;
   close_file(static_cast<int>(socket));
   remove_file(at_first);

@@ -194,8 +194,10 @@ Address stack_pointer() {
   Address value;
 #if defined(__x86_64__)
   asm volatile("mov %%rsp, %0" : "=r"(value));
-#else
+#elif defined(__aarch64__)
   asm volatile("mov %0, sp" : "=r"(value));
+#else
+  asm volatile("mv %0, sp" : "=r"(value));
 #endif
   return value;
 }

@@ -63,7 +63,7 @@ constexpr bool kVectorsAreScratch = true;
 void clear_scratch(user_regs_struct* general) {
   general->rcx = general->rsi = general->rdi = general->r8 = general->r9 = general->r10 = general->r11 = 0;
 }
-#else
+#elif defined(__aarch64__)
 using FloatingRegisters = user_fpsimd_struct;
 constexpr int kVectorRegisters = NT_PRFPREG;
 constexpr size_t kBytesOfVectorRegisters = sizeof(FloatingRegisters);
@@ -83,6 +83,27 @@ Address control_block_of(int id, const user_regs_struct&) {
   Address value = 0;
   read_registers(id, NT_ARM_TLS, &value, sizeof value);
   return value;
+}
+#else
+using FloatingRegisters = __riscv_d_ext_state;
+constexpr int kVectorRegisters = NT_PRFPREG;
+constexpr size_t kBytesOfVectorRegisters = sizeof(FloatingRegisters);
+Address stack_pointer_of(const user_regs_struct& general) { return general.sp; }
+Address control_block_of(int, const user_regs_struct& general) { return general.tp; }
+Address code_of(const user_regs_struct& general) { return general.pc; }
+constexpr unsigned char kReturn[] = {0x82, 0x80};  // compressed
+constexpr unsigned char kSystemCall[] = {0x73, 0x00, 0x00, 0x00};
+uint64_t number_of_call(const user_regs_struct& general) { return general.a7; }
+uint64_t second_of_call(const user_regs_struct& general) { return general.a1; }
+bool is_in_call(const user_regs_struct& general) {
+  constexpr int64_t kRestartSystem = -512, kRestartBlock = -516;
+  const auto result = static_cast<int64_t>(general.a0);
+  return result <= kRestartSystem && result >= kRestartBlock;
+}
+constexpr bool kVectorsAreScratch = false;
+void clear_scratch(user_regs_struct* general) {
+  general->t0 = general->t1 = general->t2 = general->t3 = general->t4 = general->t5 = general->t6 = 0;
+  general->a2 = general->a3 = general->a4 = general->a5 = general->a6 = general->a7 = 0;
 }
 #endif
 

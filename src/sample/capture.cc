@@ -56,7 +56,7 @@ void clear(Frames& frames) {
 void follow(StackFrame frame, Address stack_end, Frames& frames) {
   os::ReadablePages pages(frame.stack_pointer);
   while (frame.frame_pointer != 0) {
-    const Address at = frame.frame_pointer;
+    const Address at = frame.frame_pointer - kRecordBelow;
     const bool is_on_stack = at >= frame.stack_pointer && at < stack_end && stack_end - at >= sizeof(FrameRecord);
     if (!is_on_stack || !is_aligned(at, sizeof(void*)) || !pages.reads(at) || !pages.reads(at + sizeof(Address))) break;
     const auto* record = static_cast<const FrameRecord*>(pointer_to(at));
@@ -112,7 +112,8 @@ class Unwinding {
   bool note_step(const StackFrame& callee) {
     const Address end = frame_.stack_pointer;
     if (end <= callee.stack_pointer || end > stack_end_ || !is_aligned(end, sizeof(Address))) return is_at_end_;
-    if (callee.frame_pointer - callee.stack_pointer < end - callee.stack_pointer && !note_frame_pointer()) return false;
+    const Address record = callee.frame_pointer - kRecordBelow;
+    if (record - callee.stack_pointer < end - callee.stack_pointer && !note_frame_pointer()) return false;
     Trail::Mark code;
     const bool is_found = find_word(callee.stack_pointer, end, kCodeBits, frame_.code, &code);
     code.place |= Trail::kIsCode;

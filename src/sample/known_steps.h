@@ -32,7 +32,7 @@ class KnownSteps {
     Address from = frame.stack_pointer;
     if (ACRE_UNLIKELY(kind_of(rule) != Kind::kByStackPointer || rule == 0)) {
       if (kind_of(rule) != Kind::kByFramePointer) return kind_of(rule) == Kind::kEnd ? Step::kEnd : Step::kNone;
-      from = frame.frame_pointer;
+      from = frame.frame_pointer - kRecordBelow;
       const bool is_inside = from - frame.stack_pointer < stack_end - frame.stack_pointer;
       if (ACRE_UNLIKELY(!is_inside || !is_aligned(from, sizeof(Address)))) return Step::kNone;
     }
@@ -119,15 +119,16 @@ class KnownSteps {
       return saved != 0 ? has_at(end() - saved * sizeof(Address), caller.frame_pointer, ~Address{0})
                         : caller.frame_pointer == callee.frame_pointer;
     }
+    Address record_of_callee() const { return callee.frame_pointer - kRecordBelow; }
     bool has_record() const {
-      return has_at(callee.frame_pointer, caller.frame_pointer, ~Address{0}) &&
-             has_at(callee.frame_pointer + sizeof(Address), caller.code, kCodeBits);
+      return has_at(record_of_callee(), caller.frame_pointer, ~Address{0}) &&
+             has_at(record_of_callee() + sizeof(Address), caller.code, kCodeBits);
     }
     uint32_t words_from(Address at) const { return static_cast<uint32_t>((end() - at) / sizeof(Address)); }
 
     bool agrees_with(const Rule& rule) const {
       if (rule.words == 0 || !is_sound()) return false;
-      const Address from = rule.kind == Kind::kByFramePointer ? callee.frame_pointer : callee.stack_pointer;
+      const Address from = rule.kind == Kind::kByFramePointer ? record_of_callee() : callee.stack_pointer;
       return from + rule.words * sizeof(Address) == end() && has_saved(rule.saved);
     }
 
@@ -136,7 +137,7 @@ class KnownSteps {
       constexpr uint32_t kRecordWords = sizeof(FrameRecord) / sizeof(Address);
       if (!is_sound() || rule.kind == Kind::kByFramePointer) return {Kind::kIrregular};
       if (has_record()) {
-        const uint32_t words = words_from(callee.frame_pointer);
+        const uint32_t words = words_from(record_of_callee());
         // A record elsewhere than at the end is a copy, in a frame that was aligned.
         return {!kRecordsEndFrames || words == kRecordWords ? Kind::kByFramePointer : Kind::kIrregular, words, words};
       }

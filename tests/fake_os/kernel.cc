@@ -54,7 +54,7 @@ Kind kind_of(long number) {
     case SYS_memfd_create:
     case SYS_fallocate:
     case SYS_ftruncate:
-    case SYS_renameat:
+    case SYS_renameat2:
     case SYS_linkat:
     case SYS_readlinkat:
     case SYS_newfstatat:

@@ -56,6 +56,15 @@ Call call_of(ucontext_t* context) {
   return {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], context};
 }
 void Call::answer(long result) const { context->uc_mcontext.gregs[REG_RAX] = result; }
+#elif defined(__riscv)
+Call call_of(ucontext_t* context) {
+  const auto* r = context->uc_mcontext.__gregs + REG_A0;
+  return {static_cast<long>(r[0]), static_cast<long>(r[1]), static_cast<long>(r[2]), static_cast<long>(r[3]),
+          static_cast<long>(r[4]), context};
+}
+void Call::answer(long result) const {
+  context->uc_mcontext.__gregs[REG_A0] = static_cast<unsigned long>(result);
+}
 #else
 Call call_of(ucontext_t* context) {
   const auto* r = context->uc_mcontext.regs;

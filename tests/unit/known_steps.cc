@@ -23,6 +23,8 @@ class KnownStepsOf : public testing::Test {
 
   Address at(unsigned word) const { return address_of(words_ + word); }
   Address end() const { return at(kWords); }
+  // The frame pointer of a record at this word.
+  Address pointer(unsigned word) const { return at(word) + kRecordBelow; }
   // In front of a frame's end there are its return address and, before that, the caller's frame pointer.
   void make_record(unsigned word, Address frame_pointer, Address code = kCallers) {
     words_[word] = frame_pointer;
@@ -49,8 +51,8 @@ class KnownStepsOf : public testing::Test {
 };
 
 TEST_F(KnownStepsOf, NoneAtFirst) {
-  EXPECT_TRUE(is_unknown({kCode, at(0), at(2)}));
-  EXPECT_TRUE(is_unknown({0, at(0), at(2)}));
+  EXPECT_TRUE(is_unknown({kCode, at(0), pointer(2)}));
+  EXPECT_TRUE(is_unknown({0, at(0), pointer(2)}));
   EXPECT_TRUE(is_unknown({~Address{0}, at(0), at(2)}));
 }
 
@@ -64,19 +66,19 @@ TEST_F(KnownStepsOf, TheEnd) {
 }
 
 TEST_F(KnownStepsOf, ByTheFramePointerOfAFrameOfAnySize) {
-  make_record(10, at(30));
-  learn({kCode, at(2), at(10)}, {kCallers, at(12), at(30)});
-  make_record(20, at(40));
-  EXPECT_TRUE(leads({kCode, at(3), at(20)}, {kCallers, at(22), at(40)}));
-  EXPECT_TRUE(leads({kCode, at(2), at(10)}, {kCallers, at(12), at(30)}));
-  EXPECT_TRUE(is_unknown({kCode, at(12), at(10)}));       // below the frame
-  EXPECT_TRUE(is_unknown({kCode, at(3), at(63)}));        // beyond the stack
-  EXPECT_TRUE(is_unknown({kCode, at(3), at(20) + 1}));
+  make_record(10, pointer(30));
+  learn({kCode, at(2), pointer(10)}, {kCallers, at(12), pointer(30)});
+  make_record(20, pointer(40));
+  EXPECT_TRUE(leads({kCode, at(3), pointer(20)}, {kCallers, at(22), pointer(40)}));
+  EXPECT_TRUE(leads({kCode, at(2), pointer(10)}, {kCallers, at(12), pointer(30)}));
+  EXPECT_TRUE(is_unknown({kCode, at(12), pointer(10)}));       // below the frame
+  EXPECT_TRUE(is_unknown({kCode, at(3), pointer(63)}));        // beyond the stack
+  EXPECT_TRUE(is_unknown({kCode, at(3), pointer(20) + 1}));
   EXPECT_TRUE(is_unknown({kCode, at(3), ~Address{0}}));
-  EXPECT_TRUE(is_unknown({kCode + 1, at(3), at(20)}));
+  EXPECT_TRUE(is_unknown({kCode + 1, at(3), pointer(20)}));
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__riscv)
 TEST_F(KnownStepsOf, ByTheStackPointer) {
   words_[7] = kCallers;
   learn({kCode, at(2), 5}, {kCallers, at(8), 5});
@@ -113,18 +115,18 @@ TEST_F(KnownStepsOf, FramesOfDifferentSizesAreIrregular) {
 
 // A frame that was aligned has a copy of its record.
 TEST_F(KnownStepsOf, ACopyOfARecordIsNoFramesEnd) {
-  make_record(10, at(30));
+  make_record(10, pointer(30));
   words_[17] = kCallers;
-  learn({kCode, at(2), at(10)}, {kCallers, at(18), at(30)});
-  EXPECT_TRUE(is_unknown({kCode, at(2), at(10)}));
+  learn({kCode, at(2), pointer(10)}, {kCallers, at(18), pointer(30)});
+  EXPECT_TRUE(is_unknown({kCode, at(2), pointer(10)}));
 }
 #endif
 
 TEST_F(KnownStepsOf, AnInterruptedCallerIsIrregular) {
-  make_record(10, at(30));
-  learn({kCode, at(2), at(10)}, {kCallers, at(12), at(30)});
-  steps_->learn_irregular({kCode, at(2), at(10)});
-  EXPECT_TRUE(is_unknown({kCode, at(2), at(10)}));
+  make_record(10, pointer(30));
+  learn({kCode, at(2), pointer(10)}, {kCallers, at(12), pointer(30)});
+  steps_->learn_irregular({kCode, at(2), pointer(10)});
+  EXPECT_TRUE(is_unknown({kCode, at(2), pointer(10)}));
 }
 
 // More than there is room for: what is known is right.
@@ -135,12 +137,12 @@ TEST_F(KnownStepsOf, ManyPlaces) {
   unsigned known = 0;
   for (unsigned i = 0; i < kMany; ++i) {
     const unsigned record = 3 + i % 7;
-    make_record(record, at(30));
-    learn({first + i, at(2), at(record)}, {kCallers, at(record + 2), at(30)});
-    EXPECT_TRUE(leads({first + i, at(2), at(record)}, {kCallers, at(record + 2), at(30)})) << i;
+    make_record(record, pointer(30));
+    learn({first + i, at(2), pointer(record)}, {kCallers, at(record + 2), pointer(30)});
+    EXPECT_TRUE(leads({first + i, at(2), pointer(record)}, {kCallers, at(record + 2), pointer(30)})) << i;
   }
-  make_record(10, at(30));
-  for (unsigned i = 0; i < kMany; ++i) known += leads({first + i, at(2), at(10)}, {kCallers, at(12), at(30)});
+  make_record(10, pointer(30));
+  for (unsigned i = 0; i < kMany; ++i) known += leads({first + i, at(2), pointer(10)}, {kCallers, at(12), pointer(30)});
   EXPECT_GT(known, 40000u);
   EXPECT_LE(known, 65536u);
 }

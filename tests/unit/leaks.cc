@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#if defined(__riscv)
+#include <asm/ptrace.h>  // user_regs_struct
+#endif
 #include <sys/user.h>
 #include <unistd.h>
 
