@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "../unit/support.h"
 #include "cache/registry.h"
@@ -150,6 +151,19 @@ void answer_with(long number) {
   FAKE_OS_CHECK(write(g_answer_fd, text.data(), text.size()) > 0);
 }
 
+// The emulator's words, if there is one, and this program.
+void start_again() {
+  char program[4096] = {};
+  if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) return;
+  std::vector<char*> words;
+  static std::string emulator;
+  if (const char* given = getenv("ACRE_EMULATOR")) emulator = given;
+  for (char* word = strtok(emulator.data(), " "); word != nullptr; word = strtok(nullptr, " ")) words.push_back(word);
+  words.push_back(program);
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+}
+
 std::string in_new_image(const char* body, const std::string& argument, const std::string& refuse,
                          const std::string& conf, long* requests) {
   return run_child(
@@ -159,7 +173,7 @@ std::string in_new_image(const char* body, const std::string& argument, const st
         setenv(kRefuse, refuse.c_str(), 1);
         setenv("ACRE_CONF", conf.c_str(), 1);
         setenv(kAnswer, std::to_string(g_answer_fd).c_str(), 1);
-        execl("/proc/self/exe", "fake_os", static_cast<char*>(nullptr));
+        start_again();
         _exit(3);
       },
       requests);

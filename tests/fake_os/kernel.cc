@@ -22,7 +22,6 @@ namespace acre::fake_os::kernel {
 
 namespace {
 
-constexpr uint64_t kLargePage = 64 << 10;
 constexpr uint64_t kEnd = uint64_t{1} << 47;  // of a process's addresses on x86-64, but for a page
 
 constinit std::atomic<Layout> g_layout{Layout::kOrdinary};
@@ -102,8 +101,16 @@ uint64_t some_address(uint64_t random, uint64_t bytes) {
   return 0x650000000000 + (random >> 8) % 0x180000000000;
 }
 
-bool has_large_pages() { return g_layout.load() == Layout::kLargePages; }
-uint64_t granularity() { return has_large_pages() ? kLargePage : kPageBytes; }
+uint64_t granularity() {
+  switch (g_layout.load()) {
+    case Layout::kLargePages:
+      return 64 << 10;
+    case Layout::kMiddlePages:
+      return 16 << 10;
+    default:
+      return kPageBytes;
+  }
+}
 
 long map(const long (&a)[6]) {
   constexpr long kFixed = MAP_FIXED | MAP_FIXED_NOREPLACE;
@@ -248,7 +255,8 @@ extern "C" void* sbrk(intptr_t more) noexcept {
   return real(more);
 }
 
-// acre asks the C library for the size of a page, once. Of a new image with this variable it is 64 KiB.
+// acre asks the C library for the size of a page, once. A new image may have it from this variable.
 extern "C" int getpagesize() noexcept {
-  return getenv("ACRE_FAKE_OS_LARGE_PAGES") != nullptr ? 64 << 10 : static_cast<int>(sysconf(_SC_PAGESIZE));
+  const char* bytes = getenv("ACRE_FAKE_OS_PAGE_BYTES");
+  return bytes != nullptr ? atoi(bytes) : static_cast<int>(sysconf(_SC_PAGESIZE));
 }

@@ -1,5 +1,5 @@
 // A kernel of the test's own, between acre and the real one: it numbers the requests of the whole core, refuses those
-// that a test says, chooses addresses, has pages of 64 KiB, and says what time it is.
+// that a test says, chooses addresses, has pages of 16 or 64 KiB, and says what time it is.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ enum class Layout : unsigned {
   kOrdinary,
   kScattered,   // addresses in no order, low ones, those at the very end of what a process may have, and taken ones
   kLargePages,  // 64 KiB; addresses in no order
+  kMiddlePages,  // 16 KiB; the same
 };
 
 // From now on this kernel answers. It forwards what it does not refuse.

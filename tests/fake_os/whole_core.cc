@@ -190,9 +190,10 @@ class WholeCore : public testing::TestWithParam<Layout> {};
 
 TEST_P(WholeCore, EachRequestRefused) {
   const Layout layout = GetParam();
-  if (layout == Layout::kLargePages) setenv("ACRE_FAKE_OS_LARGE_PAGES", "1", 1);
+  if (layout == Layout::kLargePages) setenv("ACRE_FAKE_OS_PAGE_BYTES", "65536", 1);
+  if (layout == Layout::kMiddlePages) setenv("ACRE_FAKE_OS_PAGE_BYTES", "16384", 1);
   EXPECT_EQ(in_new_image("whole_core", "l" + std::to_string(static_cast<unsigned>(layout)), "0,0", ""), "");
-  unsetenv("ACRE_FAKE_OS_LARGE_PAGES");
+  unsetenv("ACRE_FAKE_OS_PAGE_BYTES");
 }
 
 class Planted : public testing::TestWithParam<unsigned> {};
@@ -202,11 +203,12 @@ TEST_P(Planted, IsFound) { EXPECT_EQ(in_new_image("whole_core", "b" + std::to_st
 INSTANTIATE_TEST_SUITE_P(Bugs, Planted, testing::Range(1u, static_cast<unsigned>(Bug::kCount)));
 
 std::string name_of_layout(const testing::TestParamInfo<Layout>& info) {
-  constexpr const char* kNames[] = {"Ordinary", "Scattered", "LargePages"};
+  constexpr const char* kNames[] = {"Ordinary", "Scattered", "LargePages", "MiddlePages"};
   return kNames[static_cast<unsigned>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Layouts, WholeCore,
-                         testing::Values(Layout::kOrdinary, Layout::kScattered, Layout::kLargePages),
+                         testing::Values(Layout::kOrdinary, Layout::kScattered, Layout::kLargePages,
+                                         Layout::kMiddlePages),
                          name_of_layout);
 
 }  // namespace
