@@ -20,9 +20,6 @@ from places import build_folder
 from say import Progress, say, usage_error
 
 LABELS = ("unit", "fake_os", "stress", "fuzz", "trace")
-# QEMU's user mode has no ptrace, no processes that share memory, no /proc/self/exe to start again, a data segment that
-# does not grow, and less address space; what draws millions of samples would take an hour.
-NOT_EMULATED = r"^unit\.(Leaks|SamplerDeathTest|DataSegment)\.|16TiB|EstimatesAre"
 
 
 class Suite:
@@ -57,8 +54,11 @@ SUITES = (
     Suite("fuzz", "asan", ["tests_libfuzzer"], labelled("libfuzzer"),
           "libFuzzer on the API, containers, mallctl, options and requests, against plain models"),
     Suite("tsan", "tsan", tests("unit", "stress"), labelled("unit", "stress"), "under ThreadSanitizer"),
-    Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fuzz")],
-          [*labelled("unit", "fuzz"), "-E", NOT_EMULATED], "built for 64-bit ARM, internals under QEMU; only by name", ("aarch64",)),
+    Suite("aarch64", "aarch64", ["acre", "acre_static", *tests("unit", "fake_os", "fuzz", "surface", "misuse")],
+          labelled("unit", "fake_os", "fuzz", "surface", "misuse", "pages", "golden"),
+          "built for 64-bit ARM, run by QEMU, with pages of 4, 16 and 64 KiB; only by name", ("aarch64",)),
+    Suite("riscv64", "riscv64", ["acre", "acre_static", *tests("unit")], labelled("unit"),
+          "built for 64-bit RISC-V, internals under QEMU; only by name", ("riscv64",)),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
           "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention"), waits=True),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
@@ -83,7 +83,7 @@ SUITES = (
     Suite("soak", "release", ["acre"], ["-C", "soak", *labelled("soak")],
           "an hour of mixed load, or --minutes: purges, profiles, forks at once; by name only", verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "prometheus", "viewers", "site", "wheel", "rust", "packaging",
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "riscv64", "prometheus", "viewers", "site", "wheel", "rust", "packaging",
                 "recipes", "soak")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)

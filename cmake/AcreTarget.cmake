@@ -51,6 +51,8 @@ function(acre_target target)
     # One load to the thread's heap, in a dlopened library too (the TLS block is a few words).
     -ftls-model=initial-exec
     -fno-plt
+    # For the walks of heap profiles, which begin in acre. On RISC-V it is not the default.
+    -fasynchronous-unwind-tables
     $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
     ${acre_sanitize}
     ${acre_warnings})

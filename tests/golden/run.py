@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Golden instruction counts: how many instructions a malloc and a free cost, counted by callgrind.
+"""Golden instruction counts: how many instructions a malloc and a free cost, counted by callgrind, or for another
+processor's library by a plugin for QEMU's user mode.
 
 The library is taken from ACRE_LIB (or --lib), else build/release/libacre.so. Exit status: 0 all within
 limits, 1 some case is not (or something broke), 77 there is nothing to count with. README.md has the
@@ -74,16 +75,48 @@ class CountError(Exception):
     pass
 
 
-def build(folder):
+def machine_of(lib):
+    """The processor that the library is for."""
+    if lib is None:
+        return platform.machine()
+    header = lib.read_bytes()[:20]
+    number = int.from_bytes(header[18:20], "little")
+    return {62: "x86_64", 183: "aarch64", 243: "riscv64"}.get(number, f"ELF machine {number}")
+
+
+def is_emulated(machine):
+    return machine != platform.machine()
+
+
+def build(folder, machine):
     compiler = os.environ.get("GOLDEN_CC") or shutil.which("gcc") or shutil.which("cc")
     if not compiler:
         raise CountError("no C compiler")
     program = Path(folder) / "hotpaths"
     flags = ["-O2", "-fno-builtin"]
-    if platform.machine() == "x86_64":
+    if is_emulated(machine):
+        plugin = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden", str(HERE / "count.c")]
+        subprocess.run([compiler, *plugin, "-o", str(Path(folder) / "count.so")], check=True)
+        compiler = f"{machine}-linux-gnu-gcc"
+    if machine == "x86_64":
         flags.append("-fcf-protection=none")  # no endbr64 in the PLT, whatever the distribution
     subprocess.run([compiler, *flags, str(HERE / "hotpaths.c"), "-o", str(program), "-lstdc++"], check=True)
     return program
+
+
+def count_by_qemu(program, case, rounds, lib, folder, conf, machine):
+    """All instructions of one run, the loader's too."""
+    handle, out = tempfile.mkstemp(prefix="count.", dir=folder)
+    os.close(handle)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("ACRE_", "MALLOC_", "LD_"))}
+    env["ACRE_CONF"] = ",".join(filter(None, (WITHOUT_CLOCK, conf)))
+    command = [f"qemu-{machine}", "-L", f"/usr/{machine}-linux-gnu", "-plugin", f"{folder}/count.so,out={out}",
+               "-E", f"LD_PRELOAD={lib}", str(program), case, str(rounds)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    text = Path(out).read_text()
+    if done.returncode != 0 or not text or "cannot be preloaded" in done.stderr:
+        raise CountError(f"{case}: status {done.returncode} under QEMU\n{done.stderr.strip()}")
+    return int(text)
 
 
 def count_instructions(program, case, rounds, lib, folder, conf):
@@ -111,8 +144,11 @@ def count_instructions(program, case, rounds, lib, folder, conf):
 
 def measure(program, name, lib, folder, conf=None):
     case = CASES[name]
-    short = count_instructions(program, name, case.short, lib, folder, conf)
-    long = count_instructions(program, name, case.short + case.rounds, lib, folder, conf)
+    machine = machine_of(lib)
+    more = (lib, folder, conf, machine) if is_emulated(machine) else (lib, folder, conf)
+    count = count_by_qemu if is_emulated(machine) else count_instructions
+    short = count(program, name, case.short, *more)
+    long = count(program, name, case.short + case.rounds, *more)
     return (long - short) / (case.rounds * case.pairs)
 
 
@@ -176,14 +212,18 @@ def main():
     args = arguments()
     lib = library(args)
     failed = []
-    if not (args.print or args.update or args.case) and startup.check(lib) == 1:
+    machine = machine_of(lib)
+    emulated = is_emulated(machine)
+    if not (args.print or args.update or args.case or emulated) and startup.check(lib) == 1:
         failed.append("startup")
 
-    machine = platform.machine()
     golden = json.loads(GOLDEN.read_text())
     entries = golden.get(machine)
-    if not shutil.which("valgrind") or (entries is None and not args.print):
-        print("no valgrind: not counted" if entries else f"nothing recorded for {machine}: not counted")
+    if args.update and entries is None:
+        entries = golden[machine] = {name: {"limit": None} for name in CASES}
+    counter = f"qemu-{machine}" if emulated else "valgrind"
+    if not shutil.which(counter) or (entries is None and not args.print):
+        print(f"no {counter}: not counted" if entries else f"nothing recorded for {machine}: not counted")
         return 1 if failed else SKIPPED
     names = args.case or list(CASES)
     if lib and not (args.print or args.update) and not built_by_gcc(lib):
@@ -191,7 +231,7 @@ def main():
         entries = {name: {"limit": entry["limit"]} for name, entry in entries.items()}
     print(f"{'case':<20}{'count':>9}{'limit':>9}{'recorded':>10}")
     with tempfile.TemporaryDirectory(prefix="golden.") as folder:
-        program = build(folder)
+        program = build(folder, machine)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             free_hand = args.print or args.update
             bounds = {name: None if free_hand else allowed(entries[name]) for name in names}
