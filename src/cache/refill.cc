@@ -72,6 +72,17 @@ Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
   return nullptr;
 }
 
+// The run, or null, becomes a slab run of the heap. Frees the run and returns null if memory for its header is refused.
+Slab* slab_on(Heap& heap, Run* run, SizeClass c) {
+  if (run == nullptr) return nullptr;
+  if (run->fresh) arenas::grew_by(run->pages);
+  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
+  tick_soon_if_alarmed(heap);
+  Slab* slab = slab::make(run, c, heap.owner());
+  if (slab == nullptr) run->home->free(run, false);
+  return slab;
+}
+
 Slab* new_run(Heap& heap, SizeClass c) {
   const size_t pages = run_shape(c).pages;
   PageHeap& own = placement::home_of(heap, c).pages;
@@ -80,15 +91,11 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr && give_up_unused(heap)) run = own.allocate_free(pages, kRunUnitPages, true);
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
-  if (run == nullptr) return nullptr;
-  if (run->fresh) arenas::grew_by(pages);
-  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
-  tick_soon_if_alarmed(heap);
-  Slab* slab = slab::make(run, c, heap.owner());
-  if (slab == nullptr) {
-    run->home->free(run, false);
-    return nullptr;
+  Slab* slab = slab_on(heap, run, c);
+  if (ACRE_UNLIKELY(slab == nullptr) && run != nullptr) {  // no memory for a header
+    slab = slab_on(heap, own.allocate_in_window(pages, kRunUnitPages), c);
   }
+  if (slab == nullptr) return nullptr;
   auto& [lists, blocks] = heap.use(c);
   relaxed_add(blocks.new_runs, uint64_t{1});
   if (lists.returned && lists.keep_more < kMostRunsKept - 1) {
