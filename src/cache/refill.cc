@@ -72,6 +72,21 @@ Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
   return nullptr;
 }
 
+// The run, or null, becomes a slab run of the heap. Frees the run and returns null if memory for its header is refused.
+ACRE_ALWAYS_INLINE Slab* slab_on(Heap& heap, Run* run, SizeClass c) {
+  if (run == nullptr) return nullptr;
+  if (run->fresh) arenas::grew_by(run->pages);
+  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
+  tick_soon_if_alarmed(heap);
+  Slab* slab = slab::make(run, c, heap.owner());
+  if (slab == nullptr) run->home->free(run, false);
+  return slab;
+}
+
+ACRE_COLD Slab* new_run_in_window(Heap& heap, PageHeap& from, SizeClass c) {
+  return slab_on(heap, from.allocate_in_window(run_shape(c).pages, kRunUnitPages), c);
+}
+
 Slab* new_run(Heap& heap, SizeClass c) {
   const size_t pages = run_shape(c).pages;
   PageHeap& own = placement::home_of(heap, c).pages;
@@ -81,14 +96,9 @@ Slab* new_run(Heap& heap, SizeClass c) {
   if (run == nullptr) run = own.allocate(pages, kRunUnitPages);
   if (run == nullptr) run = pages_from_others(heap, pages, false);
   if (run == nullptr) return nullptr;
-  if (run->fresh) arenas::grew_by(pages);
-  if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
-  tick_soon_if_alarmed(heap);
-  Slab* slab = slab::make(run, c, heap.owner());
-  if (slab == nullptr) {
-    run->home->free(run, false);
-    return nullptr;
-  }
+  Slab* slab = slab_on(heap, run, c);
+  if (ACRE_UNLIKELY(slab == nullptr)) slab = new_run_in_window(heap, own, c);
+  if (slab == nullptr) return nullptr;
   auto& [lists, blocks] = heap.use(c);
   relaxed_add(blocks.new_runs, uint64_t{1});
   if (lists.returned && lists.keep_more < kMostRunsKept - 1) {

@@ -153,6 +153,19 @@ Run* PageHeap::allocate_free(size_t pages, size_t align_pages, bool dirty_only) 
   return take_fit(pages, align_pages, dirty_only);
 }
 
+ACRE_COLD Run* PageHeap::allocate_in_window(size_t pages, size_t align_pages) {
+  if (!reserve_headers()) return nullptr;
+  const auto fits = [=](const Run* run) {
+    return window::contains(run->base) && FreeRuns::lead(run, align_pages) + pages <= run->pages;
+  };
+  Lock lock(lock_);
+  for (Holds holds : {Holds::kDirty, Holds::kMuzzy, Holds::kClean}) {
+    Run* found = free_[place(holds)].find_among_longest(pages, fits);
+    if (found != nullptr) return carve(found, FreeRuns::lead(found, align_pages), pages);
+  }
+  return nullptr;
+}
+
 Run* PageHeap::allocate(size_t pages, size_t align_pages) {
   if (pages <= kMostFromHugePage && huge_pages::are_wanted(touched_pages(), dirty_pages()) && source() == nullptr) {
     add_huge_page_for(pages, align_pages);

@@ -66,6 +66,9 @@ class PageHeap {
   // The same from free runs alone.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
+  // The same from free runs of the window, where a slab run's header needs no memory. Looks at a few of the longest.
+  Run* allocate_in_window(size_t pages, size_t align_pages);
+
   // Cuts a large run, which the calling thread alone has, in two after so many pages. Returns the second, which is in use,
   // too. Null, with nothing changed, if memory for a header is refused.
   Run* cut_in_use(Run* run, size_t pages);

@@ -29,7 +29,8 @@ SKIPPED = 77
 # where sampling is done. They cost what they cost without it.
 PROFILED = "prof:true,prof_sample:128T"
 PROFILED_CASES = ("pair_48", "batch_48", "batch_lifo_48", "batch_shuffled_48", "calloc_64")
-TOLERANCE = 0.5  # instructions a pair by which a recorded number may grow unnoticed
+TOLERANCE = 0.5  # instructions a pair by which a recorded number may grow unnoticed …
+SHARE = 0.005  # … or this share of the number, whichever is more: long paths meet the clock more often
 ATTEMPTS = 3  # a count may include work that depends on the clock; the lowest one is the path
 
 
@@ -152,13 +153,17 @@ def measure(program, name, lib, folder, conf=None):
     return (long - short) / (case.rounds * case.pairs)
 
 
+def tolerance(entry):
+    return max(TOLERANCE, SHARE * entry["recorded"])
+
+
 def allowed(entry):
     """The most instructions a case may cost: its hard limit, and its recorded number plus tolerance."""
     bounds = []
     if entry.get("limit") is not None:
         bounds.append(entry["limit"])
     if entry.get("recorded") is not None:
-        bounds.append(entry["recorded"] + TOLERANCE)
+        bounds.append(entry["recorded"] + tolerance(entry))
     return min(bounds, default=None)
 
 
@@ -176,9 +181,9 @@ def verdict(value, entry):
         return "OVER THE LIMIT"
     if entry.get("recorded") is None:
         return "not recorded"
-    if value > entry["recorded"] + TOLERANCE:
+    if value > entry["recorded"] + tolerance(entry):
         return "GREW"
-    return "fell: --update" if value < entry["recorded"] - TOLERANCE else "ok"
+    return "fell: --update" if value < entry["recorded"] - tolerance(entry) else "ok"
 
 
 def show(value):

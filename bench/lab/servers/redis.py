@@ -1,10 +1,12 @@
 """redis-server: lists under redis-benchmark, and values of many sizes of which most are deleted again."""
 
+import json
 import random
 import socket
+import subprocess
 import time
 
-from .. import launch
+from .. import launch, place
 from ..workload import Failed
 from .processes import Daemon, Meter, ServerWorkload, confirm, run_client
 
@@ -253,4 +255,19 @@ class RedisDeleted(Mixing):
             return round((kib - empty_kib) * 1024 / mix.data_bytes(), 4)
 
         extras = {"left_kib": left_kib, "idle_ratio": ratio(left_kib), "idle_mean_ratio": ratio(sum(idle) / len(idle))}
+        extras |= self.over_pages(server, (left_kib - empty_kib) * 1024, mix.data_bytes())
         return meter.sample(digest(client), wall_s=wall_s, operations=float(mix.commands), extras=extras)
+
+    def over_pages(self, server, left_bytes, data_bytes):
+        """What is left over the pages that hold a live small block, which only acre can tell. No allocator that does not
+        move blocks can return these pages."""
+        pages = sum(live_page_bytes(pid) for pid in server.pids())
+        if not pages:
+            return {}
+        return {"page_ratio": round(pages / data_bytes, 4), "over_pages": round(left_bytes / pages, 4)}
+
+
+def live_page_bytes(pid):
+    """0 for another allocator than acre."""
+    done = subprocess.run([place.here().root / "acre", "why", "--json", str(pid)], capture_output=True, text=True)
+    return (json.loads(done.stdout)["pages"] or {}).get("live", 0) if done.returncode == 0 else 0
