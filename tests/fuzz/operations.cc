@@ -1,6 +1,8 @@
 // acre-test: seeds=1,2,3,4 conf=junk:true conf=zero:true,junk:free conf=hardened:true
 // Random operations on acre against a model. PROGRAM [GROUP [SEQUENCE]]: a group is 16 sequences with
 // fixed seeds, and without an argument all four groups run. ACRE_STRESS_SCALE shortens sequences.
+#include <unistd.h>
+
 #include <acre/acre.h>
 
 #include <cstdlib>
@@ -89,7 +91,7 @@ class Driver {
                 return enter(acre_realloc(nullptr, size), size, 0);
             case 5:
                 fuzz::position.operation = "pvalloc";
-                return enter(acre_pvalloc(size), size, 4096);
+                return enter(acre_pvalloc(size), size, static_cast<size_t>(getpagesize()));
             default:
                 fuzz::position.operation = "malloc";
                 return enter(acre_malloc(size), size, 0);

@@ -237,6 +237,8 @@ __attribute__((noinline)) void liar(int captures) {
 // Registers' numbers in unwinding tables.
 #if defined(__x86_64__)
 constexpr uint8_t kStackPointer = 7, kReturnAddress = 16;
+#elif defined(__riscv)
+constexpr uint8_t kStackPointer = 2, kReturnAddress = 1;
 #else
 constexpr uint8_t kStackPointer = 31, kReturnAddress = 30;
 #endif
