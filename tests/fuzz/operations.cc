@@ -89,9 +89,11 @@ class Driver {
             case 4:
                 fuzz::position.operation = "realloc of null";
                 return enter(acre_realloc(nullptr, size), size, 0);
-            case 5:
+            case 5: {
                 fuzz::position.operation = "pvalloc";
-                return enter(acre_pvalloc(size), size, static_cast<size_t>(getpagesize()));
+                const auto page = static_cast<size_t>(getpagesize());
+                return enter(acre_pvalloc(size), (size + page - 1) / page * page, page);
+            }
             default:
                 fuzz::position.operation = "malloc";
                 return enter(acre_malloc(size), size, 0);
