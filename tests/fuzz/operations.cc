@@ -92,7 +92,7 @@ class Driver {
             case 5: {
                 fuzz::position.operation = "pvalloc";
                 const auto page = static_cast<size_t>(getpagesize());
-                return enter(acre_pvalloc(size), (size + page - 1) / page * page, page);
+                return enter(acre_pvalloc(size), (size + page - (size != 0)) / page * page, page);
             }
             default:
                 fuzz::position.operation = "malloc";
