@@ -73,6 +73,7 @@ fn build(processor: &str) {
         "-fno-tree-slp-vectorize",
         "-ftls-model=initial-exec",
         "-fno-plt",
+        "-fasynchronous-unwind-tables",
         "-w",
     ] {
         all.flag(flag);
