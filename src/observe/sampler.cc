@@ -218,13 +218,14 @@ void freed(const void* block, size_t bytes, Ticket ticket) {
 void release(SampledRun* run, void* block, const char* name) {
   const Ticket ticket = sampled_runs::ticket_of(run, block);
   if (ticket == sampled_runs::kDead) misuse::double_free(name, block, run->block_bytes);
+  const size_t bytes = run->block_bytes;  // another thread may use the header once the block is free
   hooks::freeing(block);
-  if (fill::is_on()) fill::freed_block(block, run->block_bytes);
-  if (ticket != kNoTicket) tell_of_free(block, run->block_bytes);  // before another thread may get the block
+  if (fill::is_on()) fill::freed_block(block, bytes);
+  if (ticket != kNoTicket) tell_of_free(block, bytes);  // before another thread may get the block
   run->is_guarded ? guard::free(run, name) : sampled_runs::free(run, block);
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {
-    thread_bytes::count_freed(*heap, run->block_bytes);
+    thread_bytes::count_freed(*heap, bytes);
     tick(*heap);
   }
 }
