@@ -55,10 +55,11 @@ def kernel(found):
 
 def processor(found):
     name, libc = platform.machine(), " ".join(platform.libc_ver()) or "an unknown C library"
-    if name not in ("x86_64", "aarch64") or "glibc" not in libc:
-        return found("platform", "problem", f"{name} with {libc}", "acre is for glibc on x86-64; on aarch64 it is tested little")
+    if name not in ("x86_64", "aarch64", "riscv64") or "glibc" not in libc:
+        return found("platform", "problem", f"{name} with {libc}",
+                     "acre is for glibc on x86-64; on aarch64 and riscv64 it is tested little")
     state = "ok" if name == "x86_64" else "note"
-    return found("platform", state, f"{name} with {libc}", None if state == "ok" else "acre is tested less on aarch64")
+    return found("platform", state, f"{name} with {libc}", None if state == "ok" else f"acre is tested less on {name}")
 
 
 def overcommit(found):
