@@ -72,9 +72,8 @@ Run* pages_from_others(Heap& heap, size_t pages, bool dirty_only) {
   return nullptr;
 }
 
-// The run, or null, becomes a slab run of the heap. Frees the run and returns null if memory for its header is refused.
+// The run becomes a slab run of the heap. Frees the run and returns null if memory for its header is refused.
 ACRE_ALWAYS_INLINE Slab* slab_on(Heap& heap, Run* run, SizeClass c) {
-  if (run == nullptr) return nullptr;
   if (run->fresh) arenas::grew_by(run->pages);
   if (hardened::is_on() && !run->fresh) memset(pointer_to(run->base), 0, run->bytes());
   tick_soon_if_alarmed(heap);
@@ -84,7 +83,8 @@ ACRE_ALWAYS_INLINE Slab* slab_on(Heap& heap, Run* run, SizeClass c) {
 }
 
 ACRE_COLD Slab* new_run_in_window(Heap& heap, PageHeap& from, SizeClass c) {
-  return slab_on(heap, from.allocate_in_window(run_shape(c).pages, kRunUnitPages), c);
+  Run* run = from.allocate_in_window(run_shape(c).pages, kRunUnitPages);
+  return run == nullptr ? nullptr : slab_on(heap, run, c);
 }
 
 Slab* new_run(Heap& heap, SizeClass c) {

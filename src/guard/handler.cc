@@ -58,8 +58,8 @@ bool find_guarded(Address a, Where* where) {
   return hardened::is_on() && hardened::find_guarded(pointer_to(a), where);
 }
 
-// Threads tell one after the other. A thread that waits for long goes on without a report.
-void tell(Address a, const void* context) {
+// where: null if no block was beside the address yet. Threads tell one after the other. A thread that waits for long goes on without a report.
+void tell(Address a, const Where* where, const void* context) {
   constexpr int kMostWaits = 1000;
   const struct timespec millisecond = {0, 1000000};
   ThreadToken nobody = kNoThread;
@@ -69,9 +69,8 @@ void tell(Address a, const void* context) {
   }
   Line<300> text;
   add_access(text, os::access_at_fault(context), a);
-  Where where;
-  if (find_guarded(a, &where)) {
-    add_place(text, a, where);
+  if (where != nullptr) {
+    add_place(text, a, *where);
   } else {
     text.add("it is beside guarded blocks, of which none was here yet");
   }
@@ -106,13 +105,15 @@ void handle(unsigned level, int number, siginfo_t* info, void* context) {
   const int error = errno;
   const Address a = address_of(info->si_addr);
   Where where;
-  const bool is_guards = info->si_code > 0 && (slots::has(a) || find_guarded(a, &where));
+  const bool is_fault = info->si_code > 0;
+  const bool is_found = is_fault && find_guarded(a, &where);
+  const bool is_guards = is_found || (is_fault && slots::has(a));
   const Address code = os::code_at_fault(context);
   // The highest level is called by the kernel; a lower one may be called by the program's handler, for the same fault.
   const bool is_told = level + 1 < g_levels.load() && g_told.load() == context;
   if (is_guards && !is_told) {
     g_told.store(context);
-    tell(a, context);
+    tell(a, is_found ? &where : nullptr, context);
   }
   struct sigaction to = g_replaced[level];
   if ((to.sa_flags & SA_RESETHAND) != 0) g_replaced[level].sa_handler = SIG_DFL;

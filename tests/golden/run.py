@@ -105,12 +105,17 @@ def build(folder, machine):
     return program
 
 
-def count_by_qemu(program, case, rounds, lib, folder, conf, machine):
+def clean_environment(conf):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("ACRE_", "MALLOC_", "LD_"))}
+    return env | {"ACRE_CONF": ",".join(filter(None, (WITHOUT_CLOCK, conf)))}
+
+
+def count_by_qemu(program, case, rounds, lib, folder, conf):
     """All instructions of one run, the loader's too."""
+    machine = machine_of(lib)
     handle, out = tempfile.mkstemp(prefix="count.", dir=folder)
     os.close(handle)
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("ACRE_", "MALLOC_", "LD_"))}
-    env["ACRE_CONF"] = ",".join(filter(None, (WITHOUT_CLOCK, conf)))
+    env = clean_environment(conf)
     command = [f"qemu-{machine}", "-L", f"/usr/{machine}-linux-gnu", "-plugin", f"{folder}/count.so,out={out}",
                "-E", f"LD_PRELOAD={lib}", str(program), case, str(rounds)]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
@@ -122,13 +127,12 @@ def count_by_qemu(program, case, rounds, lib, folder, conf, machine):
 
 def count_instructions(program, case, rounds, lib, folder, conf):
     """All instructions of one run, as callgrind's out file sums them up."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("ACRE_", "MALLOC_", "LD_"))}
+    env = clean_environment(conf)
     env["GLIBC_TUNABLES"] = PLAIN_COPIES
     if lib:
         env["LD_PRELOAD"] = str(lib)
     handle, out = tempfile.mkstemp(prefix="callgrind.", dir=folder)
     os.close(handle)
-    env["ACRE_CONF"] = ",".join(filter(None, (WITHOUT_CLOCK, conf)))
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
     done = subprocess.run([*command, str(program), case, str(rounds)], env=env, capture_output=True, text=True)
     if done.returncode != 0:
@@ -145,11 +149,9 @@ def count_instructions(program, case, rounds, lib, folder, conf):
 
 def measure(program, name, lib, folder, conf=None):
     case = CASES[name]
-    machine = machine_of(lib)
-    more = (lib, folder, conf, machine) if is_emulated(machine) else (lib, folder, conf)
-    count = count_by_qemu if is_emulated(machine) else count_instructions
-    short = count(program, name, case.short, *more)
-    long = count(program, name, case.short + case.rounds, *more)
+    count = count_by_qemu if is_emulated(machine_of(lib)) else count_instructions
+    short = count(program, name, case.short, lib, folder, conf)
+    long = count(program, name, case.short + case.rounds, lib, folder, conf)
     return (long - short) / (case.rounds * case.pairs)
 
 

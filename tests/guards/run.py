@@ -146,7 +146,8 @@ def check_handler(checks, program, name):
 def check_others(checks, program):
     ended = start(program, "jumps")
     checks.that(ended.stderr.count("use after free") == 2 and ended.returncode == 0 and
-                ended.stdout == "mine: fault\nback\n" * 2, "jumps: each access is told", f"{ended.returncode}: {ended.stdout} {ended.stderr[:300]}")
+                ended.stdout == "mine: fault\nback\n" * 2, "jumps: each access is told",
+                f"{ended.returncode}: {ended.stdout} {ended.stderr[:300]}")
     ended = start(program, "thread")
     threads = re.findall(r"by thread (\d+):", ended.stderr)
     checks.that(len(threads) == 3 and threads[0] != threads[1] == threads[2], "thread: stacks name their threads",

@@ -6,30 +6,6 @@
 
 static const size_t kRoom = 96 * MIB;
 
-// Allocates blocks of one size until there is no more; a list through the blocks keeps them.
-static size_t exhaust(size_t size, void **list) {
-    size_t count = 0;
-    for (;;) {
-        errno = 0;
-        void **block = (void **)hide(malloc(hide_size(size)));
-        if (block == NULL) break;
-        // Only the first bytes are touched: the limit is on address space.
-        block[0] = *list;
-        *list = block;
-        count++;
-    }
-    CHECK_EQ(errno, ENOMEM);
-    return count;
-}
-
-static void free_list(void *list) {
-    while (list != NULL) {
-        void *next = *(void **)list;
-        free(list);
-        list = next;
-    }
-}
-
 int main(void) {
     free(must_malloc(1));
     const size_t sizes[] = {16, 48, 1000, 4096, 20000, 32768, 100000, 3 * MIB, 10 * MIB, 40 * MIB};
@@ -39,7 +15,8 @@ int main(void) {
         size_t first_round = 0;
         for (int round = 0; round < 3; round++) {
             void *list = NULL;
-            const size_t count = exhaust(size, &list);
+            const size_t count = allocate_list(size, SIZE_MAX, &list);  // the limit is on address space
+            CHECK_EQ(errno, ENOMEM);
             // Most of the room was really given out, and in later rounds none of it is missing.
             CHECK_GE(count * size, kRoom / 3);
             if (round == 0) first_round = count;

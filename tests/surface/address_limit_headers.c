@@ -23,29 +23,9 @@ static size_t end_of_mapping(const void *address) {
     return end;
 }
 
-// Allocates blocks until `most` or until one is refused; a list through the blocks keeps them.
-static size_t allocate(size_t most, void **list) {
-    size_t count = 0;
-    for (; count < most; count++) {
-        void **block = (void **)hide(malloc(hide_size(kSmall)));
-        if (block == NULL) break;
-        block[0] = *list;
-        *list = block;
-    }
-    return count;
-}
-
-static void free_list(void **list) {
-    while (*list != NULL) {
-        void *next = *(void **)*list;
-        free(*list);
-        *list = next;
-    }
-}
-
 int main(void) {
     void *list = NULL;
-    size_t first = allocate(kInWindow / kSmall, &list);
+    size_t first = allocate_list(kSmall, kInWindow / kSmall, &list);
     void *behind = (void *)end_of_mapping(list);
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     CHECK(mmap(behind, (size_t)8 << 30, PROT_NONE, flags, -1, 0) == behind);
@@ -54,11 +34,12 @@ int main(void) {
 
     limit_address_space(mapped_bytes());
     for (int i = 0; i < kOutside; i++) free(outside[i]);
-    first += allocate(SIZE_MAX, &list);  // until there is no space for a header
-    free_list(&list);
-    const size_t second = allocate(SIZE_MAX, &list);
+    first += allocate_list(kSmall, SIZE_MAX, &list);  // until there is no space for a header
+    free_list(list);
+    list = NULL;
+    const size_t second = allocate_list(kSmall, SIZE_MAX, &list);
     unlimit_address_space();
     CHECK_GE(second + second / 16, first);
-    free_list(&list);
+    free_list(list);
     return 0;
 }

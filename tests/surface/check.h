@@ -212,6 +212,28 @@ static inline void unlimit_address_space(void) {
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
+// Allocates blocks of one size until there are `most` or one is refused; a list through the blocks keeps them. errno tells
+// why the last one was refused. Only the first bytes are touched.
+static inline size_t allocate_list(size_t size, size_t most, void **list) {
+    size_t count = 0;
+    for (; count < most; count++) {
+        errno = 0;
+        void **block = (void **)hide(malloc(hide_size(size)));
+        if (block == NULL) break;
+        block[0] = *list;
+        *list = block;
+    }
+    return count;
+}
+
+static inline void free_list(void *list) {
+    while (list != NULL) {
+        void *next = *(void **)list;
+        free(list);
+        list = next;
+    }
+}
+
 // Allocates blocks of 1 MiB, filled with their numbers, until one is refused. There must be fewer than `most`.
 static inline size_t fill_address_space(unsigned char **blocks, size_t most) {
     size_t count = 0;
