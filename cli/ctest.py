@@ -19,11 +19,16 @@ NOISE = re.compile(r"^\s+Start +\d+:|^Test project |^UpdateCTest|^Constructing|^
                    r"^\d+:  \w+=|^\s*$")
 
 
+TELLS_FAILURE = re.compile(r"\bFAIL|\bfailed\b|Failure$|\bERROR\b|Traceback|\w+Error\b|Sanitizer: ")
+MOST_LINES = 24  # of a failed test, in the summary
+
+
 class Counts:
     def __init__(self, passed=0, failed=(), skipped=()):
         self.passed = passed
         self.failed = list(failed)
         self.skipped = list(skipped)
+        self.digests = {}  # failed test -> lines of its output
 
 
 def run(suite, jobs):
@@ -74,6 +79,17 @@ def reason(case):
     return f" ({lines[-1].strip()[:100]})" if lines else ""
 
 
+def digest(output):
+    """-> the lines of a failed test that tell what failed, and the line after each; or its last lines, where none does.
+
+    A log may be kept by its end alone, and the summary is there.
+    """
+    lines = [line.rstrip()[:400] for line in output.splitlines() if line.strip()]
+    chosen = [line for before, line in zip(["", *lines], lines)
+              if TELLS_FAILURE.search(line) or TELLS_FAILURE.search(before)]
+    return chosen[:MOST_LINES] or lines[-MOST_LINES:]
+
+
 def count(report, exit_code):
     counts = Counts()
     try:
@@ -91,6 +107,7 @@ def count(report, exit_code):
         else:
             # Also what could not be started: a test that did not run has not passed.
             counts.failed.append(name)
+            counts.digests[name] = digest(case.findtext("system-out") or "")
     if exit_code and cases and not counts.failed:
         counts.failed.append(f"ctest ended with exit code {exit_code}")
     return counts

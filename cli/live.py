@@ -148,10 +148,16 @@ class Process:
         began = int(self.read("stat").rpartition(b")")[2].split()[19] or 0) / os.sysconf("SC_CLK_TCK")
         return time.clock_gettime(time.CLOCK_BOOTTIME) - began
 
+    def is_in_exec(self):
+        """It becomes another program: it has a file, which the kernel's threads have not, and no arguments yet."""
+        with contextlib.suppress(OSError):
+            return self.read("cmdline") == b"" and os.readlink(f"/proc/{self.pid}/exe") != ""
+        return False
+
     def may_get_socket(self):
         """It has been told to make one, or is `acre run` before it becomes the program. A static program shows nothing
         else of acre."""
-        if re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command()) and self.age_s() < START_S:
+        if self.age_s() < START_S and (self.is_in_exec() or re.search(r"(^|[/ ])acre(\.py)? (\S+ )*run ", self.command())):
             return True
         said = re.findall(r"(?:^|,)\s*control:(\w+)", self.environment("ACRE_CONF") or "")
         if not said or said[-1] != "true":

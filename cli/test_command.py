@@ -204,10 +204,11 @@ def print_summary(results, total_s):
               f"{build_s:9.0f}{test_s:8.0f}")
     print(f"in {total_s / 60:.1f} minutes")
     for title in ("skipped", "failed"):
-        names = [f"{suite.name}: {name}" for suite, (counts, *_) in results for name in getattr(counts, title)]
+        names = [(suite, counts, name) for suite, (counts, *_) in results for name in getattr(counts, title)]
         if names:
             print(f"\n{title}:")
-            print("\n".join(f"  {name}" for name in names))
+        for suite, counts, name in names:
+            print("\n      ".join([f"  {suite.name}: {name}", *counts.digests.get(name, ())]))
 
 
 def main(options):

@@ -111,7 +111,7 @@ bool Collector::look_for_processes() {
 }
 
 void Collector::begin_process(unsigned slot) {
-  const ProcessHeader& header = shared_.process(slot);
+  ProcessHeader& header = shared_.process(slot);
   const auto pid = static_cast<pid_t>(header.pid);
   for (auto& [number, process] : processes_) {
     const bool is_same_program = header.program != 0 && header.program == process.program;  // which has acre twice
@@ -167,6 +167,8 @@ void Collector::begin_process(unsigned slot) {
     process.mappings = parent->mappings;
     output_.write(chunk_of(ChunkType::kMappings, process.number), process.mappings);
   }
+  header.is_known.store(1);
+  futex_wake_all(header.is_known);
   sample(process, nanoseconds_of(CLOCK_MONOTONIC));
 }
 

@@ -30,13 +30,20 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define ACRE_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define ACRE_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define ACRE_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define ACRE_ASAN 1
 #endif
 #endif
 #ifndef ACRE_TSAN
 #define ACRE_TSAN 0
+#endif
+#ifndef ACRE_ASAN
+#define ACRE_ASAN 0
 #endif
 #ifndef ACRE_DEBUG
 #define ACRE_DEBUG 0

@@ -108,7 +108,7 @@ inline constexpr size_t kMostEvent = 1400;     // bytes, kStackIs being the long
 // process maps all of it. Pages that nobody has touched take no memory. All words are little-endian.
 
 inline constexpr uint64_t kMagic = 0x3145434152544341;  // "ACTRACE1"
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 inline constexpr size_t kBlockBytes = size_t{64} << 10;
 inline constexpr unsigned kBlocksPerLane = 4;
@@ -146,6 +146,7 @@ struct alignas(128) ProcessHeader {
   uint64_t start_ticks;
   uint64_t start_ns;                  // CLOCK_MONOTONIC at the same time
   std::atomic<uint32_t> next_lane;    // counts the lanes of this entry
+  std::atomic<uint32_t> is_known;     // futex: 1 once the collector has read what the kernel tells of the process
   std::atomic<uint64_t> takeovers;    // the counter; a takeover's number is what the counter is afterwards, 1 …
 };
 inline constexpr uint32_t kNoProcess = UINT32_MAX;

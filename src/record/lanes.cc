@@ -17,8 +17,8 @@ namespace {
 
 constinit std::atomic<uint64_t> g_no_clock{0};
 
-
 constexpr uint64_t kLookForCollectorMs = 1000;
+constexpr unsigned kLooksAtStart = 5;
 
 constinit std::atomic<char*> g_memory{nullptr};
 constinit ProcessHeader* g_process = nullptr;
@@ -57,6 +57,14 @@ uint32_t identity_of_program() {
   return random == 0 ? 0 : static_cast<uint32_t>(word_at(random) * kHashFactor >> 32);
 }
 
+// A program may end at once, and its mappings, which its stacks need, end with it. A child of a fork has its parent's.
+void wait_until_known(ProcessHeader& process) {
+  for (unsigned looks = 0; looks < kLooksAtStart && process.is_known.load() == 0 && is_collected(); ++looks) {
+    os::wait_while_shared(process.is_known, 0, kLookForCollectorMs);
+    if (!os::is_running(shared().collector)) return;
+  }
+}
+
 int enter_process(uint32_t parent) {
   auto* first = reinterpret_cast<ProcessHeader*>(g_memory.load() + kProcessesAt);
   ProcessHeader* process = take(first, kMostProcesses, 0, ProcessState::kFree, ProcessState::kStarts);
@@ -69,10 +77,12 @@ int enter_process(uint32_t parent) {
   process->start_ns = os::now_ns();
   process->next_lane.store(0);
   process->takeovers.store(0);
+  process->is_known.store(0);
   process->state.store(ProcessState::kRecords, std::memory_order_release);
   g_process = process;
   g_clock.store(&shared().clock);
   notify();
+  if (parent == kNoProcess) wait_until_known(*process);
   return 0;
 }
 

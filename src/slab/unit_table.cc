@@ -98,9 +98,10 @@ Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
   const bool is_between = secrets.image > lowest && secrets.image < table;
   const Address above_image = is_between ? secrets.image + table / kSegmentShare : lowest;
   const Address below_image = is_between ? align_down(secrets.image, bytes) : lowest;
-  // Thread sanitizer has shadows for the highest addresses alone.
-  const size_t above = ACRE_TSAN ? 0 : places_between(above_image, table, bytes);
-  const size_t below = ACRE_TSAN ? 0 : places_between(lowest, below_image, bytes);
+  // Thread sanitizer has shadows for the highest addresses alone, and address sanitizer has its heap in the middle.
+  constexpr bool kOnlyBelowTable = ACRE_TSAN || ACRE_ASAN;
+  const size_t above = kOnlyBelowTable ? 0 : places_between(above_image, table, bytes);
+  const size_t below = kOnlyBelowTable ? 0 : places_between(lowest, below_image, bytes);
   const size_t skipped = (secrets.window >> 32) % kSkips * kHugePageBytes;
   if (above + below == 0) return {align_down(table, bytes) - bytes, skipped};
   const size_t place = secrets.window % (above + below);

@@ -17,6 +17,7 @@ import live
 from support import ask_raw, ends_well, eventually, path_of
 
 MOST = 16  # clients whose requests are on their way: src/live/clients.h
+LONG_ANSWER = 400_000  # bytes: more than the kernel keeps for a client that does not read
 
 
 def connected(path, said=b"", seconds=30):
@@ -167,7 +168,7 @@ def check_flood(checks, work):
 def check_never_reads(checks, work):
     # 48 arenas are a long answer: more than the kernel keeps for a client.
     with work.running("crowd", conf="control:true,arenas:48,prof:true") as process:
-        live.ask(process.pid, "info")
+        eventually(lambda: len(live.ask(process.pid, "stats", "text")) > LONG_ANSWER)  # once its threads have arenas
         path = path_of(process.pid)
         with connected(path, b"stats text\n") as client:
             eventually(lambda: not is_untold(client))

@@ -21,6 +21,13 @@ from support import (ACRE, FOLDER, LIBRARY, acre, as_json, as_json_raw, ask_raw,
                      is_one_line, path_of, run, tasks)
 
 
+class InExec(live.Process):
+    """As a process looks after the kernel has taken its old memory and before it has laid out the new arguments."""
+
+    def read(self, name):
+        return b"" if name in ("cmdline", "environ") else super().read(name)
+
+
 def check_run(checks, work):
     with subprocess.Popen([ACRE, "run", "--lib", LIBRARY, "--", work.program, "idle"], stdout=subprocess.PIPE, text=True,
                           env=clean_environment()) as process:
@@ -28,6 +35,8 @@ def check_run(checks, work):
         checks.that(ended.returncode == 0 and ended.stdout.startswith(f"acre ") and f"process {process.pid}\n" in ended.stdout,
                     "a process that acre run has started can be asked", ended)
         process.terminate()
+    with work.running("idle") as process:
+        checks.that(InExec(process.pid).may_get_socket(), "one whose arguments are not there yet, in an exec, is waited for")
     seen = run([ACRE, "run", "--lib", LIBRARY, "--", "printenv", "ACRE_CONF"],
                environment=clean_environment(ACRE_CONF="control:false")).stdout
     checks.that(seen == "control:true,control:false\n", "acre run leaves ACRE_CONF the last word", seen)

@@ -98,6 +98,15 @@ def check_stacks(checks, recorder):
                 "print --stacks prints them", text)
 
 
+def check_short_program(checks, recorder):
+    """The collector is stopped from before the program starts until half a second later, when it would have ended."""
+    script = "(unset LD_PRELOAD; sleep 0.5; kill -CONT $PPID) & kill -STOP $PPID; exec \"$0\" sites"
+    ended, path = recorder.record("sh", "-c", script, recorder.program, options=("--stacks", 1))
+    text = b"".join(part["payload"] for part in chunks.chunks(path) if part["type"] == chunks.MAPPINGS).decode()
+    checks.that(ended.returncode == 0 and os.path.realpath(recorder.program) in text,
+                "the mappings of a program that ends at once are there", [ended, text])
+
+
 def check_sampled_stacks(checks, recorder):
     count, size, every = 20000, 1000, 10000
     ended, path = recorder.record(recorder.program, "often", count, options=("--stacks", every))
@@ -192,7 +201,7 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_sampled_stacks, check_pause, check_runs, check_names, check_tags, check_sized):
+        for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names, check_tags, check_sized):
             check(checks, recorder)
     return checks.conclude()
 
