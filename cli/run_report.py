@@ -102,12 +102,19 @@ def processes(folder, root, code):
     return found
 
 
+def importance(process):
+    """Of processes, the program's own: the one that crashed, else the last that ended as it should. A shell around it
+    ends by _exit, and may keep newer statistics."""
+    crashed = process.is_root and process.code < 0 and not process.is_replaced
+    return crashed, process.kept.state == ENDED, process.kept.statistics_ns
+
+
 def report(options, folder, root, code):
     found = processes(folder, root, code)
     if not found:
         return say(f"run: nothing to report: acre was not loaded in {os.path.basename(options.program[0])}")
     if options.stats == "main":
-        print_statistics(max(found, key=lambda process: process.kept.statistics_ns))
+        print_statistics(max(found, key=importance))
     elif options.stats:
         silent = [process for process in found if not process.printed and not process.runs]
         for process in silent[-MOST_NAMED:]:

@@ -252,6 +252,10 @@ void free_guarded_run(Run* run);
 // Gives back the pages of all large blocks that were freed.
 void give_back_retired();
 
+// Whether the address is in a guard page, in the pages of a large block that was freed, or one for blocks of no bytes; then
+// `where` says in or beside which block, as far as is known. For the handler for SIGSEGV: no locks.
+bool find_guarded(const void* p, guard::Where* where);
+
 // For a live block.
 void set_kind(void* p, Kind kind);
 

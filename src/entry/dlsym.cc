@@ -13,11 +13,9 @@
 // the other.
 //
 // Neither on musl, which has no RTLD_DEEPBIND and no other way to its own dlsym.
-#include <features.h>
-
 #include "base/compiler.h"
 
-#if defined(__GLIBC__) && !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
+#if ACRE_GLIBC && !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
 
 #include <dlfcn.h>
 #include <malloc.h>

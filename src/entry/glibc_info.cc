@@ -13,7 +13,7 @@ using namespace acre;
 
 namespace {
 
-#ifdef __GLIBC__
+#if ACRE_GLIBC
 int as_int(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
 #endif
 
@@ -26,7 +26,7 @@ void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
 
 extern "C" {
 
-#ifdef __GLIBC__
+#if ACRE_GLIBC
 ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
   const ProcessStatistics s = gather_blocks();
   struct mallinfo2 info = {};
@@ -53,7 +53,7 @@ ACRE_EXPORT struct mallinfo acre_mallinfo() {
   return info;
 }
 
-#endif  // __GLIBC__
+#endif  // ACRE_GLIBC
 
 // acre has nothing like glibc's tunables.
 ACRE_EXPORT int acre_mallopt(int, int) { return 1; }
@@ -75,7 +75,7 @@ ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
   return fputs(text.c_str(), stream) < 0 ? -1 : 0;
 }
 
-#if defined(__GLIBC__) && !ACRE_PREFIX_ONLY
+#if ACRE_GLIBC && !ACRE_PREFIX_ONLY
 ACRE_PLAIN_NAME(mallinfo2);
 ACRE_PLAIN_NAME(mallinfo);
 ACRE_PLAIN_NAME(mallopt);

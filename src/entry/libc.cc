@@ -33,7 +33,7 @@ ACRE_EXPORT size_t malloc_usable_size(void* block) { return api::malloc_usable_s
 ACRE_EXPORT int malloc_trim(size_t pad) { return api::malloc_trim(pad); }
 ACRE_EXPORT void malloc_stats() { api::malloc_stats(); }
 
-#ifdef __GLIBC__
+#if ACRE_GLIBC
 // glibc's other names for the functions, which some programs call. In musl these are its loader's own malloc.
 ACRE_EXPORT void* __libc_malloc(size_t size) { return allocate(size); }
 ACRE_EXPORT void __libc_free(void* block) { release(block); }

@@ -32,7 +32,7 @@ __attribute__((constructor(101))) void on_load() {
   if (options().leaks != LeakMode::kNone) leaks::start();
   if (options().stats_print || options().final_signals || options().postmortem != 0) last_dump::start();
   if (options().prof) report::start_profiler();
-  if (options().guard != Guard::kNone || options().abort_backtrace) guard::start();
+  if (options().guard != Guard::kNone || options().abort_backtrace || options().hardened) guard::start();
   options().control ? live::start() : live::start_on_request();
   if (options().leaks == LeakMode::kMinimal) leaks::learn_constructors_stack();
 }

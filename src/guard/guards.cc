@@ -81,6 +81,7 @@ bool find(const void* p, Where* where) {
 void start() {
   capture::prepare();
   g_explain = explain;
+  if (hardened::is_on()) watch_for_faults();
   if (options().guard == Guard::kNone) return;
   random::seed(0);
   clock::set_guards(true, static_cast<uint64_t>(options().guard_sample));

@@ -10,6 +10,7 @@
 
 #include "base/syscall.h"
 #include "base/text.h"
+#include "cache/upcalls.h"
 #include "guard/explain.h"
 #include "guard/slots.h"
 #include "os/fault.h"
@@ -26,6 +27,7 @@ constinit struct sigaction g_replaced[kLevels] = {};
 constinit std::atomic<unsigned> g_levels{0};      // so many have been set
 constinit std::atomic<bool> g_is_watching{false};  // a thread is in watch_for_faults()
 constinit std::atomic<ThreadToken> g_telling{kNoThread};
+constinit std::atomic<const void*> g_told{nullptr};  // the context of the fault that was told last
 
 // --- The report -----------------------------------------------------------------------------------------------
 
@@ -36,9 +38,9 @@ void add_access(Text& text, os::Access access, Address a) {
 
 void add_bytes(Text& text, size_t n) { text.decimal(n).add(n == 1 ? " byte" : " bytes"); }
 
-void add_place(Text& text, Address a, const Slot* slot) {
-  const Address block = slot->block(), end = block + slot->bytes();
-  const bool is_live = slot->is_live();
+void add_place(Text& text, Address a, const Where& at) {
+  const Address block = at.block, end = block + at.bytes;
+  const bool is_live = !at.is_free;
   if (a >= block && a < end) {
     text.add(is_live ? "use after free, of a block whose place is in use again: it is " : "use after free: it is ");
     add_bytes(text, a - block);
@@ -48,7 +50,12 @@ void add_place(Text& text, Address a, const Slot* slot) {
     add_bytes(text, a < block ? block - a : a - end + 1);
     text.add(a < block ? " before the start of" : " past the end of");
   }
-  text.add(is_live ? " a block of " : " a freed block of ").decimal(slot->bytes()).add(" bytes at ").hex(block);
+  text.add(is_live ? " a block of " : " a freed block of ").decimal(at.bytes).add(" bytes at ").hex(block);
+}
+
+bool find_guarded(Address a, Where* where) {
+  if (find(pointer_to(a), where)) return true;
+  return hardened::is_on() && hardened::find_guarded(pointer_to(a), where);
 }
 
 // Threads tell one after the other. A thread that waits for long goes on without a report.
@@ -62,16 +69,16 @@ void tell(Address a, const void* context) {
   }
   Line<300> text;
   add_access(text, os::access_at_fault(context), a);
-  const Slot* slot = slots::nearest(a);
-  if (slot == nullptr) {
-    text.add("it is beside guarded blocks, of which none was here yet");
+  Where where;
+  if (find_guarded(a, &where)) {
+    add_place(text, a, where);
   } else {
-    add_place(text, a, slot);
+    text.add("it is beside guarded blocks, of which none was here yet");
   }
   text.add('\n');
   write_all(2, text.c_str(), text.size());
   if (os::has_stack_for_report(context)) write_interrupted_stack(os::code_at_fault(context));
-  write_stacks_of(a);
+  if (slots::has(a)) write_stacks_of(a);
   g_telling.store(kNoThread);
 }
 
@@ -98,9 +105,15 @@ void hand_on(const struct sigaction& to, int number, siginfo_t* info, void* cont
 void handle(unsigned level, int number, siginfo_t* info, void* context) {
   const int error = errno;
   const Address a = address_of(info->si_addr);
-  const bool is_guards = info->si_code > 0 && slots::has(a);
+  Where where;
+  const bool is_guards = info->si_code > 0 && (slots::has(a) || find_guarded(a, &where));
   const Address code = os::code_at_fault(context);
-  if (is_guards) tell(a, context);
+  // The highest level is called by the kernel; a lower one may be called by the program's handler, for the same fault.
+  const bool is_told = level + 1 < g_levels.load() && g_told.load() == context;
+  if (is_guards && !is_told) {
+    g_told.store(context);
+    tell(a, context);
+  }
   struct sigaction to = g_replaced[level];
   if ((to.sa_flags & SA_RESETHAND) != 0) g_replaced[level].sa_handler = SIG_DFL;
   hand_on(to, number, info, context);

@@ -25,4 +25,7 @@ class Random {
 
 uint64_t new_seed();
 
+// The large block, freed and unreachable, whose pages have the address; or null. The answer may be a moment old.
+const Run* retired_at(Address a);
+
 }  // namespace acre::hardened

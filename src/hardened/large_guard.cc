@@ -91,7 +91,7 @@ void give_back_with_guards(Run* run, bool as_dirty) {
   give_back(run, as_dirty);
 }
 
-void give_back_retired(Run* run) {
+void give_back(Run* run) {
   if (run == nullptr) return;
   g_bytes.fetch_sub(run->bytes(), std::memory_order_relaxed);
   give_back_with_guards(run, !run->guarded);
@@ -170,14 +170,22 @@ ACRE_COLD void free_guarded_run(Run* run) {
   run->guarded = os::guard(pointer_to(run->base), run->bytes());
   g_bytes.fetch_add(run->bytes(), std::memory_order_relaxed);
   unsigned at = g_next.fetch_add(1, std::memory_order_relaxed);
-  give_back_retired(g_retired[at % kMostRetired].exchange(run, std::memory_order_acq_rel));
+  give_back(g_retired[at % kMostRetired].exchange(run, std::memory_order_acq_rel));
   for (unsigned i = 1; i < kMostRetired && g_bytes.load(std::memory_order_relaxed) > kMostBytes; ++i) {
-    give_back_retired(g_retired[(at + i) % kMostRetired].exchange(nullptr, std::memory_order_acq_rel));
+    give_back(g_retired[(at + i) % kMostRetired].exchange(nullptr, std::memory_order_acq_rel));
   }
 }
 
+ACRE_COLD const Run* retired_at(Address a) {
+  for (const std::atomic<Run*>& place : g_retired) {
+    const Run* run = place.load(std::memory_order_acquire);
+    if (run != nullptr && a - racy_load(run->base) < racy_load(run->pages) << kPageShift) return run;
+  }
+  return nullptr;
+}
+
 ACRE_COLD void give_back_retired() {
-  for (std::atomic<Run*>& place : g_retired) give_back_retired(place.exchange(nullptr, std::memory_order_acq_rel));
+  for (std::atomic<Run*>& place : g_retired) give_back(place.exchange(nullptr, std::memory_order_acq_rel));
   for (std::atomic<Run*>& place : g_ready) give_back_ready(place.exchange(nullptr, std::memory_order_acq_rel));
 }
 

@@ -40,7 +40,7 @@ void start_modules() {
   direct::start();
   Source::start_automatic();
   registry::make_thread_key();
-#ifdef __GLIBC__
+#if ACRE_GLIBC
   fork::start();
 #endif
   if (options().utrace != 0) trace::start();
@@ -55,7 +55,7 @@ void start_process() {
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     start_modules();
     if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
-#ifndef __GLIBC__
+#if !ACRE_GLIBC
     fork::start();  // musl's pthread_atfork calls malloc, which would wait for the start
 #endif
     return;

@@ -76,6 +76,18 @@ static void misuse(void) {
     if (is("page overwritten before")) { p = at(RIGHT); touch(p - 3, 1); drop(p); }
 }
 
+// In the hardened mode.
+static __attribute__((noinline)) void misuse_hardened(void) {
+    enum { LARGE = 100000, ROUNDED = (LARGE + PAGE - 1) / PAGE * PAGE };
+    char *p;
+    if (is("large over")) touch(make(LARGE) + ROUNDED, 1);
+    if (is("large under")) touch(make(LARGE) - 1, 0);
+    if (is("large after free")) { p = make(LARGE); drop(p); touch(p + LARGE / 2, 1); }
+    if (is("over a run's end")) for (p = make(ASKED);; p++) touch(p, 0);
+    if (is("under a run's start")) for (p = make(ASKED);; p--) touch(p, 0);
+    if (is("no bytes")) touch(make(0), 0);
+}
+
 // --- Handlers of the program ---------------------------------------------------------------------
 
 static sigjmp_buf back;
@@ -186,6 +198,7 @@ int main(int count, char **words) {
     (void)count;
     kind = words[1];
     misuse();
+    misuse_hardened();
     handlers();
     say("the end\n");
     return 0;

@@ -14,6 +14,8 @@ class Checks:
         self.count = 0
 
     def that(self, holds, what, details=""):
+        if not isinstance(what, str):  # arguments in the wrong order would always hold
+            raise TypeError(f"what is checked is a text, not {what!r}")
         self.count += 1
         print(f"{'ok  ' if holds else 'FAIL'}  {what}", flush=True)
         if not holds:

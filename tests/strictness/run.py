@@ -112,6 +112,8 @@ class Suite:
                 return Run(PASSES, f"{name} for a wrong pointer that malloc returned", line)
             return Run(STOPPED, name, line)
         if kind.guard and "done" not in ended.stdout and name in ("SIGSEGV", "SIGBUS"):
+            if "_copy_" in kind.name:  # which byte memcpy comes to first is the processor's affair
+                line = ""
             return Run(STOPPED, f"{name} at a guard", line)
         return Run(PASSES, name, line)
 

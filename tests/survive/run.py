@@ -372,6 +372,7 @@ def check_any_moment(checks, keeper):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where a shell runs this in the background
     checks = Checks()
     work = Path(tempfile.mkdtemp(prefix="acre-survive-test-"))
     try:
