@@ -29,3 +29,6 @@ set(CMAKE_C_FLAGS_INIT "-isystem ${kernel}")
 string(JOIN " " CMAKE_CXX_FLAGS_INIT -specs=${specs} -nostdinc++ -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS -isystem ${CMAKE_CURRENT_LIST_DIR}/musl
   -isystem /usr/include/c++/${version} -isystem /usr/include/${machine}/c++/${version}
   -isystem ${kernel})
+
+# The tests build C programs alone, and no library that needs a C++ library is built.
+set(ACRE_MUSL_TOOLS ON)
