@@ -59,6 +59,8 @@ SUITES = (
           "built for 64-bit ARM, run by QEMU, with pages of 4, 16 and 64 KiB; only by name", ("aarch64",)),
     Suite("riscv64", "riscv64", ["acre", "acre_static", *tests("unit")], labelled("unit"),
           "built for 64-bit RISC-V, internals under QEMU; only by name", ("riscv64",)),
+    Suite("musl", "musl", ["acre", "acre_static", *tests("surface", "misuse")], labelled("surface", "misuse"),
+          "built for musl: C programs, linked, static and preloaded; only by name", ("musl",)),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
           "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention"), waits=True),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
@@ -83,8 +85,8 @@ SUITES = (
     Suite("soak", "release", ["acre"], ["-C", "soak", *labelled("soak")],
           "an hour of mixed load, or --minutes: purges, profiles, forks at once; by name only", verbose=True),
 )
-ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "riscv64", "prometheus", "viewers", "site", "wheel", "rust", "packaging",
-                "recipes", "soak")
+ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "riscv64", "musl", "prometheus", "viewers", "site", "wheel", "rust",
+                "packaging", "recipes", "soak")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 

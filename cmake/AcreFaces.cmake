@@ -37,6 +37,10 @@ endfunction()
 
 acre_empty_face(jemalloc 2 jemalloc ../../libacre.so.1)
 
+if(ACRE_MUSL_TOOLS)  # tcmalloc.h has std::string, and there is no C++ library
+  return()
+endif()
+
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/faces/tcmalloc/*.cc)
 add_library(acre_tcmalloc SHARED ${sources})
 target_include_directories(acre_tcmalloc PRIVATE ${PROJECT_SOURCE_DIR}/include/acre/tcmalloc)

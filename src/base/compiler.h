@@ -1,6 +1,15 @@
 // Attributes for the compiler, and the thread-safety annotations that clang checks.
 #pragma once
 
+#include <features.h>
+
+// The C library: glibc, or another (musl).
+#ifdef __GLIBC__
+#define ACRE_GLIBC 1
+#else
+#define ACRE_GLIBC 0
+#endif
+
 #define ACRE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ACRE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define ACRE_NOINLINE __attribute__((noinline))

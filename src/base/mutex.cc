@@ -35,7 +35,8 @@ bool Mutex::spin() {
   return false;
 }
 
-// The futex is the lower half of the state, with all flags. A wait goes on if a new holder has the same lower half.
+// The futex is the lower half of the state, with all flags but kHalfChanged, which no sleeper waits for. A wait goes on
+// if a new holder has the same lower half.
 void Mutex::wait_while(uint64_t state, long most_ns) const {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const struct timespec most = {0, most_ns};

@@ -113,13 +113,15 @@ class ACRE_CAPABILITY("mutex") Mutex {
   void after_fork_in_parent() ACRE_NO_THREAD_SAFETY_ANALYSIS;
   bool after_fork_in_child() ACRE_NO_THREAD_SAFETY_ANALYSIS;
 
-  // The state is the holder's token, a multiple of 16, or none, plus these flags.
+  // The state is the holder's token, or none, plus these flags. A token is a multiple of 8, and no more on musl, and
+  // is below 2^63.
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kWaitedFor = 1;
   static constexpr uint64_t kForFork = 2;      // taken by before_fork
   static constexpr uint64_t kKept = 4;         // the forking thread held it before
-  static constexpr uint64_t kHalfChanged = 8;  // passed by at a fork. No holder: the child cannot take it
-  static constexpr uint64_t kFlags = 15;
+  // Passed by at a fork. No holder: the child cannot take it.
+  static constexpr uint64_t kHalfChanged = uint64_t{1} << 63;
+  static constexpr uint64_t kFlags = kWaitedFor | kForFork | kKept | kHalfChanged;
   static ThreadToken holder_in(uint64_t state) { return state & ~kFlags; }
 
   ThreadToken holder() const { return holder_in(state_.load()); }

@@ -1,5 +1,7 @@
 #include "control/sums.h"
 
+#include <initializer_list>
+
 #include "cache/malloc.h"
 #include "cache/registry.h"
 #include "guard/slots.h"

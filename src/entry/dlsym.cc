@@ -11,9 +11,11 @@
 // dlopen, without RTLD_DEEPBIND. A library opened with this flag finds malloc and free in the C library before acre's.
 // The C library's functions that it calls (strdup, getline …) still use acre's. So one allocator would free blocks of
 // the other.
+//
+// Neither on musl, which has no RTLD_DEEPBIND and no other way to its own dlsym.
 #include "base/compiler.h"
 
-#if !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
+#if ACRE_GLIBC && !ACRE_PREFIX_ONLY && !ACRE_STATIC_ARCHIVE && !ACRE_TESTING
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -21,6 +23,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "base/fatal.h"
 #include "os/module.h"

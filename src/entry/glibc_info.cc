@@ -1,5 +1,5 @@
 // glibc's functions for information, mallinfo, mallinfo2, malloc_info and mallopt, under plain and acre_ names. Figures
-// without a meaning in acre are 0.
+// without a meaning in acre are 0. musl has no structs for the first two, and none of the plain names.
 #include <errno.h>
 #include <limits.h>
 
@@ -13,7 +13,9 @@ using namespace acre;
 
 namespace {
 
+#if ACRE_GLIBC
 int as_int(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
+#endif
 
 void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
   text.add("<total type=\"").add(type).add("\" count=\"").decimal(count);
@@ -24,6 +26,7 @@ void add_total(Text& text, const char* type, uint64_t count, uint64_t bytes) {
 
 extern "C" {
 
+#if ACRE_GLIBC
 ACRE_EXPORT struct mallinfo2 acre_mallinfo2() {
   const ProcessStatistics s = gather_blocks();
   struct mallinfo2 info = {};
@@ -50,6 +53,8 @@ ACRE_EXPORT struct mallinfo acre_mallinfo() {
   return info;
 }
 
+#endif  // ACRE_GLIBC
+
 // acre has nothing like glibc's tunables.
 ACRE_EXPORT int acre_mallopt(int, int) { return 1; }
 
@@ -70,7 +75,7 @@ ACRE_EXPORT int acre_malloc_info(int options, FILE* stream) {
   return fputs(text.c_str(), stream) < 0 ? -1 : 0;
 }
 
-#if !ACRE_PREFIX_ONLY
+#if ACRE_GLIBC && !ACRE_PREFIX_ONLY
 ACRE_PLAIN_NAME(mallinfo2);
 ACRE_PLAIN_NAME(mallinfo);
 ACRE_PLAIN_NAME(mallopt);

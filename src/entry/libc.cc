@@ -33,7 +33,8 @@ ACRE_EXPORT size_t malloc_usable_size(void* block) { return api::malloc_usable_s
 ACRE_EXPORT int malloc_trim(size_t pad) { return api::malloc_trim(pad); }
 ACRE_EXPORT void malloc_stats() { api::malloc_stats(); }
 
-// glibc's other names for the functions, which some programs call.
+#if ACRE_GLIBC
+// glibc's other names for the functions, which some programs call. In musl these are its loader's own malloc.
 ACRE_EXPORT void* __libc_malloc(size_t size) { return allocate(size); }
 ACRE_EXPORT void __libc_free(void* block) { release(block); }
 ACRE_EXPORT void* __libc_calloc(size_t count, size_t size) { return api::calloc(count, size); }
@@ -44,6 +45,7 @@ ACRE_EXPORT void* __libc_pvalloc(size_t size) { return api::pvalloc(size); }
 ACRE_EXPORT int __posix_memalign(void** block, size_t alignment, size_t size) {
   return api::posix_memalign(block, alignment, size);
 }
+#endif
 
 }  // extern "C"
 

@@ -27,6 +27,8 @@ asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _Unwind_Res
 
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 // For a C program that loaded a C++ library after the weak symbols were bound.
 static void* find_in_cxx_library(const char* symbol) {
   for (const char* name : {"libstdc++.so.6", "libc++.so.1"}) {

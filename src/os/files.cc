@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/magic.h>
+#include <linux/mman.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "base/text.h"
 #include "base/units.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 #include <new>
 
 #include "base/syscall.h"

@@ -1,5 +1,6 @@
 #include "pages/page_heap.h"
 
+#include <initializer_list>
 #include <new>
 
 #include "base/atomics.h"

@@ -1,4 +1,6 @@
 // Page runs of manual arenas: the arena knows all of its runs, so that they can be freed at once, and keeps to a limit.
+#include <initializer_list>
+
 #include "pages/huge_pages.h"
 #include "pages/limit.h"
 #include "pages/page_heap.h"

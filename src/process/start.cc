@@ -40,7 +40,9 @@ void start_modules() {
   direct::start();
   Source::start_automatic();
   registry::make_thread_key();
+#if ACRE_GLIBC
   fork::start();
+#endif
   if (options().utrace != 0) trace::start();
   if (options().record != 0) hooks::start_recording(path_of(options().record));
 }
@@ -53,6 +55,9 @@ void start_process() {
   if (g_stage.compare_exchange_strong(stage, kStarting)) {
     start_modules();
     if (g_stage.exchange(kStarted) == kAwaited) os::wake(g_stage);
+#if !ACRE_GLIBC
+    fork::start();  // musl's pthread_atfork calls malloc, which would wait for the start
+#endif
     return;
   }
   stage = kStarting;

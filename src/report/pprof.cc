@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "acre/acre.h"
 #include "base/text.h"
 #include "os/mapped.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "os/module.h"
 #include "os/os.h"

@@ -8,6 +8,10 @@
 
 extern char **environ;
 
+#ifndef PLUGIN_COMPILER
+#define PLUGIN_COMPILER "cc"
+#endif
+
 struct Plugin {
     char directory[200];
     char source[256];
@@ -41,7 +45,7 @@ static inline void plugin_build(struct Plugin *plugin, const char *text) {
     CHECK(fputs(text, file) >= 0);
     CHECK_EQ(fclose(file), 0);
 
-    char cc[] = "cc", version[] = "--version", optimize[] = "-O1", shared[] = "-shared";
+    char cc[] = PLUGIN_COMPILER, version[] = "--version", optimize[] = "-O1", shared[] = "-shared";
     char pic[] = "-fPIC", builtin[] = "-fno-builtin", out[] = "-o", quiet[] = "-w";
     char *const probe[] = {cc, version, NULL};
     fflush(stdout);
