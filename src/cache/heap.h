@@ -250,6 +250,10 @@ inline Heap* heap_if_any() {
 // Fills the class's private list, which must be empty. Returns false if memory is refused.
 bool refill(Heap& heap, SizeClass c);
 
+// Takes a block of a run that lies in this arena's bin, or of a new one, which goes there: the heap's private list and
+// its runs have no part in it. Null if memory is refused.
+void* take_past_list(Heap& heap, Arena& home, SizeClass c);
+
 // --- reclaim/tick.cc -----------------------------------------------------------------------------------------------
 
 // Counts a slow-path event. One event in kEventsPerTick is a tick, which calls tick_slow().

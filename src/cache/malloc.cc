@@ -302,6 +302,14 @@ ACRE_COLD static void* reallocate_nothing(void* p, size_t n) {
   return moved;
 }
 
+ACRE_COLD static void* move_block_for_pointers(const Found& found, void* p, size_t n) {
+  void* moved = hardened::allocate_for_pointers({n, 1, Kind::kMalloc});
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, smaller(n, program_bytes(found, p, "realloc")));
+  release(p);
+  return moved;
+}
+
 ACRE_APART static void* reallocate_any(void* p, size_t n) {
   if (hardened::is_on() && hardened::is_nothing(p)) return reallocate_nothing(p, n);
   const Found found = find_live_block(p, "realloc");
@@ -314,6 +322,7 @@ ACRE_APART static void* reallocate_any(void* p, size_t n) {
   } else if (n > kSmallMax || (hardened::is_on() && n == found.run->asked)) {
     if (void* resized = large::resize(found.run, n)) return resized;
   }
+  if (hardened::is_on() && hardened::is_for_pointers(found)) return move_block_for_pointers(found, p, n);
   return move_block(found, p, n);
 }
 

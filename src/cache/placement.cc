@@ -108,6 +108,20 @@ ACRE_COLD static Arena* make_arena_of_class(SizeClass c) {
   return made;
 }
 
+ACRE_COLD Arena* home_of_pointers(SizeClass c) {
+  if (Arena* arena = arenas::of_pointers(c)) return arena;
+  Arena* made = arenas::make();
+  if (made == nullptr) return nullptr;
+  Lock lock(g_lock);
+  if (Arena* arena = arenas::of_pointers(c)) {  // another thread was first
+    g_spare_arena = made;
+    return arena;
+  }
+  if (c != kSmallClasses) guard_pages::begin_arena(made->pages);
+  arenas::install_for_pointers(c, made);
+  return made;
+}
+
 ACRE_COLD Arena& home_in_hardened(const Heap& heap, SizeClass c) {
   if (heap.bound) return *heap.arena;
   Arena* own = arenas::of_class(c);

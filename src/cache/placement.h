@@ -32,4 +32,7 @@ ACRE_ALWAYS_INLINE Arena& home_of(const Heap& heap, SizeClass c) {
   return hardened::is_on() ? home_in_hardened(heap, c) : *heap.arena;
 }
 
+// In the hardened mode: the arena for blocks of this class, or large ones, of types with pointers. Null: refused.
+Arena* home_of_pointers(SizeClass c);
+
 }  // namespace acre::placement

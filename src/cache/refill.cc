@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cache/current.h"
+#include "cache/malloc.h"
 #include "cache/owner_at_work.h"
 #include "cache/placement.h"
 #include "cache/upcalls.h"
@@ -207,6 +208,35 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   slot.head = block.head;
   heap.use(c).lists.kept = 0;  // the caller takes the one block at once
   return true;
+}
+
+ACRE_COLD static BlockList block_from_new_run_of(Heap& heap, Arena& home, SizeClass c) {
+  const OwnerAtWork busy(heap);
+  heap.outbox().flush();
+  Slab* slab = slab_on(heap, home.pages.allocate(run_shape(c).pages, kRunUnitPages), c);
+  if (slab == nullptr) slab = new_run_in_window(heap, home.pages, c);
+  if (slab == nullptr) return {};
+  relaxed_add(heap.use(c).blocks.new_runs, uint64_t{1});
+  const BlockList block{slab, blocks_by_chance(slab, 1), 1};
+  slab::release(slab);
+  return block;
+}
+
+ACRE_COLD void* take_past_list(Heap& heap, Arena& home, SizeClass c) {
+  relaxed_add(heap.use(c).blocks.refills, uint64_t{1});
+  for (bool tried_all = false;; tried_all = true) {
+    BlockList block = home.bin(c).take_blocks(1);
+    if (!block) block = block_from_new_run_of(heap, home, c);
+    if (block) {
+      ++heap.use(c).blocks.listed;
+      Slot slot;
+      slot.set_run(block.run);
+      slot.head = block.head;
+      return pop(slot);
+    }
+    if (tried_all) return nullptr;
+    reclaim_before_refusal();
+  }
 }
 
 bool refill(Heap& heap, SizeClass c) {

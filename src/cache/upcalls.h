@@ -107,6 +107,8 @@ void allocated_run(Run* run);
 // about to get. If so, the block needs a run of its own, and seen_run() has to be called.
 bool sees(size_t bytes);
 void seen_run(Run* run, size_t bytes);
+// While it is on: a sampled block on pages of this arena. Null: the sampler does not see the block, or memory is refused.
+void* allocate_seen(Heap& heap, Arena& home, SizeClass c);
 
 // freeing_run: before a run with a ticket is freed. freed: when a block with a ticket is freed. release: frees a block
 // of this run.
@@ -230,6 +232,17 @@ void* allocate_aligned(size_t n, size_t alignment, Kind kind);
 // that was called may free.
 bool release(void* p, const char* caller, Kind kind);
 
+// The same for a type with pointers, whose blocks have addresses of their own.
+struct Request {
+  size_t n;
+  size_t alignment;
+  Kind kind;
+  bool zeroed = false;
+};
+void* allocate_for_pointers(const Request& request);
+// Whether the block is such a one. A realloc that does not say for what leaves that as it is.
+bool is_for_pointers(const Found& found);
+
 // Whether the block has a tail (hardened/tail.h), behind the bytes that the program asked for.
 bool is_protected(const Found& found);
 
@@ -246,7 +259,8 @@ bool is_live_nothing(const void* p);
 void check_nothing(const void* p, const char* caller);
 
 // A run for a large block, with a guard page behind it, and before it if its alignment allows. Null: refused.
-Run* find_guarded_run(size_t n, size_t alignment);
+// home: null, or the arena that the run comes from.
+Run* find_guarded_run(size_t n, size_t alignment, Arena* home = nullptr);
 // Makes the pages of a large block, which was freed, guard pages for a while. They then go back.
 void free_guarded_run(Run* run);
 // Gives back the pages of all large blocks that were freed.
@@ -256,8 +270,9 @@ void give_back_retired();
 // `where` says in or beside which block, as far as is known. For the handler for SIGSEGV: no locks.
 bool find_guarded(const void* p, guard::Where* where);
 
-// For a live block.
+// For a live block. Ends the program if a function of the kind `freed` may not free it.
 void set_kind(void* p, Kind kind);
+void check_may_free(const Found& found, const void* p, const char* caller, Kind freed);
 
 // For the heap's owner: frees what waits in its quarantine.
 void empty_quarantine(Heap& heap);

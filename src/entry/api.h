@@ -38,7 +38,6 @@ inline void* reallocarray(void* block, size_t count, size_t size) {
   return realloc(block, bytes);
 }
 
-// As glibc's memalign: an alignment that is no power of two is rounded up to one.
 // The alignment is that of the request: blocks for requests with one may be of a larger class.
 struct AlignedSizeOf {
   size_t n, alignment;
@@ -52,13 +51,18 @@ ACRE_ALWAYS_INLINE void free_sized(void* block, size_t size) {
 
 void free_aligned_sized(void* block, size_t alignment, size_t size);
 
+inline size_t to_power_of_two(size_t alignment) {
+  if (is_power_of_two(alignment)) return alignment;
+  return alignment == 0 ? 1 : size_t{1} << (floor_log2(alignment) + 1);
+}
+
+// As glibc's memalign: an alignment that is no power of two is rounded up to one.
 inline void* memalign(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;
     return nullptr;
   }
-  if (!is_power_of_two(alignment)) alignment = alignment == 0 ? 1 : size_t{1} << (floor_log2(alignment) + 1);
-  return allocate_aligned(size, alignment);
+  return allocate_aligned(size, to_power_of_two(alignment));
 }
 
 // C17: the alignment must be one that the implementation supports. acre supports powers of two.

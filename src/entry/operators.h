@@ -6,6 +6,8 @@
 
 #include <new>
 
+#include "cache/upcalls.h"
+
 namespace acre::operators {
 
 void* new_slow(size_t n);
@@ -18,6 +20,10 @@ void* new_aligned_refused(size_t n, std::align_val_t a);
 void* new_array_aligned_refused(size_t n, std::align_val_t a);
 void* new_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
 void* new_array_aligned_nothrow_refused(size_t n, std::align_val_t a) noexcept;
+
+// In the hardened mode, for types with pointers.
+void* new_for_pointers(const hardened::Request& request);
+void* new_for_pointers_nothrow(const hardened::Request& request) noexcept;
 
 // The forms of operator delete.
 enum Form : unsigned {

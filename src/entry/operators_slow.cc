@@ -128,6 +128,20 @@ void* new_array_nothrow_slow(size_t n) noexcept {
   return ACRE_LIKELY(p != nullptr) ? p : retry_or_call_nothrow(Kind::kNewArray, &::operator new[], n);
 }
 
+void* new_for_pointers(const hardened::Request& request) {
+  void* p = hardened::allocate_for_pointers(request);
+  return p != nullptr ? p : allocate_or_throw([&] { return hardened::allocate_for_pointers(request); }, true);
+}
+void* new_for_pointers_nothrow(const hardened::Request& request) noexcept {
+  void* p = hardened::allocate_for_pointers(request);
+  if (p != nullptr) return p;
+  try {
+    return allocate_or_throw([&] { return hardened::allocate_for_pointers(request); }, false);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 // In the hardened mode the heap has not been asked yet. is_base: the operator is built on no other.
 static void* ask_at_last(Kind kind, size_t n, align_val_t a, bool is_base = false) {
   return hardened::is_on() && (is_base || direct::is_on()) ? ask(kind, n, a) : nullptr;

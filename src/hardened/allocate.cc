@@ -4,6 +4,7 @@
 #include "cache/new_handler.h"
 #include "cache/registry.h"
 #include "hardened/checks.h"
+#include "hardened/protect.h"
 #include "hardened/quarantine.h"
 #include "hardened/zero_size.h"
 
@@ -11,34 +12,10 @@ namespace acre::hardened {
 
 namespace {
 
-// The allocation was made again after the program's new handler freed memory: the inner one has protected the block.
-ACRE_COLD void check_protected_already(void* block, size_t bytes) {
-  if (!read_tail(block, bytes).is_whole) written_after_free(block, bytes);
-  tail_word(block, bytes) = 0;
-}
-
-ACRE_ALWAYS_INLINE void* protect(void* block, size_t bytes, size_t n, Kind kind, Random* random) {
-  if (ACRE_UNLIKELY(!is_block_zero(block, bytes, random))) check_protected_already(block, bytes);
-  write_tail(block, bytes, n, kind);
-  return block;
-}
-
 Random* random_of(Heap& heap) {
   Quarantine* quarantine = quarantine_of(heap);
   return quarantine != nullptr ? &quarantine->random() : nullptr;
 }
-
-void* told(void* block, size_t n) {
-  hooks::allocated(block, n, n);
-  return block;
-}
-
-// What the program asks for.
-struct Request {
-  size_t n;
-  size_t alignment;
-  Kind kind;
-};
 
 // For a thread without a heap, and one with a tag or a binding in force. Blocks of manual arenas are not protected.
 ACRE_COLD void* allocate_seldom(SizeClass c, const Request& request) {
@@ -63,12 +40,6 @@ void* allocate_small(SizeClass c, const Request& request) {
   }
   protect(block, size_of_class(c), request.n, request.kind, random_of(heap));
   return ACRE_LIKELY(!hooks::are_told()) ? block : told(block, request.n);
-}
-
-// kSmallClasses: a large block. The class of 8 bytes has no room for more than a tail.
-SizeClass class_for(size_t n, size_t alignment) {
-  if (n > kSmallMax - kTailBytes) return kSmallClasses;
-  return class_for_aligned(larger<size_t>(n, 1) + kTailBytes, alignment);
 }
 
 ACRE_COLD void* allocate_nothing(Kind kind) {

@@ -54,6 +54,14 @@ void set_kind(void* p, Kind kind) {
   }
 }
 
+void check_may_free(const Found& found, const void* p, const char* caller, Kind freed) {
+  if (is_protected(found)) {
+    check_kind(caller, p, checked_tail(p, acre::block_bytes(found), caller).kind, freed);
+  } else if (found.run != nullptr) {
+    check_kind(caller, p, found.run->made_by, freed);
+  }
+}
+
 void* reallocate_in_place(const Found& found, void* p, size_t n) {
   const size_t bytes = acre::block_bytes(found);
   const Tail tail = checked_tail(p, bytes, "realloc");

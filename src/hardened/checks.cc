@@ -1,4 +1,4 @@
-#include "hardened/checks.h"
+#include "hardened/protect.h"
 
 #include "base/text.h"
 #include "slab/free_list.h"
@@ -76,6 +76,11 @@ bool samples_are_zero(const void* block, size_t bytes, Random* random) {
     any |= static_cast<const uint64_t*>(block)[random->below(static_cast<uint32_t>(bytes / sizeof(uint64_t) - 1)) + 1];
   }
   return any == 0;
+}
+
+ACRE_COLD void check_protected_already(void* block, size_t bytes) {
+  if (!read_tail(block, bytes).is_whole) written_after_free(block, bytes);
+  tail_word(block, bytes) = 0;
 }
 
 }  // namespace acre::hardened

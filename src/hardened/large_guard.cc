@@ -110,13 +110,13 @@ void make_ready(Run* run) {
 }
 
 // With guards on both sides. Null: none has so many pages.
-Run* take_ready(size_t pages) {
+Run* take_ready(size_t pages, bool is_for_pointers) {
   for (std::atomic<Run*>& place : g_ready) {
     Run* run = place.load(std::memory_order_relaxed);
-    if (run == nullptr || racy_load(run->pages) != pages) continue;
+    if (run == nullptr || racy_load(run->pages) != pages || arena_of(run)->is_of_pointers != is_for_pointers) continue;
     run = place.exchange(nullptr, std::memory_order_acq_rel);
     if (run == nullptr) continue;
-    if (run->pages == pages && Beside(run).before != nullptr) {
+    if (run->pages == pages && Beside(run).before != nullptr && arena_of(run)->is_of_pointers == is_for_pointers) {
       run->fresh = false;
       run->older = nullptr;
       release_store(run->kind, RunKind::kLarge);
@@ -129,11 +129,15 @@ Run* take_ready(size_t pages) {
 
 bool may_guard(const Run* run) { return run->kind == RunKind::kLarge && run->home->source() == nullptr; }
 
+Run* find_run(size_t bytes, size_t alignment, Arena* home) {
+  return home == nullptr ? large::find_run(bytes, alignment) : large::find_run_in(*home, bytes, alignment);
+}
+
 // One of the two next runs, so that the order of blocks cannot be foreseen.
-Run* find_by_chance(size_t bytes, size_t alignment) {
-  Run* run = large::find_run(bytes, alignment);
+Run* find_by_chance(size_t bytes, size_t alignment, Arena* home) {
+  Run* run = find_run(bytes, alignment, home);
   if (run == nullptr || !may_guard(run) || (new_seed() >> 32) % 2 == 0) return run;
-  Run* next = large::find_run(bytes, alignment);
+  Run* next = find_run(bytes, alignment, home);
   if (next == nullptr || !may_guard(next)) std::swap(run, next);
   if (run != nullptr) run->kind == RunKind::kHuge ? huge::free(run) : run->home->free(run, !run->fresh);
   return next;
@@ -141,15 +145,15 @@ Run* find_by_chance(size_t bytes, size_t alignment) {
 
 }  // namespace
 
-ACRE_COLD Run* find_guarded_run(size_t n, size_t alignment) {
+ACRE_COLD Run* find_guarded_run(size_t n, size_t alignment, Arena* home) {
   if (n > large::kHugeFrom / 2 || alignment > kHugePageBytes || os::page_bytes() != kPageBytes) return nullptr;
   const size_t lead = alignment <= kPageBytes ? 1 : 0;
   const size_t pages = pages_for(larger<size_t>(n, 1));
   if (lead != 0) {
-    if (Run* ready = take_ready(pages)) return ready;
+    if (Run* ready = take_ready(pages, home != nullptr)) return ready;
   }
   Run* before = nullptr;
-  Run* run = find_by_chance((lead + pages + 1) * kPageBytes, alignment);
+  Run* run = find_by_chance((lead + pages + 1) * kPageBytes, alignment, home);
   if (run == nullptr || !may_guard(run)) return run;
   if (lead != 0) {
     before = run;

@@ -23,6 +23,19 @@ ACRE_COLD Quarantine* make_quarantine(Heap& heap) {
 
 namespace {
 
+// Runs for types with pointers take their blocks back at once: a list or an adopted run would hand them to any type.
+ACRE_COLD void release_for_pointers(Heap* heap, Slab* slab, void* p) {
+  slab::give_back(slab, p);
+  if (heap == nullptr) return;
+  ++heap->use(slab->size_class).blocks.freed;
+  hooks::tick_after_free(*heap);
+}
+
+ACRE_ALWAYS_INLINE void release_now(Heap& heap, Slab* slab, void* p) {
+  if (ACRE_UNLIKELY(arena_of(slab)->is_of_pointers)) return release_for_pointers(&heap, slab, p);
+  release_told(heap, slab, p);
+}
+
 // A block in quarantine has its mark, and the link of a list's end. The rest of it is checked when malloc takes it.
 ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
   if (waiting.block == nullptr) return;
@@ -30,13 +43,19 @@ ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
   if (ACRE_UNLIKELY(!is_marked(waiting.slab, link) || link->next != kEndOfList)) {
     written_after_free(waiting.block, waiting.slab->block_bytes);
   }
-  release_told(heap, waiting.slab, waiting.block);
+  release_now(heap, waiting.slab, waiting.block);
 }
 
 // Whoever frees the next block may read the tail meanwhile (check_before): it changes at once.
 ACRE_ALWAYS_INLINE void wipe(void* block, size_t bytes) {
   relaxed_store(tail_word(block, bytes), uint64_t{0});
   memset(block, 0, bytes - kTailBytes);
+}
+
+ACRE_COLD void release_without_heap(Slab* slab, void* p) {
+  if (!arena_of(slab)->is_of_pointers) return release_elsewhere(slab, p);
+  hooks::freeing(p);
+  release_for_pointers(nullptr, slab, p);
 }
 
 bool is_free_already(Slab* slab, const void* p) {
@@ -53,9 +72,9 @@ void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
   Heap* heap = heap_if_any();
   if (heap != nullptr && hooks::are_told()) hooks::freeing(p);  // others are told below
   wipe(p, bytes);
-  if (ACRE_UNLIKELY(heap == nullptr)) return release_elsewhere(slab, p);
+  if (ACRE_UNLIKELY(heap == nullptr)) return release_without_heap(slab, p);
   Quarantine* quarantine = quarantine_of(*heap);
-  if (ACRE_UNLIKELY(quarantine == nullptr)) return release_told(*heap, slab, p);
+  if (ACRE_UNLIKELY(quarantine == nullptr)) return release_now(*heap, slab, p);
   write_link(slab, p, kEndOfList);
   release_to_run(*heap, quarantine->exchange(slab, p));
 }

@@ -193,6 +193,18 @@ bool sees(size_t bytes) {
   return g_sampler.gap(bytes) == 0 && (due(bytes) & kForProfile) != 0;
 }
 
+ACRE_COLD void* allocate_seen(Heap& heap, Arena& home, SizeClass c) {
+  const size_t bytes = size_of_class(c);
+  if (!sees(bytes)) return nullptr;
+  void* block = sampled_runs::allocate(home, true, c);
+  if (block == nullptr) return nullptr;
+  if (fill::clears_sampled()) fill::clear(block, 0, bytes);
+  thread_bytes::count_allocated(heap, bytes);
+  const Ticket ticket = g_sampler.allocated(block, bytes, 0);
+  if (ticket != kNoTicket) sampled_runs::set_ticket(block, ticket);
+  return block;
+}
+
 void seen_run(Run* run, size_t bytes) { run->ticket = g_sampler.allocated(pointer_to(run->base), bytes, 0); }
 
 void allocated_run(Run* run) {

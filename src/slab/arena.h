@@ -69,6 +69,8 @@ struct Arena {
   // In the hardened mode, which never uses addresses of one class for another: small runs of one class come from here, and
   // nothing else does. A thread is bound to it only if the program says so.
   bool is_of_class = false;
+  // One of them, for types with pointers (hardened/tokens.cc): no thread ever owns a run of it between two calls.
+  bool is_of_pointers = false;
   Arena* next_manual = nullptr;
   Arena* previous_manual = nullptr;
 
@@ -121,10 +123,14 @@ Arena* make();
 // Adds it to the arenas. One caller at a time.
 void install(Arena* arena);
 
-// The automatic arena for small blocks of this class; null: none was installed yet.
+// In the hardened mode, the automatic arena for small blocks of this class; null: none was installed yet. The second one is
+// for types with pointers, and kSmallClasses stands for large blocks there.
 Arena* of_class(SizeClass c);
+Arena* of_pointers(SizeClass c);
+inline constexpr unsigned kMostOfClass = 2 * kSmallClasses + 1;
 // The same as install().
 void install_for(SizeClass c, Arena* arena);
+void install_for_pointers(SizeClass c, Arena* arena);
 
 unsigned count();              // automatic arenas made so far
 Arena* at(unsigned index);     // index < count()

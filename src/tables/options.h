@@ -142,6 +142,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size ends the program if the block has another size class") \
   X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, an order by chance, guard pages") \
   X(kind_checks, Bool, 1, 0, 1, kAnyTime, "hardened: a free of a block that another kind of function has allocated ends the program") \
+  X(alloc_token_max, Number, 0, 0, INT32_MAX, kAtStart, "hardened: what the program was compiled with as -falloc-token-max; 0: without it") \
   X(guard, GuardChoice, 0, 0, 1, kAtStart, "auto: some blocks, drawn by chance, lie between pages that cannot be read or written") \
   X(guard_sample, Bytes, int64_t{100} << 20, 0, kMostBytes, kAtStart, "bytes from guarded block to guarded block, on average, of blocks of up to 4 KiB; 0: every such block is one, as long as there is room") \
   X(abort_backtrace, Bool, 0, 0, 1, kAtStart, "a line about misuse is followed by the stack of the call") \
