@@ -38,18 +38,18 @@ class SomeHeap {
   bool is_borrowed_;
 };
 
-void* take(Heap& heap, Arena& home, SizeClass c) {
+void* take_for_pointers(Heap& heap, Arena& home, SizeClass c) {
   tick(heap);
   void* block = ACRE_UNLIKELY(sampler::is_on()) ? sampler::allocate_seen(heap, home, c) : nullptr;
   return block != nullptr ? block : take_past_list(heap, home, c);
 }
 
-void* allocate_small(SizeClass c, const Request& request) {
+void* small_for_pointers(SizeClass c, const Request& request) {
   void* block = nullptr;
   {
     const SomeHeap heap;
     Arena* home = placement::home_of_pointers(c);
-    if (heap.get() != nullptr && home != nullptr) block = take(*heap.get(), *home, c);
+    if (heap.get() != nullptr && home != nullptr) block = take_for_pointers(*heap.get(), *home, c);
   }
   if (block == nullptr) return new_handler::ask() ? allocate_for_pointers(request) : out_of_memory(kSmallMax);
   protect(block, size_of_class(c), request.n, request.kind, nullptr);
@@ -58,7 +58,7 @@ void* allocate_small(SizeClass c, const Request& request) {
 }
 
 // Longer blocks than a chunk are mappings of their own.
-void* allocate_large(const Request& request) {
+void* large_for_pointers(const Request& request) {
   const size_t n = request.n;
   Arena* home = n <= PTRDIFF_MAX ? placement::home_of_pointers(kSmallClasses) : nullptr;
   if (home == nullptr) return out_of_memory(n);
@@ -88,7 +88,7 @@ ACRE_COLD void* allocate_for_pointers(const Request& request) {
   if (request.n == 0) return allocate(0, request.kind);
   if (is_diverted() || is_ending()) return allocate_any(request);
   const SizeClass c = class_for(request.n, request.alignment);
-  return c == kSmallClasses ? allocate_large(request) : allocate_small(c, request);
+  return c == kSmallClasses ? large_for_pointers(request) : small_for_pointers(c, request);
 }
 
 ACRE_COLD bool is_for_pointers(const Found& found) {
