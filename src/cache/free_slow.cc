@@ -8,7 +8,6 @@
 #include "cache/thread_bytes.h"
 #include "cache/upcalls.h"
 #include "slab/purge.h"
-#include "tables/options.h"
 
 namespace acre {
 
@@ -237,49 +236,6 @@ ACRE_APART void note_sized(const void* p) {
   if (found.slab != nullptr || found.run != nullptr) note_sized_free();
 }
 
-// How many sizes the block serves. A huge block may have been resized in place within what it has.
-ACRE_APART static size_t spread_of(const Found& found) {
-  if (found.slab != nullptr || is_sampled(found)) return spread_of_class(class_of_size(block_bytes(found)));
-  return found.run->kind == RunKind::kHuge ? kHugePageBytes : kPageBytes;
-}
-
-static bool is_size_of(const Found& found, size_t n, size_t alignment) {
-  const size_t bytes = block_bytes(found);
-  const SizeClass c = class_for_aligned(n, alignment);
-  if (found.slab != nullptr || is_sampled(found)) return c == class_of_size(bytes);
-  // A sampled block of a manual arena has the whole pages of its class.
-  if (c != kSmallClasses && pages_for(size_of_class(c)) * kPageBytes == bytes) return true;
-  return n <= bytes && bytes - larger<size_t>(n, 1) < spread_of(found);
-}
-
-// Of blocks of manual arenas only the rounded size is known.
-ACRE_COLD static bool is_manual(const Found& found) {
-  const Arena* arena = arena_of(found.slab != nullptr ? found.slab->run : found.run);
-  return arena != nullptr && arena->is_manual;
-}
-
-ACRE_COLD static void check_size_exactly(const Found& found, const void* p, size_t n, size_t alignment, const char* name) {
-  if (hardened::is_size_of(found, p, n, alignment, name)) return;
-  const size_t asked = hardened::size_of(found, p, name);
-  misuse::wrong_size(name, p, n, alignment, asked, asked);
-}
-
-ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char* name) {
-  if (!relaxed_load(options().size_checks)) return;
-  const Found found = find_block(p);
-  if (found.slab == nullptr && found.run == nullptr) return;
-  if (hardened::is_on() && !is_manual(found)) return check_size_exactly(found, p, n, alignment, name);
-  if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
-  const size_t most = block_bytes(found);
-  misuse::wrong_size(name, p, n, alignment, larger<size_t>(most + 1 - spread_of(found), 1), most);
-}
-
-ACRE_APART void release_slow_sized(void* p, size_t n, size_t alignment, const char* name) {
-  check_size(p, n, alignment, name);
-  note_sized(p);
-  release_slow(p, name);
-}
-
 // Tests for the most frequent case first: a block past the first unit of a run of several units. rest(p) handles
 // pointers that are neither null nor blocks of slab runs nor large blocks.
 template <class Rest>
@@ -315,9 +271,23 @@ ACRE_COLD static void release_rest(void* p, const char* name) {
   if (!release_by_search(p, name)) misuse::not_a_block(name, p, caller);
 }
 
-ACRE_COLD static void release_hardened(void* p, const char* name) {
-  if (hardened::release(p, name, Kind::kMalloc)) return;
+// The run of a small block of an automatic arena. Null: p is none.
+ACRE_ALWAYS_INLINE static Slab* automatic_run_of(void* p) {
+  Slab* slab = unit_table::header_at(p);
+  if (ACRE_LIKELY(is_block_start(slab, p) && !is_manual(slab))) return slab;
+  Run* run = g_page_map.find(p);
+  const bool is_small = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
+  return ACRE_LIKELY(is_small && !is_manual(run->slab)) ? run->slab : nullptr;
+}
+
+ACRE_COLD static void release_other_hardened(void* p, const char* name) {
+  if (hardened::release_other(p, name, Kind::kMalloc)) return;
   release_slow_by(p, name, [=](void* block) { release_rest(block, name); });
+}
+
+ACRE_APART static void release_hardened(void* p, const char* name) {
+  Slab* slab = automatic_run_of(p);
+  slab != nullptr ? hardened::release_small(slab, p, name, Kind::kMalloc) : release_other_hardened(p, name);
 }
 
 ACRE_NOINLINE void release_slow(void* p, const char* name) {
@@ -338,7 +308,8 @@ ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, 
 // form: two forms for each kind, in the kinds' order (entry/operators.h).
 ACRE_COLD static void release_hardened_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
   const auto kind = static_cast<Kind>(static_cast<unsigned>(Kind::kNew) + form / 2);
-  if (hardened::release(p, name, kind)) return;
+  if (Slab* slab = automatic_run_of(p)) return hardened::release_small(slab, p, name, kind);
+  if (hardened::release_other(p, name, kind)) return;
   release_slow_by(p, name, [=](void* block) { release_rest_or(block, name, form, alignment, foreign); });
 }
 

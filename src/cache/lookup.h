@@ -15,7 +15,7 @@ struct Found {
 };
 
 ACRE_ALWAYS_INLINE Found find_block(const void* p) {
-  Slab* slab = unit_table::at(p);
+  Slab* slab = unit_table::header_at(p);
   if (is_block_start(slab, p)) return {slab, nullptr};
   Run* run = g_page_map.find(p);
   if (run == nullptr) return {};

@@ -139,7 +139,7 @@ void* allocate_beside(const Found& found, const void* p, size_t n) {
 // The block is of a run that the private list was not filled from.
 static ACRE_NOINLINE void* pop_other(Slot& slot, SizeClass c) {
   Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
-  const Slab* slab = unit_table::at(block);
+  const Slab* slab = unit_table::header_at(block);
   if (ACRE_UNLIKELY(!is_block_start(slab, block))) slab = find_block(block).slab;
   if (slab == nullptr || slab->size_class != c || !is_marked(slab, block)) overwritten_list();
   return take_first(slot, block);

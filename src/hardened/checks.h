@@ -31,11 +31,26 @@ ACRE_ALWAYS_INLINE bool are_zero(const void* block, size_t from, size_t to) {
   return (any[0] | any[1]) == 0;
 }
 
+// Zeroes a short block without a call. Whoever frees the next block may read the tail meanwhile (is_tail_before_whole):
+// it changes at once.
+ACRE_ALWAYS_INLINE void wipe_short(void* block, size_t bytes) {
+  relaxed_store(tail_word(block, bytes), uint64_t{0});
+  char* at = static_cast<char*>(block);
+  char* const last = at + bytes - kChunk;
+  for (; at < last; at += kChunk) {
+    *reinterpret_cast<Chunk*>(at) = Chunk{};
+    asm("" : "+r"(at));  // compilers make a call, or a slow instruction, of a loop that they know
+  }
+  *reinterpret_cast<uint64_t*>(last) = 0;
+}
+
 // Whether the bytes from n to `end`, a multiple of 8, are zero.
 ACRE_ALWAYS_INLINE bool is_slack_zero(const void* block, size_t n, size_t end) {
   using Word [[gnu::may_alias]] = uint64_t;
   const auto* const words = static_cast<const Word*>(block);
   constexpr size_t kWord = sizeof(uint64_t);
+  if (n == end) return true;
+  if (end - n <= kWord) return words[end / kWord - 1] >> (kWord - (end - n)) * 8 == 0;
   uint64_t any = n % kWord == 0 ? 0 : words[n / kWord] >> (n % kWord * 8);
   for (size_t at = (n + kWord - 1) / kWord; at < end / kWord; ++at) any |= words[at];
   return any == 0;
@@ -63,11 +78,14 @@ ACRE_ALWAYS_INLINE Tail checked_tail(const void* p, size_t bytes, const char* ca
 }
 
 // The tail of the block before p, live or free. So a program that writes before a block's start is found, too.
-ACRE_ALWAYS_INLINE void check_before(const Slab* slab, void* p, const char* caller) {
-  if (address_of(p) == slab->base) return;
+ACRE_ALWAYS_INLINE bool is_tail_before_whole(const Slab* slab, void* p) {
+  if (address_of(p) == slab->base) return true;
   void* before = static_cast<char*>(p) - slab->block_bytes;
   const uint64_t word = relaxed_load(tail_word(before, slab->block_bytes));
-  if (ACRE_UNLIKELY(word != 0 && !read_tail(before, word, slab->block_bytes).is_whole)) written_before(caller, p);
+  return word == 0 || read_tail(before, word, slab->block_bytes).is_whole;
+}
+ACRE_ALWAYS_INLINE void check_before(const Slab* slab, void* p, const char* caller) {
+  if (ACRE_UNLIKELY(!is_tail_before_whole(slab, p))) written_before(caller, p);
 }
 
 // Blocks of mallocx are freed by free, too.

@@ -41,9 +41,10 @@ class Quarantine {
       release_store(list.count, list.count + 1);
       return {};
     }
-    Waiting& place = list.waiting[random_.below(room)];
-    const Waiting left = place;
-    place = {slab, block};
+    Waiting* place = &list.waiting[random_.below(room)];
+    asm("" : "+r"(place));  // gcc computes the address twice otherwise
+    const Waiting left = *place;
+    *place = {slab, block};
     return left;
   }
 

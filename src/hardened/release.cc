@@ -31,9 +31,14 @@ ACRE_COLD void release_for_pointers(Heap* heap, Slab* slab, void* p) {
   hooks::tick_after_free(*heap);
 }
 
+ACRE_APART void release_in_other_run(Heap& heap, Slab* slab, void* p) {
+  arena_of(slab)->is_of_pointers ? release_for_pointers(&heap, slab, p) : release_told(heap, slab, p);
+}
+
 ACRE_ALWAYS_INLINE void release_now(Heap& heap, Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(arena_of(slab)->is_of_pointers)) return release_for_pointers(&heap, slab, p);
-  release_told(heap, slab, p);
+  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != heap.token)) return release_in_other_run(heap, slab, p);
+  slab::defer(slab, p);
+  if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }
 
 // A block in quarantine has its mark, and the link of a list's end. The rest of it is checked when malloc takes it.
@@ -46,7 +51,6 @@ ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
   release_now(heap, waiting.slab, waiting.block);
 }
 
-// Whoever frees the next block may read the tail meanwhile (check_before): it changes at once.
 ACRE_ALWAYS_INLINE void wipe(void* block, size_t bytes) {
   relaxed_store(tail_word(block, bytes), uint64_t{0});
   memset(block, 0, bytes - kTailBytes);
@@ -63,7 +67,7 @@ bool is_free_already(Slab* slab, const void* p) {
   return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
 }
 
-void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
+ACRE_NOINLINE void release_unusual(Slab* slab, void* p, const char* caller, Kind kind) {
   const size_t bytes = slab->block_bytes;
   if (ACRE_UNLIKELY(is_free_already(slab, p))) misuse::double_free(caller, p, bytes);
   const Tail tail = checked_tail(p, bytes, caller);
@@ -79,6 +83,40 @@ void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
   release_to_run(*heap, quarantine->exchange(slab, p));
 }
 
+// Zeroes are written without a call up to this size.
+constexpr size_t kWipedInPlace = 512;
+
+// Puts a block, which is zero, into the quarantine.
+ACRE_NOINLINE void put_aside(Heap& heap, Slab* slab, void* p) {
+  write_link(slab, p, kEndOfList);
+  release_to_run(heap, heap.quarantine->exchange(slab, p));
+}
+
+// Whether no check of release_unusual() would find anything, as far as is seen at once.
+ACRE_ALWAYS_INLINE bool is_sound(const Slab* slab, void* p, Kind kind) {
+  const size_t bytes = slab->block_bytes;
+  if (is_marked(slab, p) || slab::has_purged(slab)) return false;
+  const Tail tail = read_tail(p, bytes);
+  if (!tail.is_whole || tail.kind != kind) return false;
+  return is_slack_zero(p, size_in(tail, bytes), bytes - kTailBytes) && is_tail_before_whole(slab, p);
+}
+
+}  // namespace
+
+// The usual case has no call but the last, so that no register is saved.
+void release_small(Slab* slab, void* p, const char* caller, Kind kind) {
+  const size_t bytes = slab->block_bytes;
+  const bool is_short = bytes <= kWipedInPlace && !hooks::are_told();
+  if (ACRE_UNLIKELY(!is_short || !is_sound(slab, p, kind))) return release_unusual(slab, p, caller, kind);
+  HotHeap* hot = t_heap;
+  const bool has_quarantine = hot->kind != HeapKind::kNone && static_cast<Heap*>(hot)->quarantine != nullptr;
+  if (ACRE_UNLIKELY(!has_quarantine)) return release_unusual(slab, p, caller, kind);
+  wipe_short(p, bytes);
+  put_aside(*static_cast<Heap*>(hot), slab, p);
+}
+
+namespace {
+
 ACRE_COLD void release_sampled(SampledRun* run, void* p, const char* caller, Kind kind) {
   if (!sampled_runs::is_live(run, p)) misuse::double_free(caller, p, run->block_bytes);
   const Tail tail = checked_tail(p, run->block_bytes, caller);
@@ -87,9 +125,13 @@ ACRE_COLD void release_sampled(SampledRun* run, void* p, const char* caller, Kin
   sampler::release(run, p, caller);
 }
 
-ACRE_COLD bool release_otherwise(const Found& found, void* p, const char* caller, Kind kind) {
+}  // namespace
+
+ACRE_COLD bool release_other(void* p, const char* caller, Kind kind) {
+  if (p == nullptr) return true;
+  const Found found = find_block(p);
   if (is_protected(found)) {
-    found.slab != nullptr ? release_small(found.slab, p, caller, kind)
+    found.slab != nullptr ? release_unusual(found.slab, p, caller, kind)
                           : release_sampled(found.run->sampled, p, caller, kind);
     return true;
   }
@@ -100,19 +142,6 @@ ACRE_COLD bool release_otherwise(const Found& found, void* p, const char* caller
   }
   if (found.run != nullptr) check_kind(caller, p, found.run->made_by, kind);
   return false;
-}
-
-}  // namespace
-
-bool release(void* p, const char* caller, Kind kind) {
-  if (p == nullptr) return true;
-  Run* run = g_page_map.find(p);
-  const bool is_small = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
-  if (ACRE_LIKELY(is_small && !is_manual(run->slab))) {
-    release_small(run->slab, p, caller, kind);
-    return true;
-  }
-  return release_otherwise(find_block(p), p, caller, kind);
 }
 
 ACRE_COLD void empty_quarantine(Heap& heap) {

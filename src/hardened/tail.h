@@ -54,10 +54,11 @@ ACRE_ALWAYS_INLINE void write_tail(void* block, size_t bytes, size_t n, Kind kin
 
 // word: the block's tail.
 ACRE_ALWAYS_INLINE Tail read_tail(const void* block, uint64_t word, size_t bytes) {
-  const uint64_t held = ((hash_of(block) << 8) ^ word) >> 8;
-  const size_t slack = held >> kKindBits;
-  const bool is_whole = (word & 0xff) == 0 && (held >> (kKindBits + kSlackBits)) == 0 && slack + kTailBytes <= bytes;
-  return {slack, static_cast<Kind>(held & ((1u << kKindBits) - 1)), is_whole};
+  constexpr uint64_t kHeld = ((uint64_t{1} << (kKindBits + kSlackBits)) - 1) << 8;
+  const uint64_t held = (hash_of(block) << 8) ^ word;  // the lowest byte is the word's, which has to be zero
+  const size_t slack = held >> (kKindBits + 8);
+  const bool is_whole = (held & ~kHeld) == 0 && slack <= bytes - kTailBytes;
+  return {slack, static_cast<Kind>(held >> 8 & ((1u << kKindBits) - 1)), is_whole};
 }
 
 ACRE_ALWAYS_INLINE Tail read_tail(const void* block, size_t bytes) {

@@ -23,7 +23,8 @@ constinit std::atomic<size_t> g_cursor{0};      // the next unit; 0: between two
 constinit std::atomic<bool> g_waiting{false};   // a run has to wait, by this pass or expect()
 constinit std::atomic<bool> g_waited{false};    // the same by the last pass
 
-size_t units() { return unit_table::used_bytes() / sizeof(Slab); }
+// The hardened mode has no such runs: a block in it has to be found as it was left.
+size_t units() { return options().hardened ? 0 : unit_table::used_bytes() / sizeof(Slab); }
 Slab* header(size_t unit) { return unit_table::first_header() + unit; }
 
 uint64_t pass_ms() {

@@ -56,6 +56,8 @@ size_t wanted_window() {
 
 void set_mask(size_t window_bytes) {
   const size_t mask = table_bytes_for(window_bytes) - sizeof(Slab);
+  __atomic_store_n(&g_headers_mask, mask, __ATOMIC_RELEASE);
+  if (g_table != g_headers) return;
   __atomic_store_n(&g_mask, mask, __ATOMIC_RELEASE);
   if (g_gated_table == g_table) __atomic_store_n(&g_gated_mask, mask, __ATOMIC_RELEASE);
 }
@@ -70,7 +72,7 @@ bool cover(size_t window_bytes) {
   size_t covered = g_covered.load(std::memory_order_acquire);
   while (covered < window_bytes) {
     size_t next = larger(covered * 2, kFirstCover);
-    if (next > g_window_bytes || !commit_table(g_table, next)) return false;
+    if (next > g_window_bytes || !commit_table(g_headers, next)) return false;
     if (g_covered.compare_exchange_strong(covered, next)) {
       set_mask(next);
       covered = next;
@@ -89,6 +91,8 @@ size_t places_between(Address low, Address high, size_t bytes) {
 
 constinit Address g_table = 0;
 constinit size_t g_mask = 0;
+constinit Address g_headers = 0;
+constinit size_t g_headers_mask = 0;
 constinit Address g_gated_table = 0;
 constinit size_t g_gated_mask = 0;
 
@@ -110,7 +114,7 @@ Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
 }
 
 void initialise(const os::Secrets& secrets) {
-  g_table = g_gated_table = address_of(&g_no_slab);
+  g_table = g_gated_table = g_headers = address_of(&g_no_slab);
   const size_t bytes = options().unit_table ? wanted_window() : 0;
   if (bytes == 0) return;
   // A page before the table and one behind it stay out of reach.
@@ -124,18 +128,15 @@ void initialise(const os::Secrets& secrets) {
   }
   const Place place = place_for(table, bytes, secrets);
   window::place(place.aligned + place.skipped, bytes - place.skipped);
-  if (options().hardened) {  // each free asks the page map, so that it takes the slow path
-    os::unmap(memory, reserved);
-    return;
-  }
   g_aligned = place.aligned;
   g_window_bytes = bytes;
-  g_table = table;
+  g_headers = table;
+  if (!options().hardened) g_table = table;
   g_covered.store(kFirstCover);
   set_mask(kFirstCover);
 }
 
-Slab* first_header() { return at(pointer_to(window::start())); }
+Slab* first_header() { return header_at(pointer_to(window::start())); }
 
 void show_gated() {
   g_gated_table = g_table;
@@ -143,7 +144,7 @@ void show_gated() {
 }
 
 Slab* header_for(const Run* run) {
-  if (window::contains(run->base) && cover(run->end() - g_aligned)) return at(pointer_to(run->base));
+  if (window::contains(run->base) && cover(run->end() - g_aligned)) return header_at(pointer_to(run->base));
   {
     Lock lock(g_lock);
     if (Slab* slab = g_spare) {
@@ -156,7 +157,7 @@ Slab* header_for(const Run* run) {
 }
 
 void drop_header(Slab* slab) {
-  if (address_of(slab) - g_table < reserved_bytes()) return;
+  if (address_of(slab) - g_headers < reserved_bytes()) return;
   Lock lock(g_lock);
   slab->next = g_spare;
   g_spare = slab;
@@ -164,7 +165,7 @@ void drop_header(Slab* slab) {
 
 size_t used_bytes() {
   const size_t covered = g_covered.load(std::memory_order_relaxed);
-  if (covered == 0) return 0;  // there is a window and no table
+  if (covered == 0) return 0;  // there is no table
   const size_t reached = covered - (window::start() - g_aligned);
   return table_bytes_for(smaller(window::used_bytes(), reached));
 }

@@ -35,7 +35,14 @@ ACRE_ALWAYS_INLINE size_t offset_of(const void* p, const size_t& mask) {
 }
 ACRE_ALWAYS_INLINE Slab* at(const void* p) { return reinterpret_cast<Slab*>(g_table + offset_of(p, g_mask)); }
 
-// The same for a caller that must not use the table before it is told so (cache/direct.h): until show_gated() is
+// The table itself. In the hardened mode, where each free takes the slow path, `at` leads to the header of no run.
+extern constinit Address g_headers ACRE_HIDDEN;
+extern constinit size_t g_headers_mask ACRE_HIDDEN;
+ACRE_ALWAYS_INLINE Slab* header_at(const void* p) {
+  return reinterpret_cast<Slab*>(g_headers + offset_of(p, g_headers_mask));
+}
+
+// As `at`, for a caller that must not use the table before it is told so (cache/direct.h): until show_gated() is
 // called, every pointer leads to the header of no run.
 extern constinit Address g_gated_table ACRE_HIDDEN;
 extern constinit size_t g_gated_mask ACRE_HIDDEN;

@@ -38,6 +38,8 @@ class Case(NamedTuple):
     short: int  # rounds of the shorter run: enough to reach the steady state
     rounds: int  # rounds that are counted
     pairs: int  # pairs (or operations) a round, by which the count is divided
+    conf: str = ""  # acre's options
+    calls: str = ""  # what the program is told to do, if it is not the case's name
 
 
 CASES = {
@@ -63,6 +65,8 @@ CASES = {
     "operator_aligned": Case(20_000, 100_000, 1),
     "operator_aligned_array": Case(20_000, 100_000, 1),
     "mix": Case(5_000, 20_000, 3),
+    "hardened_pair_48": Case(20_000, 50_000, 1, "hardened:true", "pair_48"),
+    "hardened_batch_48": Case(50, 100, 1000, "hardened:true", "batch_48"),
 }
 
 # memset and memcpy are chosen by processor; without these the counts of calloc and realloc would be too.
@@ -149,6 +153,7 @@ def count_instructions(program, case, rounds, lib, folder, conf):
 
 def measure(program, name, lib, folder, conf=None):
     case = CASES[name]
+    conf, name = conf or case.conf, case.calls or name
     count = count_by_qemu if is_emulated(machine_of(lib)) else count_instructions
     short = count(program, name, case.short, lib, folder, conf)
     long = count(program, name, case.short + case.rounds, lib, folder, conf)
@@ -227,12 +232,15 @@ def main():
     golden = json.loads(GOLDEN.read_text())
     entries = golden.get(machine)
     if args.update and entries is None:
-        entries = golden[machine] = {name: {"limit": None} for name in CASES}
+        entries = golden[machine] = {}
+    if args.update:
+        for name in args.case or CASES:
+            entries.setdefault(name, {"limit": None})
     counter = f"qemu-{machine}" if emulated else "valgrind"
     if not shutil.which(counter) or (entries is None and not args.print):
         print(f"no {counter}: not counted" if entries else f"nothing recorded for {machine}: not counted")
         return 1 if failed else SKIPPED
-    names = args.case or list(CASES)
+    names = args.case or [name for name in CASES if args.print or name in entries]
     if lib and not (args.print or args.update) and not built_by_gcc(lib):
         print("not built by gcc: only the hard limits apply")
         entries = {name: {"limit": entry["limit"]} for name, entry in entries.items()}
