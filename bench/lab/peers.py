@@ -34,7 +34,8 @@ LIBC, PACKAGE, CRATE = "libc", "package", "crate"  # kinds of peers
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 CARGO = "cargo-web (or cargo, 1.85 or newer)"
 FLAGS = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # not of this machine's
-TOOLS = {"gcc": "gcc", "g++": "g++", "make": "make", "cmake": "cmake", "cargo": CARGO}  # program -> Debian's package
+TOOLS = {"gcc": "gcc", "g++": "g++", "make": "make", "cmake": "cmake", "cargo": CARGO,
+         "clang-19": "clang-19", "ld.lld-19": "lld-19"}  # program -> Debian's package
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Peer:
     crate: str = ""
     tools: tuple = ()  # besides cargo
     settings: tuple = ()  # environment, as (name, value) pairs
+    is_asked_for: bool = False  # takes part only where it is asked for by name
 
 
 def in_libraries(name):
@@ -98,6 +100,15 @@ TABLE = {
         "a hardened allocator, its checks on as is the default; operator new returns null where it should throw bad_alloc",
         objects=(f"/usr/lib/llvm-19/{SCUDO}", f"/usr/lib/llvm-*/{SCUDO}", f"/usr/{SCUDO}"),
         package="libclang-rt-19-dev"),
+    "hardened_malloc": Peer(
+        CRATE, "2026-07-15", "crates.io, hardened-malloc-sys 16.0.2026071503",
+        "the flags of its Makefile, config/default.mk, by clang 19",
+        "what acre-hardened is held against; it reserves 12.5 TiB of addresses at its start",
+        crate="hardened-malloc-sys", tools=("clang-19", "ld.lld-19"), is_asked_for=True),
+    "hardened_malloc_light": Peer(
+        CRATE, "2026-07-15", "crates.io, hardened-malloc-sys 16.0.2026071503", "as hardened_malloc, with config/light.mk",
+        "without the quarantine, the random places and the check for writes after free",
+        crate="hardened-malloc-sys", tools=("clang-19", "ld.lld-19"), is_asked_for=True),
 }  # fmt: skip
 
 
@@ -188,6 +199,9 @@ def place_of(lab, name):
     """Where a built peer lies; another version, recipe or compiler is another place."""
     recipe = lab.bench / "peers" / f"{name}.sh"
     texts = [recipe.read_text(), locked_version(lab, TABLE[name].crate), *map(compiler, ("gcc", "g++"))]
+    texts += [compiler(tool) for tool in TABLE[name].tools if tool.startswith("clang")]
+    if name == "hardened_malloc_light":
+        texts.append((lab.bench / "peers" / "hardened_malloc.sh").read_text())
     key = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:10]
     return lab.built / "peers" / f"{name}-{TABLE[name].version}-{key}" / f"lib{name}.so"
 
@@ -300,7 +314,8 @@ def ensure(lab, wanted, say):
     if unknown:
         raise ValueError(f"--alloc {', '.join(unknown)}: not known; there are {', '.join(names())}, {ALL} and NAME=PATH")
     everything = not wanted or ALL in plain
-    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n not in {**OPTIONS, **RECORDED}))]
+    by_name_only = {*OPTIONS, *RECORDED, *(name for name, peer in TABLE.items() if peer.is_asked_for)}
+    chosen = [n for n in names() if n not in own and (n in plain or n == BASE or (everything and n not in by_name_only))]
     allocators, missing = [], {}
     for name in chosen:
         try:
