@@ -57,14 +57,6 @@ uint32_t identity_of_program() {
   return random == 0 ? 0 : static_cast<uint32_t>(word_at(random) * kHashFactor >> 32);
 }
 
-// A program may end at once, and its mappings, which its stacks need, end with it. A child of a fork has its parent's.
-void wait_until_known(ProcessHeader& process) {
-  for (unsigned looks = 0; looks < kLooksAtStart && process.is_known.load() == 0 && is_collected(); ++looks) {
-    os::wait_while_shared(process.is_known, 0, kLookForCollectorMs);
-    if (!os::is_running(shared().collector)) return;
-  }
-}
-
 int enter_process(uint32_t parent) {
   auto* first = reinterpret_cast<ProcessHeader*>(g_memory.load() + kProcessesAt);
   ProcessHeader* process = take(first, kMostProcesses, 0, ProcessState::kFree, ProcessState::kStarts);
@@ -82,7 +74,6 @@ int enter_process(uint32_t parent) {
   g_process = process;
   g_clock.store(&shared().clock);
   notify();
-  if (parent == kNoProcess) wait_until_known(*process);
   return 0;
 }
 
@@ -139,6 +130,14 @@ bool wait_for_collector(LaneHeader& lane, uint32_t filled) {
 int attach(const char* place, uint32_t parent) {
   const int error = g_memory.load() != nullptr && parent != kNoProcess ? 0 : map(place);
   return error != 0 ? error : enter_process(parent);
+}
+
+void wait_until_known() {
+  const std::atomic<uint32_t>& is_known = g_process->is_known;
+  for (unsigned looks = 0; looks < kLooksAtStart && is_known.load() == 0 && is_collected(); ++looks) {
+    os::wait_while_shared(is_known, 0, kLookForCollectorMs);
+    if (!os::is_running(shared().collector)) return;
+  }
 }
 
 uint32_t process_number() { return g_process == nullptr ? kNoProcess : g_process->number; }

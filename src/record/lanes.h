@@ -42,6 +42,10 @@ namespace lanes {
 // thread at a time. Earlier memory stays mapped: other threads may be writing to it.
 int attach(const char* place, uint32_t parent);
 
+// Waits until the collector has read what the kernel tells of this process, 5 s at most. A program may end at once, and
+// its mappings, which its stacks need, end with it. A child of a fork has its parent's.
+void wait_until_known();
+
 // The process records no more. The collector takes what is in its lanes.
 void leave();
 

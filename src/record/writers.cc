@@ -152,8 +152,12 @@ static int start_locked(const char* place, uint32_t parent) ACRE_REQUIRES(g_lock
 }
 
 ACRE_COLD int start(const char* place) {
-  Lock lock(g_lock);
-  return start_locked(place, kNoProcess);
+  {
+    Lock lock(g_lock);
+    if (const int error = start_locked(place, kNoProcess)) return error;
+  }
+  lanes::wait_until_known();
+  return 0;
 }
 
 ACRE_COLD void stop() {
