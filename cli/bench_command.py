@@ -6,7 +6,7 @@ import sys
 
 import environment
 from command_line import add_json, add_yes
-from places import MADE
+from places import MADE, ROOT, build_folder
 from say import usage_error
 
 BENCH = os.path.dirname(environment.REQUIREMENTS)
@@ -34,6 +34,7 @@ def add_arguments(parser):
     add_overhead(more.add_parser("overhead", help="what heap profiling and recording cost"))
     add_traces(more.add_parser("traces", help="record workloads, for replays"))
     add_contention(more.add_parser("contention", help="cache lines that move between processors, by a simulation"))
+    add_musl(more.add_parser("musl", help="acre on musl beside musl's own malloc"))
     add_compare(more.add_parser("compare", help="what got better or worse from one file of results to another"))
 
 
@@ -88,6 +89,19 @@ def add_contention(parser):
     parser.set_defaults(simulates=True)
 
 
+def add_musl(parser):
+    parser.explain(
+        """
+        Measures pairs of malloc and free in static programs on musl, with acre and with musl's own malloc: for blocks
+        that stay in a thread, and for blocks that go from thread to thread.
+        """,
+        (("{acre} bench musl", "1 to 32 threads, five rounds: some minutes"),
+         ("{acre} bench musl --threads 1,8 --rounds 3 --json", "two points, for a program")))
+    arguments.musl(parser)
+    add_yes(parser)
+    parser.set_defaults(is_on_musl=True)
+
+
 def add_compare(parser):
     parser.explain(
         """
@@ -119,12 +133,16 @@ def print_list(as_json):
 
 def main(options):
     if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")
-                             or hasattr(options, "simulates")):
-        usage_error("bench", "--json goes with --list, overhead --of, compare and contention")
+                             or hasattr(options, "simulates") or hasattr(options, "is_on_musl")):
+        usage_error("bench", "--json goes with --list, overhead --of, compare, contention and musl")
     if options.list:
         return print_list(options.json)
     if getattr(options, "reads_only", False) or getattr(options, "of", None):
         become_lab(options.yes, sys.argv[3:], ())
+    if hasattr(options, "is_on_musl"):
+        if not os.path.exists(os.path.join(ROOT, "CMakePresets.json")):
+            usage_error("bench", "musl needs acre's source: an installed acre has no library for musl")
+        become_lab(options.yes, sys.argv[3:], ("build", "bench", "musl"), preset="musl")
     plays = (hasattr(options, "names") or getattr(options, "record", False)
              or any(name.startswith("replay") for name in getattr(options, "workload", ()))
              or any(name.startswith("acre-record") for name in getattr(options, "alloc", ())))
@@ -132,16 +150,21 @@ def main(options):
     become_lab(options.yes, sys.argv[3:], needed, "bench" if plays else None)
 
 
-def become_lab(yes, words, needed, plays=None):
+def become_lab(yes, words, needed, plays=None, preset=None):
     """needed: groups of packages; none: the lab only reads. plays: the command, if that needs acre-trace and
-    acre-replay."""
+    acre-replay. preset: another one whose archive the lab links."""
     import library
     import packages
+    import steps
     from steps import clean_environment
     places = {"PYTHONPATH": BENCH, "ACRE_BENCH_MADE": os.path.join(MADE, "bench")}
     if needed:
         packages.ensure([*needed], yes)
         places["ACRE_LIB"] = library.ensure(yes)
+    if preset:
+        with library.one_builder(build_folder(preset)):
+            steps.configure(preset)
+            steps.build(preset, ["acre_static"])
     if plays:
         import trace_tool
         places["ACRE_TRACE_TOOLS"] = os.path.dirname(trace_tool.ensure(plays, yes))

@@ -16,6 +16,7 @@ from . import (
     catalog,
     compare,
     contention,
+    musl,
     overhead,
     peers,
     place,
@@ -60,6 +61,12 @@ def parse_overhead(words):
 def parse_contention(words):
     parser = argparse.ArgumentParser(prog="acre bench contention")
     arguments.contention(parser)
+    return parser.parse_args(words)
+
+
+def parse_musl(words):
+    parser = argparse.ArgumentParser(prog="acre bench musl")
+    arguments.musl(parser)
     return parser.parse_args(words)
 
 
@@ -235,6 +242,8 @@ def main(words):
             return run_replay(lab, words[1:])
         if command == "contention":
             return contention.main(lab, parse_contention(words[1:]), say, OUT)
+        if command == "musl":
+            return musl.main(lab, parse_musl(words[1:]), say, OUT)
         if command == "traces":
             return traces.main(lab, words[1:], say)
         options = parse(words)

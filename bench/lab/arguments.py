@@ -81,6 +81,13 @@ def contention(parser):
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
+def musl(parser):
+    parser.add_argument("--threads", type=numbers, default=[], metavar="N,N…",
+                        help="so many threads, 1 to 64 (1,2,4,8,16,32)")
+    parser.add_argument("--rounds", type=whole_number(1, 1000), default=5, metavar="N", help="measured rounds (5)")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
 def report(parser):
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="files of results, or their folders")
     parser.add_argument("-o", "--output", type=Path, default=Path("."), metavar="FOLDER", help="for the page (.)")
