@@ -43,7 +43,7 @@ def labelled(*labels):
 
 
 SUITES = (
-    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging|recipes)$"],
+    Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging|recipes|compilers)$"],
           "every test on the library as it is used"),
     Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")], labelled("surface", "faces"),
           "the same library built by clang 19"),
@@ -61,6 +61,8 @@ SUITES = (
           "built for 64-bit RISC-V, internals under QEMU; only by name", ("riscv64",)),
     Suite("musl", "musl", ["acre", "acre_static", *tests("surface", "misuse")], labelled("surface", "misuse"),
           "built for musl: C programs, linked, static and preloaded; only by name", ("musl",)),
+    Suite("compilers", "release", ["acre"], labelled("compilers"),
+          "built and tested by each gcc from 12 and clang from 16 that is here; by name only", ("compilers",), verbose=True),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
           "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention"), waits=True),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),
@@ -86,7 +88,7 @@ SUITES = (
           "an hour of mixed load, or --minutes: purges, profiles, forks at once; by name only", verbose=True),
 )
 ONLY_BY_NAME = ("debug", "ubsan", "aarch64", "riscv64", "musl", "prometheus", "viewers", "site", "wheel", "rust",
-                "packaging", "recipes", "soak")
+                "packaging", "recipes", "compilers", "soak")
 REAL_QUICK = Suite("real", "release", ["acre", "acre_tcmalloc_minimal"], labelled("real-quick"), "", ("real-quick",),
                    verbose=True)
 
