@@ -20,7 +20,8 @@ NOISE = re.compile(r"^\s+Start +\d+:|^Test project |^UpdateCTest|^Constructing|^
 
 
 TELLS_FAILURE = re.compile(r"\bFAIL|\bfailed\b|Failure$|\bERROR\b|Traceback|\w+Error\b|Sanitizer: ")
-MOST_LINES = 24  # of a failed test, in the summary
+LINES_AFTER = 4   # a line that tells a failure
+MOST_LINES = 24   # of a failed test, in the summary
 
 
 class Counts:
@@ -80,13 +81,13 @@ def reason(case):
 
 
 def digest(output):
-    """-> the lines of a failed test that tell what failed, and the line after each; or its last lines, where none does.
+    """-> the lines of a failed test that tell what failed, and some after each; or its last lines, where none does.
 
     A log may be kept by its end alone, and the summary is there.
     """
     lines = [line.rstrip()[:400] for line in output.splitlines() if line.strip()]
-    chosen = [line for before, line in zip(["", *lines], lines)
-              if TELLS_FAILURE.search(line) or TELLS_FAILURE.search(before)]
+    chosen = [line for i, line in enumerate(lines)
+              if any(TELLS_FAILURE.search(told) for told in lines[max(0, i - LINES_AFTER):i + 1])]
     return chosen[:MOST_LINES] or lines[-MOST_LINES:]
 
 

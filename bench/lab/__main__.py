@@ -58,15 +58,10 @@ def parse_overhead(words):
     return parser.parse_args(words)
 
 
-def parse_contention(words):
-    parser = argparse.ArgumentParser(prog="acre bench contention")
-    arguments.contention(parser)
-    return parser.parse_args(words)
-
-
-def parse_musl(words):
-    parser = argparse.ArgumentParser(prog="acre bench musl")
-    arguments.musl(parser)
+def parse_own(command, words, add):
+    """Of a command with arguments of its own, which add() adds."""
+    parser = argparse.ArgumentParser(prog=f"acre bench {command}")
+    add(parser)
     return parser.parse_args(words)
 
 
@@ -241,9 +236,9 @@ def main(words):
         if command == "replay":
             return run_replay(lab, words[1:])
         if command == "contention":
-            return contention.main(lab, parse_contention(words[1:]), say, OUT)
+            return contention.main(lab, parse_own(command, words[1:], arguments.contention), say, OUT)
         if command == "musl":
-            return musl.main(lab, parse_musl(words[1:]), say, OUT)
+            return musl.main(lab, parse_own(command, words[1:], arguments.musl), say, OUT)
         if command == "traces":
             return traces.main(lab, words[1:], say)
         options = parse(words)

@@ -1,10 +1,8 @@
 """acre bench musl: acre in static programs on musl, beside musl's own malloc (bench/musl/pairs.c)."""
 
 import json
-import os
 import statistics
 import subprocess
-from pathlib import Path
 
 from . import launch, machine
 from .native import build_if_older
@@ -20,7 +18,7 @@ NAMES = ("musl", "acre")
 
 def programs(lab):
     """-> {name: program}, linked statically"""
-    archive = Path(os.environ.get("ACRE_MUSL_LIB") or lab.root / "build" / "musl" / "libacre.a")
+    archive = lab.root / "build" / "musl" / "libacre.a"
     if not archive.exists():
         raise Failed(f"there is no {archive}; ./acre bench musl builds it")
     source, made = lab.bench / "musl" / "pairs.c", {}

@@ -48,6 +48,7 @@ class Peer:
     objects: tuple = ()  # of a package: patterns, the first match counts
     package: str = ""
     crate: str = ""
+    recipe: str = ""  # of a crate, if it is not the peer's name: bench/peers/RECIPE.sh
     tools: tuple = ()  # besides cargo
     settings: tuple = ()  # environment, as (name, value) pairs
     is_asked_for: bool = False  # takes part only where it is asked for by name
@@ -108,7 +109,7 @@ TABLE = {
     "hardened_malloc_light": Peer(
         CRATE, "2026-07-15", "crates.io, hardened-malloc-sys 16.0.2026071503", "as hardened_malloc, with config/light.mk",
         "without the quarantine, the random places and the check for writes after free",
-        crate="hardened-malloc-sys", tools=("clang-19", "ld.lld-19"), is_asked_for=True),
+        crate="hardened-malloc-sys", recipe="hardened_malloc", tools=("clang-19", "ld.lld-19"), is_asked_for=True),
 }  # fmt: skip
 
 
@@ -195,13 +196,14 @@ def locked_version(lab, crate):
     return found.group(1)
 
 
+def recipe_of(lab, name):
+    return lab.bench / "peers" / f"{TABLE[name].recipe or name}.sh"
+
+
 def place_of(lab, name):
     """Where a built peer lies; another version, recipe or compiler is another place."""
-    recipe = lab.bench / "peers" / f"{name}.sh"
-    texts = [recipe.read_text(), locked_version(lab, TABLE[name].crate), *map(compiler, ("gcc", "g++"))]
-    texts += [compiler(tool) for tool in TABLE[name].tools if tool.startswith("clang")]
-    if name == "hardened_malloc_light":
-        texts.append((lab.bench / "peers" / "hardened_malloc.sh").read_text())
+    compilers = ["gcc", "g++", *(tool for tool in TABLE[name].tools if tool.startswith("clang"))]
+    texts = [recipe_of(lab, name).read_text(), locked_version(lab, TABLE[name].crate), *map(compiler, compilers)]
     key = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:10]
     return lab.built / "peers" / f"{name}-{TABLE[name].version}-{key}" / f"lib{name}.so"
 
@@ -230,7 +232,7 @@ def build(lab, name, crate, library):
         result, work = Path(scratch) / "result", Path(scratch) / "work"
         result.mkdir()
         work.mkdir()
-        command = ["sh", lab.bench / "peers" / f"{name}.sh", crate, result / library.name]
+        command = ["sh", recipe_of(lab, name), crate, result / library.name]
         environment = {name: value for name, value in launch.clean_environment().items() if name not in FLAGS}
         streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.STDOUT}
         done = subprocess.run(command, cwd=work, env=environment, **streams)

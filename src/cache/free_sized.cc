@@ -3,7 +3,6 @@
 #include "cache/lookup.h"
 #include "cache/misuse.h"
 #include "cache/upcalls.h"
-#include "slab/arena.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -25,12 +24,6 @@ bool is_size_of(const Found& found, size_t n, size_t alignment) {
   return n <= bytes && bytes - larger<size_t>(n, 1) < spread_of(found);
 }
 
-// Of blocks of manual arenas only the rounded size is known.
-ACRE_COLD bool is_manual(const Found& found) {
-  const Arena* arena = arena_of(found.slab != nullptr ? found.slab->run : found.run);
-  return arena != nullptr && arena->is_manual;
-}
-
 ACRE_COLD void check_size_exactly(const Found& found, const void* p, size_t n, size_t alignment, const char* name) {
   if (hardened::is_size_of(found, p, n, alignment, name)) return;
   const size_t asked = hardened::size_of(found, p, name);
@@ -43,6 +36,7 @@ ACRE_APART void check_size(const void* p, size_t n, size_t alignment, const char
   if (!relaxed_load(options().size_checks)) return;
   const Found found = find_block(p);
   if (found.slab == nullptr && found.run == nullptr) return;
+  // Of blocks of manual arenas only the rounded size is known.
   if (hardened::is_on() && !is_manual(found)) return check_size_exactly(found, p, n, alignment, name);
   if (is_power_of_two(alignment) && is_size_of(found, n, alignment)) return;
   const size_t most = block_bytes(found);

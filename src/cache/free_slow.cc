@@ -271,23 +271,19 @@ ACRE_COLD static void release_rest(void* p, const char* name) {
   if (!release_by_search(p, name)) misuse::not_a_block(name, p, caller);
 }
 
-// The run of a small block of an automatic arena. Null: p is none.
-ACRE_ALWAYS_INLINE static Slab* automatic_run_of(void* p) {
-  Slab* slab = unit_table::header_at(p);
-  if (ACRE_LIKELY(is_block_start(slab, p) && !is_manual(slab))) return slab;
-  Run* run = g_page_map.find(p);
-  const bool is_small = run != nullptr && run->kind == RunKind::kSlab && is_block_start(run->slab, p);
-  return ACRE_LIKELY(is_small && !is_manual(run->slab)) ? run->slab : nullptr;
+// slab: the table's header for p. Whether p is a block of that run, in an automatic arena.
+ACRE_ALWAYS_INLINE static bool is_usual(const Slab* slab, const void* p) {
+  return ACRE_LIKELY(is_block_start(slab, p) && !is_manual(slab));
 }
 
-ACRE_COLD static void release_other_hardened(void* p, const char* name) {
-  if (hardened::release_other(p, name, Kind::kMalloc)) return;
+ACRE_COLD static void release_any_hardened(void* p, const char* name) {
+  if (hardened::release(p, name, Kind::kMalloc)) return;
   release_slow_by(p, name, [=](void* block) { release_rest(block, name); });
 }
 
 ACRE_APART static void release_hardened(void* p, const char* name) {
-  Slab* slab = automatic_run_of(p);
-  slab != nullptr ? hardened::release_small(slab, p, name, Kind::kMalloc) : release_other_hardened(p, name);
+  Slab* slab = unit_table::header_at(p);
+  is_usual(slab, p) ? hardened::release_small(slab, p, name, Kind::kMalloc) : release_any_hardened(p, name);
 }
 
 ACRE_NOINLINE void release_slow(void* p, const char* name) {
@@ -308,8 +304,9 @@ ACRE_COLD static void release_rest_or(void* p, const char* name, unsigned form, 
 // form: two forms for each kind, in the kinds' order (entry/operators.h).
 ACRE_COLD static void release_hardened_or(void* p, const char* name, unsigned form, size_t alignment, Foreign* foreign) {
   const auto kind = static_cast<Kind>(static_cast<unsigned>(Kind::kNew) + form / 2);
-  if (Slab* slab = automatic_run_of(p)) return hardened::release_small(slab, p, name, kind);
-  if (hardened::release_other(p, name, kind)) return;
+  Slab* slab = unit_table::header_at(p);
+  if (is_usual(slab, p)) return hardened::release_small(slab, p, name, kind);
+  if (hardened::release(p, name, kind)) return;
   release_slow_by(p, name, [=](void* block) { release_rest_or(block, name, form, alignment, foreign); });
 }
 

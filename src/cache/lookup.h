@@ -39,6 +39,16 @@ inline bool is_sampled(const Found& found) { return found.slab == nullptr && fou
 // Finds the live block that starts at p. If there is none, ends the program with a message that names the caller.
 Found find_live_block(const void* p, const char* caller);
 
+// Null: no block, or a huge one of no arena.
+inline Arena* arena_of(const Found& found) {
+  if (found.slab != nullptr) return arena_of(found.slab);
+  return found.run != nullptr ? arena_of(found.run) : nullptr;
+}
+inline bool is_manual(const Found& found) {
+  const Arena* arena = arena_of(found);
+  return arena != nullptr && arena->is_manual;
+}
+
 inline size_t block_bytes(const Found& found) {
   if (found.slab != nullptr) return found.slab->block_bytes;
   return is_sampled(found) ? found.run->sampled->block_bytes : found.run->bytes();

@@ -286,12 +286,16 @@ uint64_t zero_reallocs() { return g_zero_reallocs.load(std::memory_order_relaxed
 
 static bool is_of_class(size_t n, SizeClass c) { return n <= kSmallMax && class_of_size(n) == c; }
 
-ACRE_NOINLINE static void* move_block(Found found, void* p, size_t n) {
-  void* moved = allocate_beside(found, p, n);
+// moved: the new block, or null.
+ACRE_ALWAYS_INLINE static void* move_block_to(void* moved, const Found& found, void* p, size_t n) {
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, smaller(n, program_bytes(found, p, "realloc")));
   release(p);
   return moved;
+}
+
+ACRE_NOINLINE static void* move_block(Found found, void* p, size_t n) {
+  return move_block_to(allocate_beside(found, p, n), found, p, n);
 }
 
 // A block of no bytes has no contents.
@@ -303,11 +307,7 @@ ACRE_COLD static void* reallocate_nothing(void* p, size_t n) {
 }
 
 ACRE_COLD static void* move_block_for_pointers(const Found& found, void* p, size_t n) {
-  void* moved = hardened::allocate_for_pointers({n, 1, Kind::kMalloc});
-  if (moved == nullptr) return nullptr;
-  memcpy(moved, p, smaller(n, program_bytes(found, p, "realloc")));
-  release(p);
-  return moved;
+  return move_block_to(hardened::allocate_for_pointers({n, 1, Kind::kMalloc}), found, p, n);
 }
 
 ACRE_APART static void* reallocate_any(void* p, size_t n) {

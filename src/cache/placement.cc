@@ -95,37 +95,25 @@ Arena* join_arena(unsigned processor, Heap** spare) {
   }
 }
 
-ACRE_COLD static Arena* make_arena_of_class(SizeClass c) {
+ACRE_COLD static Arena* arena_for(unsigned use) {
+  if (Arena* arena = arenas::of_use(use)) return arena;
   Arena* made = arenas::make();
-  if (made == nullptr) return arenas::of_class(c);
+  if (made == nullptr) return arenas::of_use(use);
   Lock lock(g_lock);
-  if (Arena* arena = arenas::of_class(c)) {  // another thread was first
+  if (Arena* arena = arenas::of_use(use)) {  // another thread was first
     g_spare_arena = made;
     return arena;
   }
-  guard_pages::begin_arena(made->pages);
-  arenas::install_for(c, made);
+  if (use != arenas::kOfPointers + kSmallClasses) guard_pages::begin_arena(made->pages);  // large blocks have their own
+  arenas::install_for(use, made);
   return made;
 }
 
-ACRE_COLD Arena* home_of_pointers(SizeClass c) {
-  if (Arena* arena = arenas::of_pointers(c)) return arena;
-  Arena* made = arenas::make();
-  if (made == nullptr) return nullptr;
-  Lock lock(g_lock);
-  if (Arena* arena = arenas::of_pointers(c)) {  // another thread was first
-    g_spare_arena = made;
-    return arena;
-  }
-  if (c != kSmallClasses) guard_pages::begin_arena(made->pages);
-  arenas::install_for_pointers(c, made);
-  return made;
-}
+ACRE_COLD Arena* home_of_pointers(SizeClass c) { return arena_for(arenas::kOfPointers + c); }
 
 ACRE_COLD Arena& home_in_hardened(const Heap& heap, SizeClass c) {
   if (heap.bound) return *heap.arena;
-  Arena* own = arenas::of_class(c);
-  if (ACRE_UNLIKELY(own == nullptr)) own = make_arena_of_class(c);
+  Arena* own = arena_for(c);
   return own != nullptr ? *own : *heap.arena;
 }
 

@@ -88,9 +88,11 @@ ACRE_COLD Slab* new_run_in_window(Heap& heap, PageHeap& from, SizeClass c) {
   return run == nullptr ? nullptr : slab_on(heap, run, c);
 }
 
-Slab* new_run(Heap& heap, SizeClass c) {
+PageHeap& home_pages(Heap& heap, SizeClass c) { return placement::home_of(heap, c).pages; }
+
+// own: where pages come from first.
+Slab* new_run(Heap& heap, PageHeap& own, SizeClass c) {
   const size_t pages = run_shape(c).pages;
-  PageHeap& own = placement::home_of(heap, c).pages;
   Run* run = own.dirty_pages() >= pages ? own.allocate_free(pages, kRunUnitPages, true) : nullptr;
   if (run == nullptr) run = pages_from_others(heap, pages, true);
   if (run == nullptr && give_up_unused(heap)) run = own.allocate_free(pages, kRunUnitPages, true);
@@ -124,8 +126,8 @@ ACRE_COLD LowAddress blocks_by_chance(Slab* slab, uint32_t count) {
 }
 
 // Takes blocks of a new run, and leaves the run to the other threads.
-BlockList blocks_from_new_run(Heap& heap, SizeClass c, uint32_t most) {
-  Slab* slab = new_run(heap, c);
+BlockList blocks_from_new_run(Heap& heap, PageHeap& own, SizeClass c, uint32_t most) {
+  Slab* slab = new_run(heap, own, c);
   if (slab == nullptr) return {};
   const uint32_t count = smaller<uint32_t>(most, slab->capacity);
   const LowAddress head = slab::is_by_chance() ? blocks_by_chance(slab, count) : slab::carve(slab, count, kEndOfList);
@@ -143,7 +145,7 @@ ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
   if (ACRE_UNLIKELY(begins_with_few(heap, c))) {
     const uint32_t few = smaller<uint32_t>(1u << lists.times_few++, run_shape(c).first_batch);
     BlockList found = from_bins(heap, c, [few](Bin& bin) { return bin.take_blocks(few); });
-    if (!found) found = blocks_from_new_run(heap, c, few);
+    if (!found) found = blocks_from_new_run(heap, home_pages(heap, c), c, few);
     return {nullptr, found};
   }
   const uint32_t most = 2u * run_shape(c).enough;
@@ -151,7 +153,7 @@ ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
   if (found.run != nullptr) blocks.freed -= slab::deferred_count(found.run);  // these were freed by others
   if (found) return found;
   if (Slab* slab = take_adopted(heap, c)) return {slab, {}};
-  return {new_run(heap, c), {}};
+  return {new_run(heap, home_pages(heap, c), c), {}};
 }
 
 }  // namespace
@@ -182,16 +184,16 @@ static bool change_run(Heap& heap, SizeClass c) {
   return true;
 }
 
-static BlockList shared_from_new_run(Heap& heap, SizeClass c) {
+static BlockList one_from_new_run(Heap& heap, PageHeap& own, SizeClass c) {
   const OwnerAtWork busy(heap);
   heap.outbox().flush();
-  return blocks_from_new_run(heap, c, 1);
+  return blocks_from_new_run(heap, own, c, 1);
 }
 
 ACRE_NOINLINE static BlockList shared_from_elsewhere(Heap& heap, SizeClass c) {
   for (bool tried_all = false;; tried_all = true) {
     BlockList block = from_bins(heap, c, [](Bin& bin) { return bin.take_blocks(1); });
-    if (!block) block = shared_from_new_run(heap, c);
+    if (!block) block = one_from_new_run(heap, home_pages(heap, c), c);
     if (block || tried_all) return block;
     reclaim_before_refusal();
   }
@@ -210,23 +212,11 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   return true;
 }
 
-ACRE_COLD static BlockList block_from_new_run_of(Heap& heap, Arena& home, SizeClass c) {
-  const OwnerAtWork busy(heap);
-  heap.outbox().flush();
-  Slab* slab = slab_on(heap, home.pages.allocate(run_shape(c).pages, kRunUnitPages), c);
-  if (slab == nullptr) slab = new_run_in_window(heap, home.pages, c);
-  if (slab == nullptr) return {};
-  relaxed_add(heap.use(c).blocks.new_runs, uint64_t{1});
-  const BlockList block{slab, blocks_by_chance(slab, 1), 1};
-  slab::release(slab);
-  return block;
-}
-
 ACRE_COLD void* take_past_list(Heap& heap, Arena& home, SizeClass c) {
   relaxed_add(heap.use(c).blocks.refills, uint64_t{1});
   for (bool tried_all = false;; tried_all = true) {
     BlockList block = home.bin(c).take_blocks(1);
-    if (!block) block = block_from_new_run_of(heap, home, c);
+    if (!block) block = one_from_new_run(heap, home.pages, c);
     if (block) {
       ++heap.use(c).blocks.listed;
       Slot slot;

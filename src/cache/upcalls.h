@@ -228,7 +228,12 @@ ACRE_ALWAYS_INLINE bool is_on() { return ACRE_UNLIKELY(g_on); }
 void* allocate(size_t n, Kind kind);
 void* allocate_aligned(size_t n, size_t alignment, Kind kind);
 
-// The same for a type with pointers, whose blocks have addresses of their own.
+// Frees p, which is protected or null. Returns false, with nothing done, if p is another block, or none. kind: what the
+// function that was called may free. release_small: for a block of this run, in an automatic arena.
+bool release(void* p, const char* caller, Kind kind);
+void release_small(Slab* slab, void* p, const char* caller, Kind kind);
+
+// As allocate(), for a type with pointers, whose blocks have addresses of their own.
 struct Request {
   size_t n;
   size_t alignment;
@@ -238,11 +243,6 @@ struct Request {
 void* allocate_for_pointers(const Request& request);
 // Whether the block is such a one. A realloc that does not say for what leaves that as it is.
 bool is_for_pointers(const Found& found);
-
-// Frees the block p, a block of this run in an automatic arena. kind: what the function that was called may free.
-void release_small(Slab* slab, void* p, const char* caller, Kind kind);
-// Frees anything else that is protected, and null. Returns false, with nothing done, if p is another block, or none.
-bool release_other(void* p, const char* caller, Kind kind);
 
 // Whether the block has a tail (hardened/tail.h), behind the bytes that the program asked for.
 bool is_protected(const Found& found);

@@ -112,9 +112,7 @@ int arena_retain_grow_limit(Call& call) {
 
 int arenas_lookup(Call& call) {
   const Found found = find_block(call.address);
-  const Arena* arena = found.slab != nullptr  ? arena_of(found.slab)
-                       : found.run != nullptr ? arena_of(found.run)
-                                              : nullptr;
+  const Arena* arena = arena_of(found);
   // Not a block of acre's; a huge block, which has no arena; or an arena without a number.
   if (arena == nullptr || arena->index == arenas::kNoNumber) return EINVAL;
   call.value = arena->index;

@@ -23,17 +23,12 @@ ACRE_APART void* calloc_for(bool is_apart, size_t count, size_t size) {
   return for_pointers(bytes, 1, true);
 }
 
-bool is_in_manual(const Found& found) {
-  const Arena* arena = found.slab != nullptr ? arena_of(found.slab) : arena_of(found.run);
-  return arena != nullptr && arena->is_manual;
-}
-
 // A block that was for another kind of type moves.
 ACRE_COLD void* reallocate_hardened(bool is_apart, void* p, size_t n) {
   const bool is_nothing = hardened::is_nothing(p);
   if (is_nothing) hardened::check_nothing(p, "realloc");
   const Found found = is_nothing ? Found{} : find_live_block(p, "realloc");
-  if (!is_nothing && (hardened::is_for_pointers(found) == is_apart || is_in_manual(found))) return reallocate(p, n);
+  if (!is_nothing && (hardened::is_for_pointers(found) == is_apart || is_manual(found))) return reallocate(p, n);
   const size_t old_n = is_nothing ? 0 : program_bytes(found, p, "realloc");
   if (!is_nothing) hardened::check_may_free(found, p, "realloc", Kind::kMalloc);
   void* moved = malloc_for(is_apart, n);

@@ -13,9 +13,7 @@ bool is_protected(const Found& found) {
 
 // A large block that is in no manual arena.
 static bool is_large(const Found& found) {
-  if (found.run == nullptr || is_sampled(found)) return false;
-  const Arena* arena = arena_of(found.run);
-  return arena == nullptr || !arena->is_manual;
+  return found.run != nullptr && !is_sampled(found) && !is_manual(found);
 }
 
 size_t size_of(const Found& found, const void* p, const char* caller) {

@@ -67,6 +67,12 @@ bool is_free_already(Slab* slab, const void* p) {
   return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
 }
 
+// Puts a block, which is zero, into the quarantine.
+ACRE_NOINLINE void put_aside(Heap& heap, Slab* slab, void* p) {
+  write_link(slab, p, kEndOfList);
+  release_to_run(heap, heap.quarantine->exchange(slab, p));
+}
+
 ACRE_NOINLINE void release_unusual(Slab* slab, void* p, const char* caller, Kind kind) {
   const size_t bytes = slab->block_bytes;
   if (ACRE_UNLIKELY(is_free_already(slab, p))) misuse::double_free(caller, p, bytes);
@@ -77,20 +83,11 @@ ACRE_NOINLINE void release_unusual(Slab* slab, void* p, const char* caller, Kind
   if (heap != nullptr && hooks::are_told()) hooks::freeing(p);  // others are told below
   wipe(p, bytes);
   if (ACRE_UNLIKELY(heap == nullptr)) return release_without_heap(slab, p);
-  Quarantine* quarantine = quarantine_of(*heap);
-  if (ACRE_UNLIKELY(quarantine == nullptr)) return release_now(*heap, slab, p);
-  write_link(slab, p, kEndOfList);
-  release_to_run(*heap, quarantine->exchange(slab, p));
+  quarantine_of(*heap) != nullptr ? put_aside(*heap, slab, p) : release_now(*heap, slab, p);
 }
 
 // Zeroes are written without a call up to this size.
 constexpr size_t kWipedInPlace = 512;
-
-// Puts a block, which is zero, into the quarantine.
-ACRE_NOINLINE void put_aside(Heap& heap, Slab* slab, void* p) {
-  write_link(slab, p, kEndOfList);
-  release_to_run(heap, heap.quarantine->exchange(slab, p));
-}
 
 // Whether no check of release_unusual() would find anything, as far as is seen at once.
 ACRE_ALWAYS_INLINE bool is_sound(const Slab* slab, void* p, Kind kind) {
@@ -127,11 +124,11 @@ ACRE_COLD void release_sampled(SampledRun* run, void* p, const char* caller, Kin
 
 }  // namespace
 
-ACRE_COLD bool release_other(void* p, const char* caller, Kind kind) {
+ACRE_COLD bool release(void* p, const char* caller, Kind kind) {
   if (p == nullptr) return true;
   const Found found = find_block(p);
   if (is_protected(found)) {
-    found.slab != nullptr ? release_unusual(found.slab, p, caller, kind)
+    found.slab != nullptr ? release_small(found.slab, p, caller, kind)
                           : release_sampled(found.run->sampled, p, caller, kind);
     return true;
   }

@@ -92,9 +92,7 @@ ACRE_COLD void* allocate_for_pointers(const Request& request) {
 }
 
 ACRE_COLD bool is_for_pointers(const Found& found) {
-  const Arena* arena = found.slab != nullptr  ? arena_of(found.slab)
-                       : found.run != nullptr ? arena_of(found.run)
-                                              : nullptr;
+  const Arena* arena = arena_of(found);
   return arena != nullptr && arena->is_of_pointers;
 }
 

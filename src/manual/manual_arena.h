@@ -66,7 +66,7 @@ inline ManualArena* manual_arena_of(Arena* arena) {
 // The manual arena that the program has chosen for a block, if any. The arena that tags share (tags.h) does not count.
 inline ManualArena* manual_arena_of(const Found& found) {
   if (found.slab != nullptr && ACRE_LIKELY(!is_manual(found.slab))) return nullptr;
-  Arena* arena = found.slab != nullptr ? arena_of(found.slab) : arena_of(found.run);
+  Arena* arena = arena_of(found);
   return arena != nullptr && arena->is_labelled ? nullptr : manual_arena_of(arena);
 }
 

@@ -23,7 +23,7 @@ constinit std::atomic<size_t> g_cursor{0};      // the next unit; 0: between two
 constinit std::atomic<bool> g_waiting{false};   // a run has to wait, by this pass or expect()
 constinit std::atomic<bool> g_waited{false};    // the same by the last pass
 
-// The hardened mode has no such runs: a block in it has to be found as it was left.
+// In the hardened mode runs keep their pages: its checks are not proved for blocks on purged pages.
 size_t units() { return options().hardened ? 0 : unit_table::used_bytes() / sizeof(Slab); }
 Slab* header(size_t unit) { return unit_table::first_header() + unit; }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kPerProcessor = 4;
 
 constinit std::atomic<Arena*> g_arenas[kMostArenas];
-__attribute__((section(".bss.seldom"))) constinit std::atomic<Arena*> g_of_class[kMostOfClass];
+__attribute__((section(".bss.seldom"))) constinit std::atomic<Arena*> g_of_use[kUses];
 constinit std::atomic<unsigned> g_of_class_count{0};
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<Arena*> g_manual{nullptr};
@@ -31,7 +31,7 @@ constinit std::atomic<unsigned> g_manual_numbers_begin{0};  // 0: the same
 constexpr size_t kPerhapsUntouched = 256;
 
 // Of which threads are bound to one. The hardened mode has some for classes, too.
-unsigned most_for_threads() { return options().hardened ? kMostArenas - kMostOfClass : kMostArenas; }
+unsigned most_for_threads() { return options().hardened ? kMostArenas - kUses : kMostArenas; }
 
 // On one processor, one arena is enough.
 unsigned wanted(unsigned processors) {
@@ -85,7 +85,7 @@ ACRE_COLD void look_at_quota() {
 unsigned manual_numbers_begin() {
   unsigned begin = g_manual_numbers_begin.load(std::memory_order_relaxed);
   if (begin != 0) return begin;
-  const unsigned worked_out = larger(wanted(os::processors()) + (options().hardened ? kMostOfClass : 0), count());
+  const unsigned worked_out = larger(wanted(os::processors()) + (options().hardened ? kUses : 0), count());
   return g_manual_numbers_begin.compare_exchange_strong(begin, worked_out) ? worked_out : begin;
 }
 
@@ -109,21 +109,14 @@ void install(Arena* arena) {
   g_count.store(index + 1, std::memory_order_release);
 }
 
-Arena* of_class(SizeClass c) { return g_of_class[c].load(std::memory_order_acquire); }
+Arena* of_use(unsigned use) { return g_of_use[use].load(std::memory_order_acquire); }
 
-Arena* of_pointers(SizeClass c) { return g_of_class[kSmallClasses + c].load(std::memory_order_acquire); }
-
-ACRE_COLD static void install_at(unsigned index, Arena* arena) {
+ACRE_COLD void install_for(unsigned use, Arena* arena) {
   arena->is_of_class = true;
+  arena->is_of_pointers = use >= kOfPointers;
   g_of_class_count.fetch_add(1, std::memory_order_relaxed);
   install(arena);
-  g_of_class[index].store(arena, std::memory_order_release);
-}
-
-ACRE_COLD void install_for(SizeClass c, Arena* arena) { install_at(c, arena); }
-ACRE_COLD void install_for_pointers(SizeClass c, Arena* arena) {
-  arena->is_of_pointers = true;
-  install_at(kSmallClasses + c, arena);
+  g_of_use[use].store(arena, std::memory_order_release);
 }
 
 Arena* first_manual() { return g_manual.load(std::memory_order_acquire); }

@@ -123,14 +123,13 @@ Arena* make();
 // Adds it to the arenas. One caller at a time.
 void install(Arena* arena);
 
-// In the hardened mode, the automatic arena for small blocks of this class; null: none was installed yet. The second one is
-// for types with pointers, and kSmallClasses stands for large blocks there.
-Arena* of_class(SizeClass c);
-Arena* of_pointers(SizeClass c);
-inline constexpr unsigned kMostOfClass = 2 * kSmallClasses + 1;
+// In the hardened mode, the automatic arena for one use; null: none was installed yet. A use is a small class, or
+// kOfPointers + a class: its blocks of types with pointers. There kSmallClasses stands for large blocks.
+inline constexpr unsigned kOfPointers = kSmallClasses;
+inline constexpr unsigned kUses = kOfPointers + kSmallClasses + 1;
+Arena* of_use(unsigned use);
 // The same as install().
-void install_for(SizeClass c, Arena* arena);
-void install_for_pointers(SizeClass c, Arena* arena);
+void install_for(unsigned use, Arena* arena);
 
 unsigned count();              // automatic arenas made so far
 Arena* at(unsigned index);     // index < count()

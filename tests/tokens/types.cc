@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <map>
-#include <memory>
 #include <new>
 #include <set>
 #include <vector>

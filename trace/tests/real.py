@@ -201,7 +201,8 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names, check_tags, check_sized):
+        for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names,
+                      check_tags, check_sized):
             check(checks, recorder)
     return checks.conclude()
 
