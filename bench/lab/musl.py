@@ -65,7 +65,7 @@ def show(cases, console):
         table.add_row(case["mode"], str(case["threads"]), *(f"{ns:.1f}" for ns in medians), f"{1 / case['ratio']:.1f}")
     console.print()
     console.print(table)
-    tell(console, "Static programs; N threads, 16 to 512 bytes a block; medians, and of the ratios of each round.")
+    tell(console, "Static programs; N threads, 16 to 512 bytes a block. Medians; the last column: of the rounds' ratios.")
     for mode, what in MODES.items():
         tell(console, f"{mode}: {what}.")
 
