@@ -3,7 +3,7 @@
 # A test source says in its first ten lines what it needs, in comments
 #     // acre-test: WORD WORD…
 # with the words
-#     not-linked, not-static, not-preload   leave that way of running it out
+#     not-linked, not-static, not-preload, not-hardened   leave that way of running it out
 #     libs=dl,m            libraries to link
 #     env=NAME=VALUE       environment of the test (may stand more than once)
 #     conf=NAME:VALUE      options: stress and fuzz tests run with these once more (may stand more than once)
@@ -39,7 +39,7 @@ function(acre_test_directives source prefix)
         string(REPLACE "," ";" ${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
       elseif(word MATCHES "^timeout=([0-9]+)$")
         set(timeout ${CMAKE_MATCH_1})
-      elseif(word MATCHES "^(not-linked|not-static|not-preload|serial)$")
+      elseif(word MATCHES "^(not-linked|not-static|not-preload|not-hardened|serial)$")
         list(APPEND flags ${word})
       else()
         message(FATAL_ERROR "${source}: unknown word '${word}' after 'acre-test:'; "

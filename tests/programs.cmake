@@ -1,4 +1,5 @@
-# The tests surface and misuse: each source becomes a program, linked with acre in up to three ways.
+# The tests surface and misuse: each source becomes a program, linked with acre in up to three ways. Programs of surface
+# run with libacre-hardened.so preloaded, too.
 
 # What not_on_musl.txt lists is left out there.
 set(acre_left_out "^$")
@@ -54,6 +55,12 @@ foreach(label IN ITEMS surface misuse)
         add_test(NAME ${test} COMMAND ${program} ${test_args})
         acre_test_properties(${test} test surface ACRE_TEST_WAY=${way}
           $<$<STREQUAL:${way},preload>:LD_PRELOAD=${preload}>)
+        if(way STREQUAL "preload" AND TARGET acre_hardened AND NOT "not-hardened" IN_LIST test_flags)
+          add_dependencies(${program} acre_hardened)
+          add_test(NAME surface.${name}.hardened COMMAND ${program} ${test_args})
+          acre_test_properties(surface.${name}.hardened test surface ACRE_TEST_WAY=preload
+            LD_PRELOAD=$<TARGET_FILE:acre_hardened>)
+        endif()
       else()
         add_test(NAME ${test} COMMAND ${ACRE_PYTHON} -I -S ${CMAKE_CURRENT_SOURCE_DIR}/death_driver.py
           ${source} "--preload=${preload}" ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> ${test_args})

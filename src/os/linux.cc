@@ -120,10 +120,9 @@ ACRE_COLD bool uncommit(void* start, size_t bytes) {
   return map_with(address_of(start), bytes, PROT_NONE, MAP_FIXED, MappingUse::kInternal) != nullptr;
 }
 
-void unmap(void* start, size_t bytes) {
-  if (counted(kMunmap, as_long(start), static_cast<long>(bytes)) != 0) {
-    counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED);
-  }
+bool unmap(void* start, size_t bytes) {
+  return counted(kMunmap, as_long(start), static_cast<long>(bytes)) == 0 ||
+         counted(kMadvise, as_long(start), static_cast<long>(bytes), MADV_DONTNEED) == 0;
 }
 
 bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes) {

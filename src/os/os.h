@@ -36,8 +36,8 @@ bool commit(void* start, size_t bytes);
 bool uncommit(void* start, size_t bytes);
 
 // Gives back address space: any part of earlier maps. If the kernel refuses, because the process may have no more
-// mappings and one would be split, only the physical memory goes back.
-void unmap(void* start, size_t bytes);
+// mappings and one would be split, only the physical memory goes back. False: nor does that.
+bool unmap(void* start, size_t bytes);
 
 // Grows a whole mapping in place. False when refused or when something is in the way.
 bool grow_in_place(void* start, size_t old_bytes, size_t new_bytes);

@@ -19,6 +19,7 @@ namespace {
 constinit Mutex g_lock{Rank::kHuge};
 constinit Run* g_headers ACRE_GUARDED_BY(g_lock) = nullptr;  // spare headers, through node.next
 constinit Counts g_counts ACRE_GUARDED_BY(g_lock);
+constinit Run* g_held ACRE_GUARDED_BY(g_lock) = nullptr;  // memory that the kernel refused to take back, through node.next
 
 Run* take_header() {
   {
@@ -61,12 +62,44 @@ void uncount(PageHeap* home, size_t blocks, size_t bytes) {
   g_counts.bytes -= bytes;
 }
 
+void hold(Run* memory) {
+  Lock lock(g_lock);
+  memory->node.next = g_held;
+  g_held = memory;
+}
+
+// Unmaps anonymous memory. Where the kernel takes back neither the addresses nor the memory (too many mappings, and the
+// memory is locked), the memory is offered again as later blocks are freed.
+void give_back(Address start, size_t bytes) {
+  if (ACRE_LIKELY(os::unmap(pointer_to(start), bytes))) return;
+  Run* memory = take_header();
+  if (memory == nullptr) return;  // lost
+  memory->base = start;
+  memory->pages = bytes >> kPageShift;
+  hold(memory);
+}
+
+bool is_none_held() ACRE_NO_THREAD_SAFETY_ANALYSIS { return racy_load(g_held) == nullptr; }
+
+// Offers one piece of the memory that give_back() holds.
+void offer_held() {
+  if (ACRE_LIKELY(is_none_held())) return;
+  Run* memory;
+  {
+    Lock lock(g_lock);
+    memory = g_held;
+    if (memory == nullptr) return;
+    g_held = memory->node.next;
+  }
+  os::purge(pointer_to(memory->base), memory->bytes()) ? drop_header(memory) : hold(memory);
+}
+
 Source* source_of(const PageHeap* home) { return home == nullptr ? Source::automatic() : home->source(); }
 
 // Returns false if the arena has to keep the memory. Its source may have changed since the block was made.
 bool unmap(Source* source, Address start, size_t bytes, Backing backing) {
   if (ACRE_UNLIKELY(backing == Backing::kSource && source != nullptr)) return source->release_huge(start, bytes);
-  os::unmap(pointer_to(start), bytes);
+  give_back(start, bytes);
   return true;
 }
 
@@ -128,7 +161,7 @@ void drop_after_move(Run* run, size_t bytes, os::Move move) {
     return;
   }
   g_page_map.set_ends(run, nullptr);
-  if (run->bytes() > bytes) os::unmap(pointer_to(run->base + bytes), run->bytes() - bytes);
+  if (run->bytes() > bytes) give_back(run->base + bytes, run->bytes() - bytes);
   forget(run);
 }
 
@@ -148,6 +181,7 @@ Run* allocate(size_t bytes, size_t alignment, PageHeap* home) {
 }
 
 void free(Run* run) {
+  offer_held();
   PageHeap* home = run->home;
   const Address start = run->base;
   const size_t bytes = run->bytes();
@@ -163,13 +197,12 @@ void free_after_move(Run* run, size_t bytes, os::Move move) {
   uncount(home, 1, counted);
 }
 
-// os::unmap returns the end's physical memory even if the kernel refuses to unmap it.
 static void shrink_in_place(Run* run, size_t bytes) {
   const size_t less = run->bytes() - bytes;
   g_page_map.set_ends(run, nullptr);
   run->pages = bytes >> kPageShift;
   g_page_map.set_ends(run, run);
-  os::unmap(pointer_to(run->end()), less);
+  give_back(run->end(), less);
   uncount(run->home, 0, less);
 }
 

@@ -121,7 +121,11 @@ window::Chunk Source::from_files(size_t bytes, size_t alignment, bool last_try, 
       *in_source = true;
       return chunk;
     }
-    alignment == 0 ? window::release(chunk) : os::unmap(pointer_to(chunk.start), chunk.bytes);
+    if (alignment == 0) {
+      window::release(chunk);
+    } else {
+      os::unmap(pointer_to(chunk.start), chunk.bytes);
+    }
     if (!last_try || !fall_back(file)) return {};
   }
   *in_source = false;

@@ -77,6 +77,26 @@ void refuse_moves() {
 
 TEST(Found, ARefusedMoveLosesNoMemory) { EXPECT_EQ(in_child(refuse_moves), ""); }
 
+// Whole blocks and the end of one that shrinks are given back while the kernel refuses to unmap, and to purge, too.
+void refuse_to_take_back() {
+  constexpr size_t kBytes = 100 * kMiB;
+  acre_free(acre_malloc(kMiB));
+  kernel::begin(Layout::kOrdinary);
+  const size_t before = os::resident_bytes();
+  void* blocks[2];
+  for (void*& block : blocks) memset(block = acre_malloc(kBytes), 7, kBytes);
+  kernel::refuse(0, kEvery, kernel::bit_of(Kind::kUnmap) | kernel::bit_of(Kind::kAdvise));
+  blocks[0] = acre_realloc(blocks[0], kBytes - 30 * kMiB);
+  for (void* block : blocks) acre_free(block);
+  FAKE_OS_CHECK(kernel::has_refused());
+  kernel::refuse_nothing();
+  FAKE_OS_CHECK(os::resident_bytes() > before + 2 * kBytes - kMiB);
+  for (int i = 0; i < 3; ++i) acre_free(acre_malloc(kBytes));  // each offers a piece again
+  FAKE_OS_CHECK(os::resident_bytes() < before + kMiB);
+}
+
+TEST(Found, MemoryThatTheKernelRefusesToTakeBackGoesBackLater) { EXPECT_EQ(in_child(refuse_to_take_back), ""); }
+
 // --- Beyond what the page map can note: 2^48 ------------------------------------------------------------------------
 
 // With 5-level paging mmap gives such addresses to who asks for them. They go back, and the request is refused.
