@@ -58,7 +58,7 @@ foreach(label IN ITEMS surface misuse)
         if(way STREQUAL "preload" AND TARGET acre_hardened AND NOT "not-hardened" IN_LIST test_flags)
           add_dependencies(${program} acre_hardened)
           add_test(NAME surface.${name}.hardened COMMAND ${program} ${test_args})
-          acre_test_properties(surface.${name}.hardened test surface ACRE_TEST_WAY=preload
+          acre_test_properties(surface.${name}.hardened test surface ACRE_TEST_WAY=preload ACRE_TEST_HARDENED=1
             LD_PRELOAD=$<TARGET_FILE:acre_hardened>)
         endif()
       else()

@@ -18,12 +18,6 @@ constinit Reporter g_reporter = nullptr;
 
 namespace {
 
-ACRE_ALWAYS_INLINE void report(const void* block, size_t n) {
-  if (ACRE_UNLIKELY(n >= kLeastReported) && g_reporter != nullptr) g_reporter(block, n);
-}
-
-bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
-
 // From here on, moving pages is faster than copying. A move may cost the kernel two more mappings, so there is a limit.
 constexpr size_t kMoveFrom = size_t{4} << 20;
 constexpr unsigned kMostMoves = 200;
@@ -58,16 +52,6 @@ ACRE_COLD void freeing_without_heap(Run* run) {
   if (!fill::is_on()) return;
   if (run->kind == RunKind::kLarge) fill::freed_block(pointer_to(run->base), run->bytes());
   tick_shared();
-}
-
-constinit size_t g_most_resized = PTRDIFF_MAX;  // bytes
-
-// Counts as if the new block was allocated and the old one freed.
-void count_resized(size_t old_bytes, size_t new_bytes) {
-  Heap* heap = heap_if_any();
-  if (heap == nullptr || old_bytes == new_bytes) return;
-  thread_bytes::count_freed(*heap, old_bytes);
-  thread_bytes::count_allocated(*heap, new_bytes);
 }
 
 // Runs of this many pages or more come from the first of kSharing arenas, where those of as many threads find each
@@ -116,7 +100,18 @@ void free_emptied(Run* run) {
   run->home->free(run, false);
 }
 
-Run* move_to_other_run(Run* run, size_t n) {
+ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
+  if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
+    Run* run = huge::allocate(n, larger(alignment, kPageBytes));
+    if (run != nullptr) arenas::grew_by(run->pages);
+    if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
+  }
+  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+}
+
+}  // namespace
+
+ACRE_APART Run* move_to_other_run(Run* run, size_t n) {
   if (run->bytes() < kMoveFrom || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
   const bool to_huge = is_huge(n, kPageBytes);  // then it takes no more mappings than any huge block
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
@@ -138,17 +133,6 @@ Run* move_to_other_run(Run* run, size_t n) {
   free_emptied(run);
   return bigger;
 }
-
-ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
-  if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
-    Run* run = huge::allocate(n, larger(alignment, kPageBytes));
-    if (run != nullptr) arenas::grew_by(run->pages);
-    if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
-  }
-  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
-}
-
-}  // namespace
 
 // Threads without a turn may take what was unmapped.
 constexpr unsigned kMostUnmapped = 4;
@@ -187,6 +171,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   void* block = pointer_to(run->base);
   run->asked = n;
   run->made_by = Kind::kMalloc;
+  run->slack_filled = false;
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_allocated(*heap, run->bytes());
@@ -210,7 +195,9 @@ ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) 
   void* block;
   if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
   Run* run = hardened::is_on() ? hardened::find_guarded_run(n, alignment) : nullptr;
-  return run != nullptr ? hand_out(run, n, zeroed) : allocate_from_any(n, alignment, zeroed);
+  block = run != nullptr ? hand_out(run, n, zeroed) : allocate_from_any(n, alignment, zeroed);
+  if (hardened::is_on()) hardened::fill_slack(block);
+  return block;
 }
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
@@ -262,88 +249,6 @@ void free(Run* run) {
     run->home->free(run, true);
   }
   if (ACRE_LIKELY(heap != nullptr)) tick(*heap);
-}
-
-void forbid_resizing() { g_most_resized = 0; }
-
-enum class May : uint8_t { kStay, kMove };
-
-static bool change_in_place(Run* run, size_t n) {
-  const size_t pages = pages_for(n);
-  if (run->kind == RunKind::kHuge) return huge::resize_in_place(run, n);
-  if (pages >= run->pages) return !is_huge(n, kPageBytes) && run->home->grow_in_place(run, pages);
-  run->home->shrink_in_place(run, pages);
-  return true;
-}
-
-// Returns the block's run after the change. Null: nothing has changed.
-static Run* change(Run* run, size_t n, May may) {
-  const size_t pages = pages_for(n);
-  if (pages > run->pages && limit::refuses((pages - run->pages) << kPageShift)) reclaim_before_refusal();
-  const bool was_huge = run->kind == RunKind::kHuge;
-  if (may == May::kMove && was_huge && n <= kHugeFrom / 2) return nullptr;  // reallocate() copies it to an arena
-  if (change_in_place(run, n)) return run;
-  if (may == May::kStay || pages < run->pages) return nullptr;
-  return was_huge ? huge::grow_elsewhere(run, n) : move_to_other_run(run, n);
-}
-
-// Charges the tag with the growth of a block to n bytes. False: the limit refuses, or no block is so large.
-ACRE_COLD static bool charge_growth(Tag& tag, size_t old_bytes, size_t n, size_t* charged) {
-  const size_t wanted = block_bytes(n, 1);
-  *charged = wanted - smaller(wanted, old_bytes);
-  return wanted != 0 && tags::charge(tag, *charged);
-}
-ACRE_COLD static void settle_growth(Tag& tag, size_t old_bytes, size_t charged, size_t new_bytes) {
-  const size_t surplus = old_bytes + charged - new_bytes;
-  charged != 0 ? tags::discharge(tag, surplus) : tags::count_freed(tag, surplus);
-  tags::note_peak(tag);
-}
-
-// The sampler and hooks see a change of size as a free and an allocation. What a huge block gains is fresh. If the
-// block has moved, another thread may have the old address by now: a tracer (base/probes.h) may then take that thread's
-// block for freed.
-ACRE_COLD static void tell_of_resize(const void* block, size_t old_bytes, Ticket ticket, Run* to, size_t n) {
-  if (fill::clears_sampled() && to->kind != RunKind::kHuge) fill::clear(pointer_to(to->base), old_bytes, to->bytes());
-  if (ticket != kNoTicket) sampler::freed(block, old_bytes, ticket);
-  if (sampler::is_on()) sampler::allocated_run(to);
-  hooks::freeing(block);
-  hooks::allocated(pointer_to(to->base), to->bytes(), n);
-}
-
-// As change(). The old header may be another block's afterwards, so its ticket is taken off and its tag is read before.
-ACRE_APART static Run* resize_run(Run* run, size_t n, May may) {
-  if (n > g_most_resized) return nullptr;
-  if (hooks::is_on()) may = May::kStay;  // a hook is told of a free while the block is still the program's
-  const size_t old_bytes = run->bytes();
-  const void* block = pointer_to(run->base);
-  const Ticket ticket = run->ticket;
-  Tag* const tag = run->tag;
-  size_t charged = 0;
-  if (ACRE_UNLIKELY(tag != nullptr) && !charge_growth(*tag, old_bytes, n, &charged)) return nullptr;
-  run->ticket = kNoTicket;
-  Run* to = change(run, n, may);
-  if (to == nullptr) run->ticket = ticket;
-  if (ACRE_UNLIKELY(tag != nullptr)) settle_growth(*tag, old_bytes, charged, to == nullptr ? old_bytes : to->bytes());
-  if (to == nullptr) return nullptr;
-  to->tag = tag;
-  to->asked = n;
-  if (ACRE_UNLIKELY(ticket != kNoTicket || sampler::is_on())) tell_of_resize(block, old_bytes, ticket, to, n);
-  count_resized(old_bytes, to->bytes());
-  if (to->bytes() > old_bytes) report(pointer_to(to->base), n);
-  return to;
-}
-
-static Run* resize_to(Run* run, size_t n, May may) {
-  if (pages_for(n) != run->pages) return resize_run(run, n, may);
-  run->asked = n;
-  return run;
-}
-
-bool resize_in_place(Run* run, size_t n) { return resize_to(run, n, May::kStay) != nullptr; }
-
-void* resize(Run* run, size_t n) {
-  Run* to = resize_to(run, n, May::kMove);
-  return to == nullptr ? nullptr : pointer_to(to->base);
 }
 
 }  // namespace acre::large

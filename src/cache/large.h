@@ -46,6 +46,16 @@ inline constexpr size_t kLeastReported = size_t{1} << 20;
 using Reporter = void (*)(const void* block, size_t n);
 extern Reporter g_reporter ACRE_HIDDEN;
 
+ACRE_ALWAYS_INLINE void report(const void* block, size_t n) {
+  if (ACRE_UNLIKELY(n >= kLeastReported) && g_reporter != nullptr) g_reporter(block, n);
+}
+
+inline bool is_huge(size_t bytes, size_t alignment) { return bytes > kHugeFrom || alignment > kHugePageBytes; }
+
+// Moves the block's pages to a run for n bytes, more than it has, and frees its run. Null, with nothing changed, if that
+// cannot be done, or costs more than a copy.
+Run* move_to_other_run(Run* run, size_t n);
+
 // From now on no block changes its length in pages: realloc allocates and frees, and both blocks are filled (fill.h).
 void forbid_resizing();
 

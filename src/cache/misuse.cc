@@ -127,6 +127,13 @@ void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, s
   fatal(text.c_str(), p);
 }
 
+void wrong_alignment(const char* caller, const void* p, size_t alignment) {
+  Line<280> text;
+  begin(text, caller, p).add("wrong alignment: freed as a block at a multiple of ").decimal(alignment);
+  text.add(" (ACRE_CONF=size_checks:false lets it pass)");
+  fatal(text.c_str(), p);
+}
+
 // Where p lies in a run of blocks of one size.
 struct InRun {
   Address block;  // the block in which p lies

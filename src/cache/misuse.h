@@ -14,6 +14,9 @@ void check_live(const char* caller, Slab* slab, const void* p);
 
 [[noreturn]] void double_free(const char* caller, const void* p, size_t bytes);
 
+// For a block that is freed with an alignment that it does not have.
+[[noreturn]] void wrong_alignment(const char* caller, const void* p, size_t alignment);
+
 // Says which sizes a block has that is freed with another size, or at another alignment.
 [[noreturn]] void wrong_size(const char* caller, const void* p, size_t n, size_t alignment, size_t least, size_t most);
 

@@ -99,12 +99,13 @@ ACRE_COLD static Arena* arena_for(unsigned use) {
   if (Arena* arena = arenas::of_use(use)) return arena;
   Arena* made = arenas::make();
   if (made == nullptr) return arenas::of_use(use);
+  // Without the lock: growth is told to the heap profiler, whose unwinder may allocate. Large blocks have their own guards.
+  if (use != arenas::kOfPointers + kSmallClasses) guard_pages::begin_arena(made->pages);
   Lock lock(g_lock);
   if (Arena* arena = arenas::of_use(use)) {  // another thread was first
     g_spare_arena = made;
     return arena;
   }
-  if (use != arenas::kOfPointers + kSmallClasses) guard_pages::begin_arena(made->pages);  // large blocks have their own
   arenas::install_for(use, made);
   return made;
 }

@@ -35,7 +35,12 @@ ACRE_ALWAYS_INLINE void release_sized(void* p, size_t n, Form form) {
 }
 
 // Forms that are called less share this code.
-ACRE_NOINLINE void release_shared(void* p, Form form, align_val_t a) { release_other(p, form, a); }
+ACRE_APART void release_shared(void* p, Form form) { release_other(p, form); }
+ACRE_APART void release_aligned(void* p, Form form, align_val_t a) {
+  const auto alignment = static_cast<size_t>(a);
+  if (ACRE_UNLIKELY(((address_of(p) | alignment) & (alignment - 1)) != 0)) return delete_unaligned(p, form, a);
+  release_other(p, form, a);
+}
 ACRE_APART void release_shared_sized(void* p, size_t n, Form form, align_val_t a) {
   direct::release(p, [=](void* block) { delete_sized_slow(block, n, form, a); }, release_elsewhere_sized,
                   api::AlignedSizeOf{n, static_cast<size_t>(a)});
@@ -76,21 +81,21 @@ ACRE_CACHE_ALIGNED ACRE_OPERATOR void operator delete(void* p, size_t n) noexcep
 ACRE_OPERATOR void operator delete[](void* p) noexcept { release_other(p, kArray); }
 ACRE_OPERATOR void operator delete[](void* p, size_t n) noexcept { release_sized(p, n, kOtherArray); }
 
-ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_shared(p, kOtherObject, {}); }
-ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_shared(p, kOtherArray, {}); }
-ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_shared(p, kAlignedObject, a); }
+ACRE_OPERATOR void operator delete(void* p, const nothrow_t&) noexcept { release_shared(p, kOtherObject); }
+ACRE_OPERATOR void operator delete[](void* p, const nothrow_t&) noexcept { release_shared(p, kOtherArray); }
+ACRE_OPERATOR void operator delete(void* p, align_val_t a) noexcept { release_aligned(p, kAlignedObject, a); }
 ACRE_OPERATOR void operator delete(void* p, size_t n, align_val_t a) noexcept {
   release_shared_sized(p, n, kOtherAlignedObject, a);
 }
 ACRE_OPERATOR void operator delete(void* p, align_val_t a, const nothrow_t&) noexcept {
-  release_shared(p, kOtherAlignedObject, a);
+  release_aligned(p, kOtherAlignedObject, a);
 }
-ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_shared(p, kAlignedArray, a); }
+ACRE_OPERATOR void operator delete[](void* p, align_val_t a) noexcept { release_aligned(p, kAlignedArray, a); }
 ACRE_OPERATOR void operator delete[](void* p, size_t n, align_val_t a) noexcept {
   release_shared_sized(p, n, kOtherAlignedArray, a);
 }
 ACRE_OPERATOR void operator delete[](void* p, align_val_t a, const nothrow_t&) noexcept {
-  release_shared(p, kOtherAlignedArray, a);
+  release_aligned(p, kOtherAlignedArray, a);
 }
 
 // Second names, which always name acre's operators (os/linux_operators.cc).

@@ -41,4 +41,7 @@ enum Form : unsigned {
 void delete_slow(void* p, Form form, std::align_val_t a) noexcept;
 void delete_sized_slow(void* p, size_t n, Form form, std::align_val_t a) noexcept;
 
+// For a delete whose alignment p does not have: ends the program if p is a block of acre's.
+void delete_unaligned(void* p, Form form, std::align_val_t a) noexcept;
+
 }  // namespace acre::operators

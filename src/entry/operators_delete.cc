@@ -1,8 +1,10 @@
 // The slow path of operator delete.
 #include "cache/direct.h"
+#include "cache/lookup.h"
 #include "cache/misuse.h"
 #include "entry/operators.h"
 #include "os/module.h"
+#include "tables/options.h"
 
 #if !ACRE_PREFIX_ONLY
 
@@ -81,6 +83,15 @@ ACRE_COLD void call_base(void* p, Form form, align_val_t a) {
 void acre::operators::delete_slow(void* p, Form form, align_val_t a) noexcept {
   if (ACRE_UNLIKELY(!direct::is_on())) return call_base(p, form, a);
   release_slow_or(p, operator_of(form), form, static_cast<size_t>(a), foreign);
+}
+
+ACRE_COLD void acre::operators::delete_unaligned(void* p, Form form, align_val_t a) noexcept {
+  // Where the program has replaced an operator, it may not be acre's block.
+  const Found found = direct::is_on() && relaxed_load(options().size_checks) ? find_block(p) : Found{};
+  if (found.slab != nullptr || found.run != nullptr) {
+    misuse::wrong_alignment(operator_of(form), p, static_cast<size_t>(a));
+  }
+  delete_slow(p, form, a);
 }
 
 ACRE_APART void acre::operators::delete_sized_slow(void* p, size_t n, Form form, align_val_t a) noexcept {

@@ -19,7 +19,9 @@ static bool is_large(const Found& found) {
 size_t size_of(const Found& found, const void* p, const char* caller) {
   const size_t bytes = acre::block_bytes(found);
   if (is_protected(found)) return size_in(checked_tail(p, bytes, caller), bytes);
-  return is_large(found) ? found.run->asked : bytes;
+  if (!is_large(found)) return bytes;
+  if (found.run->slack_filled) check_slack(found.run, caller);
+  return found.run->asked;
 }
 
 // Whether mallocx, asked for n bytes, asks for so many.
@@ -55,9 +57,17 @@ void set_kind(void* p, Kind kind) {
 void check_may_free(const Found& found, const void* p, const char* caller, Kind freed) {
   if (is_protected(found)) {
     check_kind(caller, p, checked_tail(p, acre::block_bytes(found), caller).kind, freed);
-  } else if (found.run != nullptr) {
-    check_kind(caller, p, found.run->made_by, freed);
+  } else {
+    check_may_free_large(found, p, caller, freed);
   }
+}
+
+void check_may_free_large(const Found& found, const void* p, const char* caller, Kind freed) {
+  const Run* run = found.run;
+  if (run == nullptr || run->base != address_of(p)) return;
+  if (run->kind != RunKind::kLarge && run->kind != RunKind::kHuge) return;
+  check_kind(caller, p, run->made_by, freed);
+  if (run->slack_filled) check_slack(run, caller);
 }
 
 void* reallocate_in_place(const Found& found, void* p, size_t n) {

@@ -41,8 +41,12 @@ ACRE_COLD void written_past_end(const char* caller, const void* p, size_t most) 
 }
 
 ACRE_COLD void written_past_end_by(const char* caller, const void* p, size_t n, size_t end) {
+  written_past_end_at(caller, p, n, first_written(p, n, end));
+}
+
+ACRE_COLD void written_past_end_at(const char* caller, const void* p, size_t n, size_t at) {
   Line<240> text;
-  begin(text, caller, p).add("written past its end: byte ").decimal(first_written(p, n, end));
+  begin(text, caller, p).add("written past its end: byte ").decimal(at);
   text.add(" of a block of ").decimal(n).add(" bytes was written");
   fatal(text.c_str());
 }

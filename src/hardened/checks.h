@@ -13,6 +13,7 @@ namespace acre::hardened {
 
 [[noreturn]] void written_past_end(const char* caller, const void* p, size_t most);       // n <= most is not known
 [[noreturn]] void written_past_end_by(const char* caller, const void* p, size_t n, size_t end);
+[[noreturn]] void written_past_end_at(const char* caller, const void* p, size_t n, size_t at);
 [[noreturn]] void written_before(const char* caller, const void* p);
 [[noreturn]] void written_after_free(const void* p, size_t bytes);
 [[noreturn]] void wrong_function(const char* caller, const void* p, Kind kind);
@@ -97,5 +98,8 @@ ACRE_ALWAYS_INLINE void check_kind(const char* caller, const void* p, Kind alloc
   if (ACRE_LIKELY(may_free(allocated, freed)) || !relaxed_load(options().kind_checks)) return;
   wrong_function(caller, p, allocated);
 }
+
+// If p is a large block in use. Other pointers are left to those who look for mistakes of all kinds.
+void check_may_free_large(const Found& found, const void* p, const char* caller, Kind freed);
 
 }  // namespace acre::hardened

@@ -19,6 +19,7 @@
 #include "pages/huge.h"
 #include "pages/page_heap.h"
 #include "pages/page_map.h"
+#include "slab/guard_pages.h"
 
 namespace acre::hardened {
 
@@ -77,9 +78,9 @@ struct Beside {
 // What the OS has made a guard reads as zeroes afterwards. as_dirty: it shall join dirty neighbours.
 void give_back(Run* run, bool as_dirty) {
   if (run == nullptr) return;
-  if (run->guarded) os::unguard(pointer_to(run->base), run->bytes());
-  run->fresh = run->guarded;
-  run->guarded = false;
+  const bool was_guarded = run->guarded;
+  if (!guard_pages::lift(run)) return;
+  run->fresh = was_guarded;
   release_store(run->kind, RunKind::kLarge);
   run->home->free(run, as_dirty || !run->fresh);
 }

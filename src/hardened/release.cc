@@ -137,7 +137,7 @@ ACRE_COLD bool release(void* p, const char* caller, Kind kind) {
     if (!zero_size::free(p)) misuse::double_free(caller, p, 0);
     return true;
   }
-  if (found.run != nullptr) check_kind(caller, p, found.run->made_by, kind);
+  check_may_free_large(found, p, caller, kind);
   return false;
 }
 

@@ -38,7 +38,7 @@ bool is_manual_arena(unsigned index) { return index != kAnyArena && arenas::manu
 
 // Zeroes the bytes that a block has gained. Huge blocks grow by pages that the system has zeroed.
 void zero_added(const Found& found, void* block, size_t old_bytes) {
-  const size_t bytes = acre::block_bytes(found);
+  const size_t bytes = program_bytes(found, block, "realloc");
   if (bytes <= old_bytes || (found.run != nullptr && found.run->kind == RunKind::kHuge)) return;
   memset(static_cast<char*>(block) + old_bytes, 0, bytes - old_bytes);
 }

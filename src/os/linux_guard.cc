@@ -16,7 +16,7 @@ bool has_guard_regions() {
   static constinit std::atomic<int8_t> has{-1};
   int8_t known = has.load(std::memory_order_relaxed);
   if (known < 0) {
-    known = raw_syscall(SYS_madvise, 0, 0, kInstallGuard) == 0;
+    known = counted(kMadvise, 0, 0, kInstallGuard) == 0;
     has.store(known, std::memory_order_relaxed);
   }
   return known != 0;
@@ -38,12 +38,11 @@ bool guard(void* start, size_t bytes) {
   return false;
 }
 
-void unguard(void* start, size_t bytes) {
-  if (has_guard_regions()) {
-    counted(kMadvise, as_long(start), static_cast<long>(bytes), kRemoveGuard);
-  } else if (counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0) {
-    g_mapped_guards.fetch_sub(1, std::memory_order_relaxed);
-  }
+bool unguard(void* start, size_t bytes) {
+  if (has_guard_regions()) return counted(kMadvise, as_long(start), static_cast<long>(bytes), kRemoveGuard) == 0;
+  if (counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE) != 0) return false;
+  g_mapped_guards.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace acre::os

@@ -69,8 +69,9 @@ bool purge_lazily(void* start, size_t bytes);
 // where it has them (6.13), else by mappings, as far as a share of those that a process may have allows. False when
 // refused: the contents are undefined. Bytes: a multiple of the page size of the OS.
 bool guard(void* start, size_t bytes);
-// Makes them usable again; they read as zeroes. bytes: as for guard(), of one such range or several that adjoin.
-void unguard(void* start, size_t bytes);
+// Makes them usable again; they read as zeroes. bytes: as for guard(), of one such range or several that adjoin. False when
+// refused: they are guards still.
+bool unguard(void* start, size_t bytes);
 
 // Zeroed memory at the end of the data segment, at a multiple of alignment; null when refused. Keeps the C library's
 // record of that end right, so only one thread at a time may call this; the program's sbrk() must not run meanwhile.

@@ -62,10 +62,13 @@ void uncount(PageHeap* home, size_t blocks, size_t bytes) {
   g_counts.bytes -= bytes;
 }
 
+// At the end of the list, so that each piece has its turn.
 void hold(Run* memory) {
   Lock lock(g_lock);
-  memory->node.next = g_held;
-  g_held = memory;
+  memory->node.next = nullptr;
+  Run** end = &g_held;
+  while (*end != nullptr) end = &(*end)->node.next;
+  *end = memory;
 }
 
 // Unmaps anonymous memory. Where the kernel takes back neither the addresses nor the memory (too many mappings, and the

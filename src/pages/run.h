@@ -48,8 +48,9 @@ struct Run {
   RunKind kind = RunKind::kNone;
   Holds holds = Holds::kClean; // free run, or run that is being purged
   bool fresh = false;          // run in use: its pages were clean (zero) when it was made
-  Backing backing : 4 = Backing::kAnonymous;  // huge block
+  Backing backing : 3 = Backing::kAnonymous;  // huge block
   Kind made_by : 3 = Kind::kMalloc;           // large or huge block in use
+  bool slack_filled : 1 = false;              // the same: hardened/large_slack.cc
   bool guarded : 1 = false;    // a guard, or a slab run's last page: the OS has made it so (os::guard)
   Ticket ticket = kNoTicket;   // large or huge block in use: the sampler's key
   union {

@@ -19,7 +19,8 @@ void begin_arena(PageHeap& pages);
 // For a run in the making. Returns how many blocks it has.
 uint16_t begin(Run* run, const RunShape& shape);
 
-// Before the run's pages go back.
-void end(Run* run);
+// Makes the pages of a run of any kind usable again, before they go back. False: the system refuses. Then the run has no
+// user any more, and goes back later.
+bool lift(Run* run);
 
 }  // namespace acre::guard_pages

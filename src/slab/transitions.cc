@@ -57,9 +57,9 @@ void free_pages(Slab* slab) {
   relaxed_store(slab->limit, uint64_t{0});
   relaxed_store(slab->base, Address{0});
   Run* run = slab->run;
-  if (ACRE_UNLIKELY(guard_pages::are_on())) guard_pages::end(run);
   if (ACRE_UNLIKELY(is_labelled(slab))) labels::detach(run, slab->size_class);
   unit_table::drop_header(slab);
+  if (ACRE_UNLIKELY(guard_pages::are_on()) && !guard_pages::lift(run)) return;
   run->home->free(run, touched);
 }
 

@@ -139,7 +139,7 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(utrace, Path, 0, 0, kMostPathValue, kAtStart, "a line for each allocation and each free goes to this new file, in whose path %p is the number of the process") \
   X(record, Path, 0, 0, kMostPathValue, kAtStart, "each allocation and each free goes to the collector of this process and descriptor, as 123/4: acre record sets it") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
-  X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size ends the program if the block has another size class") \
+  X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size or an alignment ends the program if the block has another") \
   X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, an order by chance, guard pages") \
   X(kind_checks, Bool, 1, 0, 1, kAnyTime, "hardened: a free of a block that another kind of function has allocated ends the program") \
   X(alloc_token_max, Number, 0, 0, INT32_MAX, kAtStart, "hardened: what the program was compiled with as -falloc-token-max; 0: without it") \

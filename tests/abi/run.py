@@ -27,6 +27,7 @@ from checks import Checks  # noqa: E402
 
 WRITTEN = HERE / "libacre.so.1.abi"
 LIBRARY = Path(os.environ.get("ACRE_LIB", ROOT / "build/release/libacre.so")).resolve()
+HARDENED = LIBRARY.parent / "libacre-hardened.so"
 HEADERS = ["--headers-dir", ROOT / "include"]
 DIFFERS, BREAKS = 4, 8  # bits of abidiff's exit code
 ADDED = re.compile(r"^  <elf-\w+-symbols>\n", re.M)
@@ -80,6 +81,11 @@ def check_planted(checks, now, folder):
         checks.that(count == 1 and breaks(code, said), f"{what} is found", f"{count} places, exit code {code}\n{said}")
 
 
+def names_in(library):
+    said = subprocess.run(["nm", "-D", "--defined-only", "-P", library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[0] for line in said.splitlines()}
+
+
 def main():
     if shutil.which("abidiff") is None:
         print("there is no abidiff (Debian: abigail-tools)")
@@ -98,6 +104,10 @@ def main():
             checks.that(False, "programs find what they were linked with (docs/abi.md)", said)
         else:
             checks.that(code == 0, f"{WRITTEN.name} has all that libacre.so exports: tests/abi/run.py --update", said)
+        if not HARDENED.exists():
+            return f"run.py: {HARDENED} is not there: cmake --build {HARDENED.parent}"
+        other = names_in(LIBRARY) ^ names_in(HARDENED)
+        checks.that(not other, "libacre-hardened.so exports what libacre.so does", sorted(other))
         check_planted(checks, now, Path(folder))
         return checks.conclude()
 

@@ -8,7 +8,7 @@ may be others, and "…", which stands for any text. A command has to end with 0
 import re
 
 INDENT = "    "
-COMPLAINTS = ("is ignored", "not found", "No such file", "usage:", "Traceback")
+COMPLAINTS = ("is ignored", "cannot be preloaded", "not found", "No such file", "usage:", "Traceback")
 NUMBERS = ((r"0x[0-9a-f]+", "NUMBER"), (r"[-+]?\d[\d.]*(?: (?:B|[KMGT]iB)\b)?", "NUMBER"), (r"\[[\w.]{20,}\]", "BAR"))
 
 
@@ -72,7 +72,8 @@ def problem_of(block, status, out, err):
     if status not in allowed:
         return f"status {status}: {err}"
     for complaint in COMPLAINTS:
-        if complaint in err and not (out_of_memory and complaint == "Traceback"):
+        shown = block.shown is not None and complaint in block.shown.text
+        if complaint in err and not shown and not (out_of_memory and complaint == "Traceback"):
             return err
     missing = not_printed(block, out + err) if block.shown else []
     return "not printed:\n" + "\n".join(missing) + f"\nbut:\n{out}{err}" if missing else None

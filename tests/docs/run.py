@@ -5,6 +5,8 @@ Each indented block of a page that begins with a command is run, those of a page
 repository; blocks.py says how. Pages: those below, unless some are named. Blocks that need root to mount something are
 passed over where that is refused.
 
+A block of commands that no test runs is named in not_run.txt, with the reason (coverage.py).
+
 All pages are in the site's navigation, and links from page to page lead somewhere (links.py). The tests that
 docs/standards.md names exist (standards.py).
 """
@@ -18,14 +20,16 @@ import tempfile
 from pathlib import Path
 
 import blocks
+import coverage
 import links
 import standards
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = ("memory.md", "sources.md", "tags.md", "options.md", "record.md", "plot.md", "quickstart.md",
+PAGES = ("memory.md", "sources.md", "tags.md", "options.md", "record.md", "plot.md", "quickstart.md", "hardened.md",
+         "../README.md",
          *sorted(f"symptoms/{page.name}" for page in (DOCS / "symptoms").glob("*.md")))
-COMMAND = re.compile(r"((PYTHONMALLOC|\w*MALLOC\w*|ACRE_CONF)=|\./acre |cc |c\+\+ |sh -c |mkdir |truncate |echo )")
+COMMAND = re.compile(r"((LD_PRELOAD|PYTHONMALLOC|\w*MALLOC\w*|ACRE_CONF)=|\./acre |cc |c\+\+ |sh -c |mkdir |truncate |echo )")
 OF_BUILDS = re.compile(r"\./acre |cmake |ctest |tests/|LD_PRELOAD=")  # of CONTRIBUTING.md, by tests/site
 TIME_LIMIT_S = 400
 LONGER = 8
@@ -33,6 +37,11 @@ LONGER = 8
 
 def commands_of(page, command=COMMAND):
     return blocks.commands_of((DOCS / page).read_text(), command)
+
+
+def run_here(page):
+    left_out = list(coverage.entries())
+    return [block for block in commands_of(page) if not coverage.is_left_out(page, block, left_out)]
 
 
 def needs_root(block):
@@ -63,18 +72,20 @@ def may_mount():
 
 def main():
     words = sys.argv[1:]
-    pages = {page: commands_of(page) for page in [word for word in words if word != "--list"] or PAGES}
+    pages = {page: run_here(page) for page in [word for word in words if word != "--list"] or PAGES}
     if "--list" in words:
         for page, known in pages.items():
             for block in known:
                 print(f"{page}:\n{block.text}\n" + (f"prints\n{block.shown.text}\n" if block.shown else ""))
         return 0
+    failures = [*links.problems(ROOT), *standards.problems(ROOT)]
+    if len(pages) == len(PAGES):
+        failures += coverage.problems(DOCS, pages)
     if not may_mount():
         for page, known in pages.items():
             for block in filter(needs_root, known):
                 print(f"{page}: passed over, needs root: {block.text.splitlines()[0]}")
             pages[page] = [block for block in known if not needs_root(block)]
-    failures = [*links.problems(ROOT), *standards.problems(ROOT)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         running = {page: pool.submit(problems_of, known) for page, known in pages.items()}
         for page, found in running.items():

@@ -5,6 +5,7 @@
 // About 50 requests are tried, spread over all. ACRE_EVERY_REQUEST=1: every one, three ways each.
 #include <gtest/gtest.h>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,9 +177,50 @@ uint64_t count_requests() {
   _exit(found ? 0 : 1);
 }
 
+bool ends_by_a_fault(volatile char* at) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    *at = 1;
+    _exit(0);
+  }
+  int status = 0;
+  FAKE_OS_CHECK(waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+size_t count_mappings() {
+  size_t lines = 0;
+  FILE* file = fopen("/proc/self/maps", "r");
+  for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+// In a new image, in the hardened mode. A kernel without guard regions: guards are mappings, and not too many.
+[[noreturn]] void guard_by_mappings() {
+  constexpr size_t kBlocks = 6000, kBytes = 10 * kPageBytes;
+  static char* blocks[kBlocks];
+  kernel::begin(Layout::kOrdinary);
+  kernel::refuse(0, kAll, kernel::bit_of(Kind::kAdvise));
+  acre_free(acre_malloc(kBytes));  // which asks the kernel
+  FAKE_OS_CHECK(kernel::has_refused());
+  kernel::refuse_nothing();
+  const size_t before = count_mappings();
+  for (char*& block : blocks) *(block = static_cast<char*>(acre_malloc(kBytes))) = 1;
+  FAKE_OS_CHECK(ends_by_a_fault(blocks[0] + kBytes) && ends_by_a_fault(blocks[0] - 1));
+  const size_t guarded = count_mappings() - before;
+  FAKE_OS_CHECK(guarded > 2000 && guarded <= 65530 / 8);
+  for (char* block : blocks) acre_free(block);
+  for (char*& block : blocks) memset(block = static_cast<char*>(acre_malloc(kBytes)), 7, kBytes);
+  for (char* block : blocks) acre_free(block);
+  _exit(0);
+}
+
 }  // namespace
 
 void run_whole_core(const std::string& argument) {
+  if (argument == "guards") guard_by_mappings();
   const unsigned number = static_cast<unsigned>(argument[1] - '0');
   if (argument[0] == 'b') look_for(static_cast<Bug>(number));
   refuse_each_request(static_cast<Layout>(number));
@@ -194,6 +236,14 @@ TEST_P(WholeCore, EachRequestRefused) {
   if (layout == Layout::kMiddlePages) setenv("ACRE_FAKE_OS_PAGE_BYTES", "16384", 1);
   EXPECT_EQ(in_new_image("whole_core", "l" + std::to_string(static_cast<unsigned>(layout)), "0,0", ""), "");
   unsetenv("ACRE_FAKE_OS_PAGE_BYTES");
+}
+
+TEST(WholeCoreHardened, GuardsAreMappingsWithoutGuardRegions) {
+  EXPECT_EQ(in_new_image("whole_core", "guards", "0,0", "hardened:true"), "");
+}
+
+TEST(WholeCoreHardened, EachRequestRefused) {
+  EXPECT_EQ(in_new_image("whole_core", "l0", "0,0", "hardened:true"), "");
 }
 
 class Planted : public testing::TestWithParam<unsigned> {};

@@ -210,7 +210,7 @@ void PageHeap::free(Run*, bool) {
 
 // The hardened mode is off.
 uint16_t guard_pages::begin(Run*, const RunShape& shape) { return shape.capacity; }
-void guard_pages::end(Run*) {}
+bool guard_pages::lift(Run*) { return true; }
 LowAddress slab::cut_by_chance(Slab*, uint32_t, LowAddress) { interleave::fail("the order is by address"); }
 
 // Wipes the links.

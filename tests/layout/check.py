@@ -146,6 +146,18 @@ class Layout:
         for function in sorted(named - contract):
             self.problems.append(f"docs/porting.md: has {function}, which is no function of src/os's headers")
 
+    def check_style(self):
+        """What docs/style.md quotes of the sources stands there."""
+        sources = "\n".join(path.read_text(encoding="utf-8") for folder in ("src", "tests")
+                            for path in sorted((self.root / folder).rglob("*")) if path.suffix in (".h", ".cc", ".c"))
+        squeezed = " ".join(sources.split())
+        page = self.root / "docs/style.md"
+        quotes = re.findall(r"(?:^    .*\n)+", page.read_text(encoding="utf-8"), re.M) if page.exists() else []
+        for quote in quotes:
+            text = " ".join(quote.split())
+            if not text.startswith("acre: ") and text not in squeezed:
+                self.problems.append(f"docs/style.md: quotes what no source has: {text}")
+
     def check_trace(self):
         """acre-trace stands beside the library."""
         folder = self.root / "trace"
@@ -173,6 +185,7 @@ def main():
         layout.check_file(file)
     layout.check_cycles()
     layout.check_readmes()
+    layout.check_style()
     layout.check_porting()
     layout.check_trace()
     for problem in layout.problems:

@@ -55,6 +55,10 @@ BUGS = [
     Bug("remote-list-goes-in-a-circle", "api", 300, "slab/transitions.cc",
         "last->next = head_block(slab, static_cast<uint32_t>(bits & RemoteWord::kHeadMask));",
         "last->next = head_block(slab, head_index);"),
+    Bug("hardened-free-leaves-the-end", "api", 2000, "hardened/release.cc",
+        "memset(block, 0, bytes - kTailBytes);", "memset(block, 0, bytes - 2 * kTailBytes);", conf="hardened:true"),
+    Bug("hardened-realloc-leaves-what-was-there", "api", 1000, "hardened/blocks.cc",
+        "if (n < old_n) memset(static_cast<char*>(p) + n, 0, old_n - n);", "", conf="hardened:true"),
 ]
 
 

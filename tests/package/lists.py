@@ -52,6 +52,14 @@ def check_symbols(checks, packaging, names):
                 sorted(listed ^ names))
 
 
+def check_symbol_versions(checks, packaging, version):
+    """A package's own shlibs would ask for a later package than itself."""
+    symbols = re.findall(r"^ (\S+)@Base ([\d.]+)", (packaging / "debian/libacre1.symbols").read_text(), re.M)
+    number = [int(part) for part in version.split(".")]
+    later = [name for name, since in symbols if [int(part) for part in since.split(".")] > number]
+    checks.that(symbols and not later, "debian/libacre1.symbols: no name is of a later version than the package", later)
+
+
 def check_requirements(checks, source):
     control = (source / "packaging/debian/control").read_text()
     wanted = re.findall(r"[\w.+-]+(?=[ :,\n(])", re.search(r"^Build-Depends: ((?:.*,\n)*.*\n)", control, re.M)[1])
@@ -69,6 +77,7 @@ def check(checks, source, prefix, version, exported):
     check_list(checks, "debian/*.install", list(debian_patterns(packaging / "debian")), files)
     check_list(checks, "acre.spec", list(spec_patterns((packaging / "acre.spec").read_text())), files)
     check_symbols(checks, packaging, exported)
+    check_symbol_versions(checks, packaging, version)
     check_requirements(checks, source)
     parsed = run(["sh", "-c", '. "$0" && type build package libs jemalloc tcmalloc >&2 && echo $pkgname $pkgver $source',
                   packaging / "APKBUILD"])

@@ -1,4 +1,4 @@
-"""README.md's ways to a running Redis: from packages, a wheel and a clone, each on a bare Debian 12 with redis-server.
+"""README.md's ways to a running Redis: from packages, a wheel and a clone, each on a bare Debian 12.
 
 Each is one line of README.md, run as printed where the packages, the wheel or the clone are the folder that it is in.
 """
@@ -10,11 +10,13 @@ from pathlib import Path
 
 PAGE = "ways"
 README = Path(__file__).resolve().parents[2] / "README.md"
-LINE = re.compile(r"^    (.*acre run .*-- redis-server)(?: +#.*)?$", re.M)
+LINE = re.compile(r"^    (.*acre run .*-- redis-server --port 6380)$", re.M)
 # Of a Redis that was just started in the background.
 ASKED = """
-for _ in $(seq 6000); do redis-cli ping 2>/dev/null | grep -q PONG && break; kill -0 $! || break; command sleep 0.1; done
-redis-cli ping; grep -c libacre /proc/$(pidof redis-server)/maps; kill $(pidof redis-server)
+ask() { redis-cli -p 6380 "$@" 2>/dev/null | tr -d '\\r'; }
+for _ in $(seq 6000); do ask ping | grep -q PONG && break; kill -0 $! || break; command sleep 0.1; done
+pid=$(ask info server | sed -n 's/^process_id://p')
+ask ping; grep -c libacre /proc/$pid/maps; kill $pid
 """
 
 
@@ -38,7 +40,7 @@ def check(checks, bare, copied, debs, given, work, sudo):
         return
     for line in lines:
         print(f"      {line}", flush=True)
-        name = "deb" if "apt" in line else "wheel" if "pip" in line else "clone"
+        name = "wheel" if "pip" in line else "clone" if "./acre " in line else "deb"
         root = copied(bare, work / name)
         where = root.folder / "srv/acre"
         if name == "clone":
@@ -50,7 +52,6 @@ def check(checks, bare, copied, debs, given, work, sudo):
                 shutil.copy(debs[package], where)
         if name == "wheel":
             wheel_in(where, given)
-        root.apt("install", "redis-server", *(["python3-venv"] if name == "wheel" else []))
         ended = root.run("bash", "-c", f"{sudo}{{ {line}; }} > /tmp/redis.txt 2>&1 &\n{ASKED}", cwd="/srv/acre")
         said = ended.stdout.split()
         checks.that(said[:1] == ["PONG"] and said[-1] not in ("0", "PONG"), f"from {name}: {line}",

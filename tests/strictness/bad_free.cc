@@ -211,7 +211,9 @@ void add_more_inside(const char* group) {
       add(named(group, "before_%2$s_%1$s"), group, "%2$s bytes before a block of %1$s", before<how>, kPlaces, size,
           distance);
     }
-    add(named(group, "far_%2$s_%1$s"), group, "%2$s beyond the last block of %1$s", far<how>, kPlain, size, kMib);
+    for (size_t distance : {4 * kKib, kMib}) {
+      add(named(group, "far_%2$s_%1$s"), group, "%2$s beyond the last block of %1$s", far<how>, kPlain, size, distance);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// Blocks of no bytes, and what a new block shows of the one before.
+// Blocks of no bytes, code in blocks, and what a new block shows of the one before.
 #include "kinds.h"
 
 namespace {
@@ -26,6 +26,24 @@ Outcome touch_nothing(const Case& given) {
   done();
   free(const_cast<Byte*>(block));
   if (kWrites) neighbours.release();
+  return kPasses;
+}
+
+// A function that returns at once, in a block.
+Outcome execute(const Case& given) {
+#if defined(__x86_64__)
+  constexpr Byte kCode[] = {0xc3};
+#elif defined(__aarch64__)
+  constexpr Byte kCode[] = {0xc0, 0x03, 0x5f, 0xd6};
+#elif defined(__riscv)
+  constexpr Byte kCode[] = {0x67, 0x80, 0x00, 0x00};
+#endif
+  Neighbours neighbours(given);
+  memcpy(neighbours.victim, kCode, sizeof kCode);
+  __builtin___clear_cache(reinterpret_cast<char*>(neighbours.victim), reinterpret_cast<char*>(neighbours.victim + 8));
+  begin();
+  reinterpret_cast<void (*)()>(neighbours.victim)();
+  done();
   return kPasses;
 }
 
@@ -106,6 +124,9 @@ const Registration registration([] {
   add("zero_new_array_write", nothing, "writes there", touch_nothing<by_new_array, true>, flags, 8);
   add("zero_realloc_read", nothing, "reads what realloc(p, 0) returned", touch_nothing<by_realloc, false>, flags, 8);
   add("zero_realloc_write", nothing, "writes there", touch_nothing<by_realloc, true>, flags, 8);
+  for (size_t size : kSizes) {
+    add("execute_%s", "execute", "runs code in a block of %s", execute, kPlaces | kGuard, size);
+  }
   constexpr const char* before = "uninitialized";
   for (size_t size : kSizes) {
     add("uninitialized_malloc_%s", before, "malloc(%s) shows what a block before had", read_before_write<by_malloc>,

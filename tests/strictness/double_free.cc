@@ -1,6 +1,4 @@
 // Blocks that are freed twice.
-#include <pthread.h>
-
 #include "kinds.h"
 
 namespace {
@@ -133,16 +131,6 @@ Outcome of_aligned(const Case& given) {
   done();
   neighbours.release();
   return kPasses;
-}
-
-void* free_block(void* block) {
-  free(block);
-  return nullptr;
-}
-
-void free_in_thread(void* block) {
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, free_block, block) != 0 || pthread_join(thread, nullptr) != 0) _exit(2);
 }
 
 Outcome thread_first(const Case& given) {

@@ -1,6 +1,8 @@
 // The list of kinds, what they share, and main: kinds --list, or kinds NAME PLACE.
 #include "kinds.h"
 
+#include <pthread.h>
+
 namespace {
 
 struct Kind {
@@ -25,6 +27,11 @@ struct Amount {
     snprintf(text, sizeof text, "%zu%s", mib ? bytes / kMib : kib ? bytes / kKib : bytes, mib ? "m" : kib ? "k" : "");
   }
 };
+
+void* free_block(void* block) {
+  free(block);
+  return nullptr;
+}
 
 void say(const char* text) {
   if (write(STDOUT_FILENO, text, strlen(text)) < 0) _exit(2);
@@ -77,6 +84,11 @@ bool is_filled(const void* block, size_t size, Byte value) {
     if (bytes[i] != value) return false;
   }
   return true;
+}
+
+void free_in_thread(void* block) {
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, free_block, block) != 0 || pthread_join(thread, nullptr) != 0) _exit(2);
 }
 
 Byte* take(size_t size) {

@@ -54,6 +54,8 @@ struct Registration {
 void begin();
 void done();
 
+void free_in_thread(void* block);
+
 // The compiler forgets what it knows of a pointer.
 template <typename T>
 T* hidden(T* pointer) {

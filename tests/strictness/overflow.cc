@@ -9,6 +9,9 @@ Byte g_buffer[kMib];
 // A contiguous megabyte has to meet neighbours on both sides, not the end of what is mapped.
 size_t neighbourhood(const Case& given) { return given.distance < kMib ? 64 * kKib : 4 * kMib; }
 
+// Does not end where a page does.
+constexpr size_t kInPage = 100000;
+
 enum Way { kDirect, kCopy };
 
 template <bool kWrites, Way kWay, bool kBefore>
@@ -36,6 +39,18 @@ Outcome beyond(const Case& given) {
   return kPasses;
 }
 
+// The commonest mistake: the zero behind a string. It has no effect where there is a zero already.
+Outcome write_zero_behind(const Case& given) {
+  Neighbours neighbours(given);
+  begin();
+  volatile Byte* at = neighbours.victim + neighbours.size;
+  const bool was_zero = *at == 0;
+  *at = 0;
+  done();
+  neighbours.release();
+  return was_zero ? kNoEffect : kPasses;
+}
+
 template <bool kWrites, bool kBefore>
 void add_all(const char* group) {
   const auto add_one = [&](const char* way, const char* how, Body body, size_t size, size_t distance) {
@@ -50,6 +65,12 @@ void add_all(const char* group) {
       add_one("direct", "the byte at a distance of %2$s", beyond<kWrites, kDirect, kBefore>, size, distance);
       add_one("copy", "the %2$s bytes", beyond<kWrites, kCopy, kBefore>, size, distance);
     }
+  }
+  if (!kWrites || kBefore) return;
+  add_one("direct", "the byte at a distance of %2$s", beyond<true, kDirect, false>, kInPage, 1);
+  for (size_t size : {kSizes[0], kSizes[1], kInPage, kSizes[2]}) {
+    add("overflow_write_zero_%s", group, "writes a zero just past the end of a full block of %s", write_zero_behind,
+        kPlaces | kGuard, size);
   }
 }
 

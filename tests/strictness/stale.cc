@@ -58,6 +58,15 @@ Outcome write_all(const Case& given) {
   return passes_after_release(neighbours);
 }
 
+Outcome write_all_after_thread(const Case& given) {
+  Neighbours neighbours(given);
+  free_in_thread(neighbours.victim);
+  begin();
+  memset(neighbours.victim, kDamage, neighbours.size);
+  done();
+  return passes_after_release(neighbours);
+}
+
 Outcome write_zeroes(const Case& given) {
   Neighbours neighbours(given);
   free(neighbours.victim);
@@ -123,6 +132,26 @@ Outcome read_last_word(const Case& given) {
   return is_filled(found, 8, kContent) ? kPasses : kNoEffect;
 }
 
+// A block of half the size.
+Outcome reuse_by_half(const Case& given) {
+  Neighbours neighbours(given);
+  free(neighbours.victim);
+  begin();
+  const bool same = take(neighbours.size / 2) == neighbours.victim;
+  done();
+  return same ? kPasses : kNoEffect;
+}
+
+// The place from which realloc moved a block.
+Outcome reuse_after_realloc(const Case& given) {
+  Neighbours neighbours(given);
+  Byte* moved = static_cast<Byte*>(realloc(neighbours.victim, neighbours.size * 4 + kKib));
+  begin();
+  const bool same = moved != neighbours.victim && take(neighbours.size) == neighbours.victim;
+  done();
+  return same ? kPasses : kNoEffect;
+}
+
 // given.distance: how many mallocs may follow the free.
 Outcome reuse(const Case& given) {
   Neighbours neighbours(given);
@@ -174,12 +203,21 @@ const Registration registration([] {
       add(name, writes, "overwrites 8 bytes of a free block of %s", write_part, kPlaces | kGuard, size, part);
     }
   }
+  // Too large for all of it to be looked at.
+  constexpr size_t kLong = 20000;
+  add("write_after_free_first_word_%s", writes, "overwrites 8 bytes of a free block of %s", write_part,
+      kPlaces | kGuard, kLong, 0);
+  add("write_after_free_last_word_%s", writes, "overwrites 8 bytes of a free block of %s", write_part, kPlaces | kGuard,
+      kLong, 3);
+  add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all, kPlaces | kGuard, kLong);
   for (size_t size : kRoomySizes) {
     add("write_after_free_one_bit_%s", writes, "flips a bit in the middle of a free block of %s", write_one_byte,
         kPlaces | kGuard, size);
   }
   for (size_t size : kSizes) {
     add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all, kPlaces | kGuard, size);
+    add("write_after_free_by_thread_%s", writes, "another thread frees a block of %s, then this one overwrites it",
+        write_all_after_thread, kPlaces | kGuard, size);
     add("write_after_free_zeroes_%s", writes, "zeroes all of a free block of %s", write_zeroes, kPlaces | kGuard, size);
     add("write_after_free_reused_%s", writes, "writes to a free block of %s that is another's now", write_after_reuse,
         kPlaces | kGuard, size);
@@ -205,6 +243,10 @@ const Registration registration([] {
   for (size_t size : kSizes) {
     add("reuse_at_once_%s", again, "malloc(%s) returns the block that was just freed", reuse, kPlaces, size, 1);
     add("reuse_soon_%s", again, "one of 16 malloc(%s) returns the block that was just freed", reuse, kPlaces, size, 16);
+    add("reuse_by_half_%s", again, "malloc of half the size returns the block of %s that was just freed", reuse_by_half,
+        kPlaces, size);
+    add("reuse_after_realloc_%s", again, "malloc(%s) returns the block that realloc just moved elsewhere",
+        reuse_after_realloc, kPlaces, size);
     add("reuse_by_new_%s", again, "one of 64 new of %s gets what malloc had", reuse_by_kind, kPlaces, size);
   }
   add("reuse_by_size_%s_%s", again, "freed memory of blocks of %s becomes blocks of %s", reuse_by_size, kPlain, 64,

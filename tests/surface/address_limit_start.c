@@ -1,5 +1,7 @@
 // acre-test: libs=pthread
+// acre-test: not-hardened
 // A program that is started under `ulimit -v` runs: little address space from the first call on.
+// The hardened mode needs more addresses: memory of one class serves no other.
 #include "check.h"
 
 #include <malloc.h>

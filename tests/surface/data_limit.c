@@ -1,5 +1,7 @@
+// acre-test: not-hardened
 // Out of memory under RLIMIT_DATA (ulimit -d), which counts what is mapped writable, from the program's start on and
 // later: NULL and ENOMEM at every size, it works again when memory is back, and the statistics name the limit.
+// In the hardened mode memory of one class serves no other, so what one size has used up is not there for the next.
 #include "check.h"
 
 #include <malloc.h>

@@ -1,8 +1,10 @@
 // acre-test: not-static
 // acre-test: libs=dl
+// acre-test: not-hardened
 // A library with a malloc of its own, of whose operators acre replaces but some: operator delete is exported, nothrow
 // operator new is not. What the hidden one has allocated goes back to the library, by its own operator delete; what acre
 // has allocated to acre. (chdb, ClickHouse in a Python module, is such a library.)
+// The hardened mode tells who frees what operator new allocated.
 #include "plugin.h"
 
 #include <dlfcn.h>

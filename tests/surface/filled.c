@@ -1,5 +1,7 @@
+// acre-test: not-hardened
 // Options junk and zero: what new and freed bytes hold, for blocks of every kind. Runs itself again with each setting.
 // acre-test: libs=pthread
+// The hardened mode does not fill blocks: they are zero.
 #include "check.h"
 
 #include <malloc.h>

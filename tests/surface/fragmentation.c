@@ -1,4 +1,6 @@
+// acre-test: not-hardened
 // Memory of one class is there for another when it is free: phases of different sizes, RSS bounded.
+// In the hardened mode memory of one class serves no other.
 #include "check.h"
 
 #include <malloc.h>

@@ -1,6 +1,8 @@
 // acre-test: not-static
 // acre-test: libs=dl
+// acre-test: not-hardened
 // The malloc that this process calls is acre's, and acre brought no C++ library into a C program.
+// The hardened mode loads libgcc at its start, for the stack of an access to a guard.
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,8 @@
 // acre-test: libs=pthread
+// acre-test: not-hardened
 // Blocks of 1 to 64 MiB that come and go use the same memory again: the system is not asked for it each time. Counted
 // in page faults, which is what it costs.
+// In the hardened mode freed large blocks cannot be reached for a while, and their memory goes back.
 #include "check.h"
 
 #include <pthread.h>

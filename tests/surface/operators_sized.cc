@@ -1,4 +1,6 @@
+// acre-test: not-hardened
 // A program that replaces operator delete(void*, size_t) alone. No other form calls it.
+// The hardened mode tells who frees what operator new allocated.
 #include <new>
 
 #include "check.h"

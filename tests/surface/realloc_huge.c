@@ -1,4 +1,6 @@
+// acre-test: not-hardened
 // A huge block grows by moving pages, not by copying: data stay, page faults stay few.
+// The hardened mode moves large blocks by copying.
 #include "check.h"
 
 #include <malloc.h>

@@ -1,5 +1,7 @@
 // acre-test: libs=pthread
+// acre-test: not-hardened
 // The allocator leaves signal masks, handlers, pending signals and alternate stacks alone.
+// The hardened mode has a handler for SIGSEGV.
 #include "check.h"
 
 #include <malloc.h>

@@ -14,7 +14,7 @@ fn main() {
     let (system, libc, processor) = (target("OS"), target("ENV"), target("ARCH"));
     if system != "linux" || libc != "gnu" || !["x86_64", "aarch64"].contains(&processor.as_str()) {
         panic!(
-            "acre-sys: acre runs on Linux with glibc, on x86-64 and aarch64; this target is {}. Depend on it under \
+            "acre-sys: this crate builds acre for Linux with glibc, on x86-64 and aarch64; this target is {}. Depend on it under \
              [target.'cfg(all(target_os = \"linux\", target_env = \"gnu\"))'.dependencies]",
             env::var("TARGET").unwrap_or_default()
         );
