@@ -1,5 +1,7 @@
 #include "sample/capture.h"
 
+#include <string.h>
+
 #include <atomic>
 
 #include "base/compiler.h"
@@ -299,7 +301,14 @@ void set_way(Way way) {
 }
 uint64_t known() { return g_known.load(std::memory_order_relaxed); }
 
-void prepare() {
+// What the unwinder leaves on the stack would make unwinder_that_allocates() take the next caller of malloc for it.
+ACRE_NOINLINE static void wipe_stack_below() {
+  char left[6 << 10];
+  memset(left, 0, sizeof left);
+  asm volatile("" : : "r"(left) : "memory");
+}
+
+ACRE_NOINLINE static void prepare_unwinder() {
   if (g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
   if (g_unwinder.walk == nullptr) return;
@@ -309,6 +318,11 @@ void prepare() {
   Frames frames;
   take_by_unwinder({}, 0, frames);  // the unwinder's one-time initialization
   set_way(Way::kKnownWalks);
+}
+
+void prepare() {
+  prepare_unwinder();
+  wipe_stack_below();
 }
 
 ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) { return take_from(ACRE_CALLERS_FRAME(), frames, last); }
