@@ -2,6 +2,7 @@
 // words of its frame, so the caller's stack pointer is known, too.
 #pragma once
 
+#include "base/compiler.h"
 #include "base/hash.h"
 #include "base/units.h"
 
@@ -77,6 +78,13 @@ inline const FrameRecord& record_of(Address frame_pointer) {
                            ::acre::address_of(__builtin_dwarf_cfa())))
 inline StackFrame frame_of_caller(const FrameRecord& own, Address frame_end) {
   return {own.return_address & kCodeBits, frame_end, own.caller};
+}
+
+// Zeroes what earlier calls have left on the stack, below the caller's frame.
+ACRE_NOINLINE inline void wipe_stack_below() {
+  char left[6 << 10];
+  __builtin_memset(left, 0, sizeof left);
+  asm volatile("" : : "r"(left) : "memory");
 }
 
 }  // namespace acre

@@ -1,7 +1,5 @@
 #include "sample/capture.h"
 
-#include <string.h>
-
 #include <atomic>
 
 #include "base/compiler.h"
@@ -301,13 +299,6 @@ void set_way(Way way) {
 }
 uint64_t known() { return g_known.load(std::memory_order_relaxed); }
 
-// What the unwinder leaves on the stack would make unwinder_that_allocates() take the next caller of malloc for it.
-ACRE_NOINLINE static void wipe_stack_below() {
-  char left[6 << 10];
-  memset(left, 0, sizeof left);
-  asm volatile("" : : "r"(left) : "memory");
-}
-
 ACRE_NOINLINE static void prepare_unwinder() {
   if (g_is_prepared.exchange(true)) return;
   g_unwinder = os::find_unwinder();
@@ -322,7 +313,7 @@ ACRE_NOINLINE static void prepare_unwinder() {
 
 void prepare() {
   prepare_unwinder();
-  wipe_stack_below();
+  wipe_stack_below();  // unwinder_that_allocates() would find what the unwinder has left there
 }
 
 ACRE_NOINLINE uint64_t take(Frames& frames, LastWalk* last) { return take_from(ACRE_CALLERS_FRAME(), frames, last); }
