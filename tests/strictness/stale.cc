@@ -49,18 +49,10 @@ Outcome write_one_byte(const Case& given) {
   return passes_after_release(neighbours);
 }
 
+template <void (*kFree)(void*)>
 Outcome write_all(const Case& given) {
   Neighbours neighbours(given);
-  free(neighbours.victim);
-  begin();
-  memset(neighbours.victim, kDamage, neighbours.size);
-  done();
-  return passes_after_release(neighbours);
-}
-
-Outcome write_all_after_thread(const Case& given) {
-  Neighbours neighbours(given);
-  free_in_thread(neighbours.victim);
+  kFree(neighbours.victim);
   begin();
   memset(neighbours.victim, kDamage, neighbours.size);
   done();
@@ -209,15 +201,15 @@ const Registration registration([] {
       kPlaces | kGuard, kLong, 0);
   add("write_after_free_last_word_%s", writes, "overwrites 8 bytes of a free block of %s", write_part, kPlaces | kGuard,
       kLong, 3);
-  add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all, kPlaces | kGuard, kLong);
+  add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all<free>, kPlaces | kGuard, kLong);
   for (size_t size : kRoomySizes) {
     add("write_after_free_one_bit_%s", writes, "flips a bit in the middle of a free block of %s", write_one_byte,
         kPlaces | kGuard, size);
   }
   for (size_t size : kSizes) {
-    add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all, kPlaces | kGuard, size);
+    add("write_after_free_all_%s", writes, "overwrites all of a free block of %s", write_all<free>, kPlaces | kGuard, size);
     add("write_after_free_by_thread_%s", writes, "another thread frees a block of %s, then this one overwrites it",
-        write_all_after_thread, kPlaces | kGuard, size);
+        write_all<free_in_thread>, kPlaces | kGuard, size);
     add("write_after_free_zeroes_%s", writes, "zeroes all of a free block of %s", write_zeroes, kPlaces | kGuard, size);
     add("write_after_free_reused_%s", writes, "writes to a free block of %s that is another's now", write_after_reuse,
         kPlaces | kGuard, size);
