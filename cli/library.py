@@ -68,7 +68,7 @@ def build():
     try:
         before = fingerprint()
         steps.configure("release")
-        steps.build("release", ["acre"])
+        steps.build("release", ["acre", "acre_hardened"])
         write_stamp(before)
     except steps.StepFailed as failure:
         fail(str(failure))

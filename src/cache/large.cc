@@ -111,13 +111,16 @@ ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment
 
 }  // namespace
 
+// If the OS page is larger than acre's, neighbours share the pages at a run's ends.
+static bool has_whole_os_pages(const Run* run) { return is_aligned(run->base | run->bytes(), os::page_bytes()); }
+
 ACRE_APART Run* move_to_other_run(Run* run, size_t n) {
-  if (run->bytes() < kMoveFrom || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
+  if (run->bytes() < kMoveFrom || !has_whole_os_pages(run) || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
   const bool to_huge = is_huge(n, kPageBytes);  // then it takes no more mappings than any huge block
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
-  Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), 1);
+  Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), os::page_bytes() / kPageBytes);
   if (bigger == nullptr) return nullptr;
   const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
   if (move != os::Move::kDone) {

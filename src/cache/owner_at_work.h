@@ -20,6 +20,12 @@ class OwnerAtWork {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return heap.reclaim.load(std::memory_order_acquire) == Reclaim::kNone;
   }
+  // Whether the calling thread changes its run lists or its outbox, as while its heap grows by a run. Nothing may allocate
+  // then; the C++ unwinder may.
+  static bool is_this_thread() {
+    const Heap* heap = heap_if_any();
+    return heap != nullptr && heap->inside.load(std::memory_order_relaxed) != 0;
+  }
   static void leave(Heap& heap) { heap.inside.store(0, std::memory_order_release); }
 
   OwnerAtWork(const OwnerAtWork&) = delete;

@@ -63,6 +63,7 @@ void add_slab(ArenaReport& to, const Run* run) {
   ClassStatistics& figures = to.classes[use.size_class];
   ++figures.runs;
   ++runs_in(figures, use.state);
+  to.arena.run_rest += size_t{run_shape(use.size_class).capacity - use.capacity} * use.block_bytes;
   figures.nonfull += use.free() != 0;
   figures.deferred += use.deferred;
   figures.remote_list += use.remote;

@@ -44,7 +44,7 @@ RunFill fill_of(const void* block) {
   const Found found = find_block(block);
   if (found.slab != nullptr) {
     const SlabUse use = use_of(found.slab);
-    return {use.free(), run_shape(use.size_class).capacity, run_shape(use.size_class).pages * kPageBytes};
+    return {use.free(), use.capacity, run_shape(use.size_class).pages * kPageBytes};
   }
   return found.run == nullptr ? RunFill() : RunFill{0, 1, block_bytes(found)};
 }

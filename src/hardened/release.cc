@@ -3,6 +3,7 @@
 
 #include "cache/free.h"
 #include "cache/misuse.h"
+#include "cache/owner_at_work.h"
 #include "hardened/checks.h"
 #include "hardened/quarantine.h"
 #include "hardened/zero_size.h"
@@ -25,9 +26,13 @@ namespace {
 
 // Runs for types with pointers take their blocks back at once: a list or an adopted run would hand them to any type.
 ACRE_COLD void release_for_pointers(Heap* heap, Slab* slab, void* p) {
+  const SizeClass c = slab->size_class;
   slab::give_back(slab, p);
   if (heap == nullptr) return;
-  ++heap->use(slab->size_class).blocks.freed;
+  {
+    const OwnerAtWork busy(*heap);  // reclaimers write the same count
+    ++heap->use(c).blocks.freed;
+  }
   hooks::tick_after_free(*heap);
 }
 

@@ -87,7 +87,7 @@ void add_own(Ranges& out, const Blocks& blocks, const Room& room) {
   metadata::for_each_region(
       [](Address start, size_t bytes, void* to) { static_cast<Ranges*>(to)->add(start, start + bytes); }, &out);
   g_page_map.for_each_leaf([&out](Address start, size_t bytes) { out.add(start, start + bytes); });
-  out.add(unit_table::g_headers, unit_table::g_headers + unit_table::reserved_bytes());
+  out.add(address_of(unit_table::g_headers), address_of(unit_table::g_headers) + unit_table::reserved_bytes());
   room.for_each([&out](Address start, size_t bytes) { out.add(start, start + bytes); });
   const os::OwnImage image = os::own_image();
   out.add(image.start, image.end);

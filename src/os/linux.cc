@@ -111,10 +111,14 @@ void* map_at(Address address, size_t bytes) {
 
 void* reserve(size_t bytes) { return map_with(0, bytes, PROT_NONE, 0, MappingUse::kInternal); }
 
-bool commit(void* start, size_t bytes) {
+static bool protect(void* start, size_t bytes, int protection) {
   if (!testing::granted()) return noted(-ENOMEM) == 0;
-  return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), PROT_READ | PROT_WRITE)) == 0;
+  return noted(counted(kMprotect, as_long(start), static_cast<long>(bytes), protection)) == 0;
 }
+
+bool commit(void* start, size_t bytes) { return protect(start, bytes, PROT_READ | PROT_WRITE); }
+
+ACRE_COLD bool commit_to_read(void* start, size_t bytes) { return protect(start, bytes, PROT_READ); }
 
 ACRE_COLD bool uncommit(void* start, size_t bytes) {
   return map_with(address_of(start), bytes, PROT_NONE, MAP_FIXED, MappingUse::kInternal) != nullptr;

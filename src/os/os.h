@@ -31,6 +31,8 @@ void* reserve(size_t bytes);
 
 // Makes part of a reservation readable and writable (zeroed). May be repeated. False when refused.
 bool commit(void* start, size_t bytes);
+// The same, but for reading alone: zeroes, which take no physical memory.
+bool commit_to_read(void* start, size_t bytes);
 
 // Makes part of a reservation as it was at first: not readable, and without memory. False when refused: nothing changed.
 bool uncommit(void* start, size_t bytes);

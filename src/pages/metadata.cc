@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "pages/between_guards.h"
 #include "pages/limit.h"
 
 namespace acre::metadata {
@@ -66,7 +67,7 @@ NewRegion map_region(size_t bytes) {
     region = larger(smaller(larger(g_mapped, kFirstRegion), kLargestRegion), align_up(bytes, kPageBytes));
   }
   region = align_up(region, os::page_bytes());
-  char* memory = static_cast<char*>(os::map(region));
+  char* memory = static_cast<char*>(map_between_guards(region));
   if (memory == nullptr) return {};
   Lock lock(g_lock);
   g_mapped += region;

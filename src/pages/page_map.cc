@@ -1,6 +1,7 @@
 #include "pages/page_map.h"
 
 #include "os/os.h"
+#include "pages/between_guards.h"
 
 namespace acre {
 
@@ -38,12 +39,12 @@ void PageMap::set_ends(Run* run, Run* value) {
 
 // Returns the leaf's entries, or null if memory is refused.
 PageMap::Entry* PageMap::make_leaf(size_t index) {
-  void* memory = os::map(kLeafBytes);
+  void* memory = map_between_guards(kLeafBytes);
   if (memory == nullptr) return nullptr;
   Entry* made = static_cast<Leaf*>(memory)->entries;
   Entry* entries = nullptr;
   if (!leaves_[index].compare_exchange_strong(entries, made)) {
-    os::unmap(memory, kLeafBytes);  // another thread was faster
+    unmap_between_guards(memory, kLeafBytes);  // another thread was faster
     return entries;
   }
   const size_t group = index / kLeavesPerGroup;

@@ -66,6 +66,7 @@ void Source::open_automatic() {
 }
 
 constinit std::atomic<bool> Source::g_has_program{false};
+constinit std::atomic<uint32_t> Source::g_hook_calls{0};
 
 ACRE_COLD void Source::use_program(const ProgramSource::Function* function) {
   g_by_options.program_.use(function);
@@ -135,6 +136,7 @@ window::Chunk Source::from_files(size_t bytes, size_t alignment, bool last_try, 
 // The result may cross a multiple of kLinkReach, which a chunk must not.
 window::Chunk Source::from_hooks(size_t bytes, size_t alignment) {
   bool zero = false, commit = true;
+  note_hook_call();
   void* memory = hooks_->alloc(hooks_, nullptr, bytes, alignment, &zero, &commit, number_);
   if (memory == nullptr) return {};
   const window::Chunk chunk{address_of(memory), bytes, zero};
@@ -166,22 +168,26 @@ window::Chunk Source::huge(size_t bytes, size_t alignment, bool* in_source) {
 
 bool Source::release_huge(Address start, size_t bytes) {
   if (hooks_ != nullptr) {
+    note_hook_call();
     return hooks_->dalloc != nullptr && !hooks_->dalloc(hooks_, pointer_to(start), bytes, true, number_);
   }
+  take_away_from_files(start, bytes);
   os::unmap(pointer_to(start), bytes);
+  return true;
+}
+
+// Before the range is unmapped: from then on another thread may have memory of a file there.
+void Source::take_away_from_files(Address start, size_t bytes) {
   for (File& file : files_) {
     if (file.source.is_open()) file.source.take_away(start, bytes);
   }
-  return true;
 }
 
 void Source::release_chunk(const window::Chunk& chunk) {
   if (program_.take_back(chunk)) return;
   if (hooks_ == nullptr) {
+    take_away_from_files(chunk.start, chunk.bytes);
     window::release(chunk);
-    for (File& file : files_) {
-      if (file.source.is_open()) file.source.take_away(chunk.start, chunk.bytes);
-    }
   } else if (!release_huge(chunk.start, chunk.bytes) && hooks_->destroy != nullptr) {
     hooks_->destroy(hooks_, pointer_to(chunk.start), chunk.bytes, true, number_);
   }
@@ -191,6 +197,7 @@ Holds Source::purge(Run* run, Holds to) {
   void* start = pointer_to(run->base);
   const size_t bytes = run->bytes();
   if (hooks_ != nullptr) {
+    note_hook_call();
     const auto purge = [&](extent_purge_t* hook) {
       return hook != nullptr && !hook(hooks_, start, bytes, 0, bytes, number_);
     };

@@ -47,6 +47,9 @@ class Source {
   // As window::allocate. last_try: after a refusal the caller does not ask for less.
   window::Chunk chunk(size_t bytes, bool last_try);
 
+  // How often hooks of the program were called. A hook may have allocated from other arenas.
+  static uint32_t hook_calls() { return g_hook_calls.load(std::memory_order_relaxed); }
+
   // Memory for a huge block. bytes: a multiple of granularity(). *in_source: it goes back by release_huge().
   size_t granularity() const { return hooks_ != nullptr ? os::page_bytes() : kHugePageBytes; }
   window::Chunk huge(size_t bytes, size_t alignment, bool* in_source);
@@ -74,9 +77,12 @@ class Source {
   ACRE_HIDDEN static void open_automatic();
   ACRE_HIDDEN static Source* g_automatic;
   ACRE_HIDDEN static std::atomic<bool> g_has_program;
+  ACRE_HIDDEN static std::atomic<uint32_t> g_hook_calls;
+  static void note_hook_call() { g_hook_calls.fetch_add(1, std::memory_order_relaxed); }
   static huge_pages::Range without_program(huge_pages::Range range);
 
   window::Chunk from_hooks(size_t bytes, size_t alignment);
+  void take_away_from_files(Address start, size_t bytes);
 
   File files_[2];               // a file; a device
   extent_hooks_t* hooks_ = nullptr;

@@ -24,12 +24,14 @@ ACRE_COLD TurnToUnmap::~TurnToUnmap() {
 
 void reclaim_before_refusal() {
   pressure::before_refusal();
-  if (Heap* heap = heap_if_any()) empty_heap(*heap);
+  Heap* heap = heap_if_any();
+  if (heap != nullptr) empty_heap(*heap);
   if (hardened::is_on()) hardened::give_back_retired();
   pressure::return_for_hard_limit();
   arenas::for_each([](Arena& arena) {
     if (arena.pages.is_plain()) arena.pages.wait_for_purge();  // else this thread may be purging, in a hook
   });
+  if (heap != nullptr) empty_heap(*heap);  // a hook of the program's may have allocated: the caller has an empty list
 }
 
 ACRE_COLD bool unmap_before_refusal(size_t n, size_t alignment) {

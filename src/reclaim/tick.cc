@@ -2,6 +2,7 @@
 #include "cache/thread_bytes.h"
 #include "manual/manual_arena.h"
 #include "os/os.h"
+#include "pages/source.h"
 #include "reclaim/background.h"
 #include "reclaim/idle.h"
 #include "reclaim/internal_thread.h"
@@ -19,6 +20,7 @@ constexpr uint32_t kTicksPerCollection = 2;
 void tick_slow(Heap& heap) {
   // Decay in the heap's arena, and in one of the others each time: their threads may be idle.
   const uint64_t now = os::now_ms();
+  const uint32_t hook_calls = Source::hook_calls();
   const uint32_t tick = heap.events / kEventsPerTick;
   heap.arena->pages.decay(now);
   Arena* other = arenas::at(tick % arenas::count());
@@ -33,6 +35,7 @@ void tick_slow(Heap& heap) {
   }
   pressure::on_tick(heap, now);
   if (ACRE_UNLIKELY(internal_thread::is_wanted())) background::tell_of_tick(heap, now);
+  if (ACRE_UNLIKELY(Source::hook_calls() != hook_calls)) empty_heap(heap);  // a hook may have allocated: see tick()
 }
 
 }  // namespace acre

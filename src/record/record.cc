@@ -134,7 +134,7 @@ void freeing_of_run(Heap& heap, Slab* slab, void* block) {
 void resized(Heap* heap, const void* block, size_t asked) { tell(Told::kResized, heap, block, asked); }
 
 void tell_run(Address base, size_t pages, size_t block_bytes) {
-  Recorder* recorder = enter(heap_if_any());
+  Recorder* recorder = enter_under_locks(heap_if_any());
   if (recorder == nullptr) return;
   if (begin_event(*recorder, base)) {
     block_bytes != 0 ? recorder->encoder.run_is(base, pages, block_bytes) : recorder->encoder.run_gone(base);

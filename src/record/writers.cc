@@ -99,6 +99,12 @@ Recorder* enter(Heap* heap) {
   return recorder;
 }
 
+Recorder* enter_under_locks(Heap* heap) {
+  if (heap != nullptr && heap->recorder != nullptr) return enter(heap);
+  const uint32_t session = g_session.load(std::memory_order_acquire);
+  return session == 0 ? nullptr : enter_common(session);
+}
+
 void leave(Recorder& recorder) {
   leave_own(recorder);
   if (is_common(recorder)) g_common_lock.store(kNoThread, std::memory_order_release);

@@ -33,6 +33,9 @@ ACRE_ALWAYS_INLINE void leave_own(Recorder& recorder) {
 // For any event. Null: the event is not recorded. Otherwise leave() follows.
 Recorder* enter(Heap* heap);
 void leave(Recorder& recorder);
+// The same for a caller that may hold locks of other parts: a thread without a recorder writes into the common lane, since
+// making one takes a lock.
+Recorder* enter_under_locks(Heap* heap);
 
 // Begins the lane's next block. False: there is no recording any more.
 bool next_block(Recorder& recorder);

@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "base/frames.h"
 #include "cache/heap.h"
+#include "cache/owner_at_work.h"
 #include "os/unwind.h"
 #include "sample/known_steps.h"
 #include "sample/known_walks.h"
@@ -328,7 +329,7 @@ ACRE_NOINLINE static void take_otherwise(const StackFrame& first, Frames& frames
   const bool is_by_steps = by != nullptr || take_by_steps(first, stack_end, frames);
   const bool is_known = is_by_steps || (way() == Way::kKnownWalks && take_as_before(first, stack_end, frames));
   if (is_known && by == nullptr && !is_to_be_compared(nullptr)) return;
-  if (const Address code = unwinder_that_allocates(frames, first)) {
+  if (const Address code = OwnerAtWork::is_this_thread() ? first.code : unwinder_that_allocates(frames, first)) {
     if (is_known) return;
     add(frames, code, first.stack_pointer);
     frames.truncated = true;

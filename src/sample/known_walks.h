@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/compiler.h"
 #include "base/atomics.h"
 #include "base/frames.h"
 #include "base/hash.h"
@@ -60,7 +61,7 @@ class KnownWalks {
 
   // Finds where the frames after the first one go on. Reads words between the first frame's stack pointer and the
   // stack's end, and only in readable pages.
-  bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
+  ACRE_APART bool find(const StackFrame& first, Address stack_end, Codes* codes) const {
     const uint64_t hash = hash_of(first);
     const Set& set = sets_[hash >> (kBitsOfWord - kBitsOfSet)];
     for (unsigned i = 0; i < kWays; ++i) {

@@ -8,7 +8,8 @@
 
 namespace acre::on_runs {
 
-// Called with no lock held: when a run was made, and before its pages go back, with 0 block bytes. Must not allocate.
+// Called when a run was made, and before its pages go back, with 0 block bytes: also while an idle thread's cache is
+// reclaimed, under the registry's lock. Must neither allocate nor take a lock.
 using Hook = void (*)(Address base, size_t pages, size_t block_bytes);
 inline constinit Hook g_hook ACRE_HIDDEN = nullptr;
 

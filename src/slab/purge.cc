@@ -114,7 +114,7 @@ RemoteWord detach_list(Slab* slab) {
 
 void set_purged(Slab* slab, uint64_t pages) {
   relaxed_store(slab->run->purged, pages);
-  relaxed_store(slab->free_path, pages != 0 ? FreePath::kPurged : unpurged_path(slab->size_class));
+  release_store(slab->free_path, pages != 0 ? FreePath::kPurged : unpurged_path(slab->size_class));
 }
 
 // Returns how many of these pages, of those below `touched`, were given back. If a purge is refused, the blocks are
@@ -148,7 +148,9 @@ bool Bin::find_live_pages(const Slab* slab, uint64_t* pages) {
 
 namespace slab {
 
+// Before a run's first purge `purged` holds something else. Bits of later purges leave out the pages of a live block.
 ACRE_COLD bool touches_purged(const Slab* slab, const void* block) {
+  if (acquire_load(slab->free_path) != FreePath::kPurged) return false;
   return (relaxed_load(slab->run->purged) & pages_of_block(address_of(block) - slab->base, slab->block_bytes)) != 0;
 }
 

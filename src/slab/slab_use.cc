@@ -8,7 +8,7 @@ SlabUse use_of(const Slab* slab) {
   use.size_class = racy_load(slab->size_class);
   if (racy_load(slab->base) == 0 || use.size_class >= kSmallClasses) return use;
   const RunShape& shape = run_shape(use.size_class);
-  const uint32_t capacity = shape.capacity;
+  const uint32_t capacity = smaller<uint32_t>(racy_load(slab->capacity), shape.capacity);
   const RemoteWord word = load_remote(slab);
   const uint32_t carved = smaller<uint32_t>(racy_load(slab->carved), capacity);
   const bool is_open = racy_load(slab->free_list) != &slab->deferred;
@@ -17,6 +17,7 @@ SlabUse use_of(const Slab* slab) {
   const uint32_t deferred = carved - used;
   use.block_bytes = shape.block_bytes;
   use.state = word.state;
+  use.capacity = capacity;
   if (use.state == RunState::kOwned) {
     use.deferred = deferred;
     use.remote = smaller(word.free, used);

@@ -11,6 +11,7 @@ struct SlabUse {
   size_t block_bytes = 0;    // 0: it is no slab run any more
   SizeClass size_class = 0;
   RunState state = RunState::kOwned;
+  uint32_t capacity = 0;     // blocks that the run has: a guard page may take some of the shape's
   uint32_t live = 0;         // with the program, on a private list or in an outbox
   uint32_t deferred = 0;     // free, in an owned run: freed by the owner
   uint32_t remote = 0;       // free, in an owned run: freed by others, not collected yet

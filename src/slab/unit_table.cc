@@ -21,14 +21,18 @@ constexpr size_t kMostWindow = size_t{16} << 40;
 constexpr size_t kWindowPerMemory = 2;
 constexpr size_t kTableShareOfLimit = 64;
 
-// The table is committed for this much of the window first, and then doubled.
+// The table is committed for this much of the window first, and then for twice as much each time.
 constexpr size_t kFirstCover = size_t{1} << 30;
 
 // Parts of the addresses up to the table that are left to others: the lowest, where programs place memory themselves and
 // AddressSanitizer has its shadow, and those behind the program's image, where its data segment grows.
 constexpr size_t kLowestShare = 6;
 constexpr size_t kSegmentShare = 128;
-constexpr size_t kSkips = kFirstCover / kHugePageBytes;
+
+// The window begins anywhere in this much of its aligned place, so that large windows, which have few places, have as many
+// beginnings as others. Headers before it are read, for foreign pointers, and never written.
+constexpr size_t kSkippedShare = 32;
+constexpr size_t most_skipped(size_t window_bytes) { return larger(kFirstCover, window_bytes / kSkippedShare); }
 
 // The table begins anywhere in so many bytes, since the kernel may align it to huge pages.
 constexpr size_t kTableRoom = kHugePageBytes;
@@ -40,9 +44,11 @@ constexpr size_t table_bytes_for(size_t window_bytes) { return window_bytes >> k
 
 constinit Mutex g_lock{Rank::kUnits};
 constinit Slab* g_spare ACRE_GUARDED_BY(g_lock) = nullptr;
-constinit std::atomic<size_t> g_covered{0};  // bytes from g_aligned on that the table has headers for
+constinit std::atomic<size_t> g_covered{0};  // bytes from g_aligned on; headers from g_unused to there can be written
+constinit size_t g_shown ACRE_GUARDED_BY(g_lock) = 0;  // the same of headers that can be read: a power of two
 constinit Address g_aligned = 0;             // Place::aligned
 constinit size_t g_window_bytes = 0;         // from g_aligned on; 0: no table
+constinit size_t g_unused = 0;               // bytes from g_aligned on, before the window, whose headers are never written
 
 size_t wanted_window() {
   size_t bytes = os::physical_memory() * kWindowPerMemory;
@@ -54,7 +60,7 @@ size_t wanted_window() {
   return bytes >= kFirstCover ? bytes : 0;
 }
 
-void set_mask(size_t window_bytes) {
+void set_mask(size_t window_bytes) ACRE_REQUIRES(g_lock) {
   const size_t mask = table_bytes_for(window_bytes) - sizeof(Slab);
   __atomic_store_n(&g_headers_mask, mask, __ATOMIC_RELEASE);
   if (g_table != g_headers) return;
@@ -62,23 +68,38 @@ void set_mask(size_t window_bytes) {
   if (g_gated_table == g_table) __atomic_store_n(&g_gated_mask, mask, __ATOMIC_RELEASE);
 }
 
-bool commit_table(Address table, size_t window_bytes) {
-  const Address start = align_down(table, kPageBytes);
-  return os::commit(pointer_to(start), align_up(table + table_bytes_for(window_bytes), kPageBytes) - start);
+size_t table_page() { return larger(os::page_bytes(), kPageBytes); }
+Address place_of_header(size_t offset) { return address_of(g_headers) + table_bytes_for(offset); }
+
+// Makes the table writable from `covered` to `next`, and readable as far as the mask reaches then.
+ACRE_NOINLINE bool extend(size_t covered, size_t next) ACRE_REQUIRES(g_lock) {
+  const size_t shown = size_t{1} << (floor_log2(next - 1) + 1);
+  const size_t page = table_page();
+  const bool begins = g_shown == 0;
+  if (shown > g_shown && (shown > next || (begins && covered != 0))) {
+    const Address start = begins ? align_down(place_of_header(0), page) : align_up(place_of_header(g_shown), page);
+    if (!os::commit_to_read(pointer_to(start), align_up(place_of_header(shown), page) - start)) return false;
+  }
+  const Address start = align_down(place_of_header(covered), page);
+  if (!os::commit(pointer_to(start), align_up(place_of_header(next), page) - start)) return false;
+  if (shown > g_shown) set_mask(g_shown = shown);
+  g_covered.store(next, std::memory_order_release);
+  return true;
 }
 
-// Commits the table for this many bytes from g_aligned on. Another thread may do so at the same time: harmless.
-bool cover(size_t window_bytes) {
-  size_t covered = g_covered.load(std::memory_order_acquire);
-  while (covered < window_bytes) {
-    size_t next = larger(covered * 2, kFirstCover);
-    if (next > g_window_bytes || !commit_table(g_headers, next)) return false;
-    if (g_covered.compare_exchange_strong(covered, next)) {
-      set_mask(next);
-      covered = next;
-    }
+ACRE_APART bool cover_more(size_t window_bytes) {
+  Lock lock(g_lock);
+  for (;;) {
+    const size_t covered = g_covered.load(std::memory_order_relaxed);
+    if (covered >= window_bytes) return true;
+    const size_t next = smaller(g_unused + 2 * (covered - g_unused), g_window_bytes);
+    if (next == covered || !extend(covered, next)) return false;
   }
-  return true;
+}
+
+// Commits the table for this many bytes from g_aligned on.
+bool cover(size_t window_bytes) {
+  return ACRE_LIKELY(g_covered.load(std::memory_order_acquire) >= window_bytes) || cover_more(window_bytes);
 }
 
 // Windows that lie between two addresses.
@@ -89,11 +110,11 @@ size_t places_between(Address low, Address high, size_t bytes) {
 
 }  // namespace
 
-constinit Address g_table = 0;
+constinit Slab* g_table = &g_no_slab;
 constinit size_t g_mask = 0;
-constinit Address g_headers = 0;
+constinit Slab* g_headers = &g_no_slab;
 constinit size_t g_headers_mask = 0;
-constinit Address g_gated_table = 0;
+constinit Slab* g_gated_table = &g_no_slab;
 constinit size_t g_gated_mask = 0;
 
 Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
@@ -106,7 +127,7 @@ Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
   constexpr bool kOnlyBelowTable = ACRE_TSAN || ACRE_ASAN;
   const size_t above = kOnlyBelowTable ? 0 : places_between(above_image, table, bytes);
   const size_t below = kOnlyBelowTable ? 0 : places_between(lowest, below_image, bytes);
-  const size_t skipped = (secrets.window >> 32) % kSkips * kHugePageBytes;
+  const size_t skipped = (secrets.window >> 32) % (most_skipped(bytes) / kHugePageBytes) * kHugePageBytes;
   if (above + below == 0) return {align_down(table, bytes) - bytes, skipped};
   const size_t place = secrets.window % (above + below);
   if (place < above) return {align_up(above_image, bytes) + place * bytes, skipped};
@@ -114,26 +135,27 @@ Place place_for(Address table, size_t bytes, const os::Secrets& secrets) {
 }
 
 void initialise(const os::Secrets& secrets) {
-  g_table = g_gated_table = g_headers = address_of(&g_no_slab);
   const size_t bytes = options().unit_table ? wanted_window() : 0;
   if (bytes == 0) return;
   // A page before the table and one behind it stay out of reach.
-  const size_t reserved = table_bytes_for(bytes) + kTableRoom + 2 * kPageBytes;
+  const size_t reserved = table_bytes_for(bytes) + kTableRoom + 2 * table_page();
   void* memory = os::reserve(reserved);
   if (memory == nullptr) return;
-  const Address table = address_of(memory) + kPageBytes + align_down(secrets.table % kTableRoom & ~kNoPlace, sizeof(Slab));
-  if (!commit_table(table, kFirstCover)) {
+  const Address table = address_of(memory) + table_page() + align_down(secrets.table % kTableRoom & ~kNoPlace, sizeof(Slab));
+  const Place place = place_for(table, bytes, secrets);
+  Lock lock(g_lock);
+  g_headers = static_cast<Slab*>(pointer_to(table));
+  if (!options().hardened) g_table = g_headers;
+  g_unused = align_down(place.skipped, kFirstCover);
+  if (!extend(g_unused, g_unused + kFirstCover)) {
+    g_table = g_headers = &g_no_slab;
+    g_unused = 0;
     os::unmap(memory, reserved);
     return;
   }
-  const Place place = place_for(table, bytes, secrets);
   window::place(place.aligned + place.skipped, bytes - place.skipped);
   g_aligned = place.aligned;
   g_window_bytes = bytes;
-  g_headers = table;
-  if (!options().hardened) g_table = table;
-  g_covered.store(kFirstCover);
-  set_mask(kFirstCover);
 }
 
 Slab* first_header() { return header_at(pointer_to(window::start())); }
@@ -144,7 +166,7 @@ void show_gated() {
 }
 
 Slab* header_for(const Run* run) {
-  if (window::contains(run->base) && cover(run->end() - g_aligned)) return header_at(pointer_to(run->base));
+  if (window::contains(run->base) && cover(run->end() - g_aligned)) return g_headers + ((run->base - g_aligned) >> kUnitShift);
   {
     Lock lock(g_lock);
     if (Slab* slab = g_spare) {
@@ -157,7 +179,7 @@ Slab* header_for(const Run* run) {
 }
 
 void drop_header(Slab* slab) {
-  if (address_of(slab) - g_headers < reserved_bytes()) return;
+  if (address_of(slab) - address_of(g_headers) < reserved_bytes()) return;
   Lock lock(g_lock);
   slab->next = g_spare;
   g_spare = slab;
@@ -169,7 +191,7 @@ size_t used_bytes() {
   const size_t reached = covered - (window::start() - g_aligned);
   return table_bytes_for(smaller(window::used_bytes(), reached));
 }
-size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed)); }
+size_t committed_bytes() { return table_bytes_for(g_covered.load(std::memory_order_relaxed) - g_unused); }
 size_t reserved_bytes() { return table_bytes_for(g_window_bytes); }
 
 LockCounts lock_counts() { return g_lock.counts(); }

@@ -10,6 +10,7 @@
 // The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that mlockall()
 // populates little. The table begins at a random multiple of a header's size, which makes marks (free_list.h) random, and
 // the window at a random place. Before start-up, and if there is no address space for it, the table is one header of no run.
+// The mask is a power of two, so headers that it reaches before the window and behind what is committed can be read.
 #pragma once
 
 #include "base/bits.h"
@@ -27,28 +28,27 @@ inline constexpr unsigned kHeaderShift = 7;
 static_assert(sizeof(Slab) == size_t{1} << kHeaderShift);
 
 // Separate variables, so that each is an operand of one instruction.
-extern constinit Address g_table ACRE_HIDDEN;
-extern constinit size_t g_mask ACRE_HIDDEN;  // (covered units - 1) * sizeof(Slab); only grows
+extern constinit Slab* g_table ACRE_HIDDEN;
+extern constinit size_t g_mask ACRE_HIDDEN;  // (units with headers - 1) * sizeof(Slab); only grows
 
 ACRE_ALWAYS_INLINE size_t offset_of(const void* p, const size_t& mask) {
   return (address_of(p) >> (kUnitShift - kHeaderShift)) & relaxed_load(mask);
 }
-ACRE_ALWAYS_INLINE Slab* at(const void* p) { return reinterpret_cast<Slab*>(g_table + offset_of(p, g_mask)); }
+ACRE_ALWAYS_INLINE Slab* header_in(Slab* table, size_t offset) {
+  return reinterpret_cast<Slab*>(reinterpret_cast<char*>(table) + offset);
+}
+ACRE_ALWAYS_INLINE Slab* at(const void* p) { return header_in(g_table, offset_of(p, g_mask)); }
 
 // The table itself. In the hardened mode, where each free takes the slow path, `at` leads to the header of no run.
-extern constinit Address g_headers ACRE_HIDDEN;
+extern constinit Slab* g_headers ACRE_HIDDEN;
 extern constinit size_t g_headers_mask ACRE_HIDDEN;
-ACRE_ALWAYS_INLINE Slab* header_at(const void* p) {
-  return reinterpret_cast<Slab*>(g_headers + offset_of(p, g_headers_mask));
-}
+ACRE_ALWAYS_INLINE Slab* header_at(const void* p) { return header_in(g_headers, offset_of(p, g_headers_mask)); }
 
 // As `at`, for a caller that must not use the table before it is told so (cache/direct.h): until show_gated() is
 // called, every pointer leads to the header of no run.
-extern constinit Address g_gated_table ACRE_HIDDEN;
+extern constinit Slab* g_gated_table ACRE_HIDDEN;
 extern constinit size_t g_gated_mask ACRE_HIDDEN;
-ACRE_ALWAYS_INLINE Slab* at_gated(const void* p) {
-  return reinterpret_cast<Slab*>(g_gated_table + offset_of(p, g_gated_mask));
-}
+ACRE_ALWAYS_INLINE Slab* at_gated(const void* p) { return header_in(g_gated_table, offset_of(p, g_gated_mask)); }
 // Called once, after initialise() and before any memory is obtained.
 void show_gated();
 

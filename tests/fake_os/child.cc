@@ -10,10 +10,12 @@
 
 #include "../unit/support.h"
 #include "cache/registry.h"
+#include "kernel.h"
 #include "observe/fill.h"
 #include "os/os.h"
 #include "pages/huge.h"
 #include "pages/metadata.h"
+#include "pages/page_map.h"
 #include "sample/profile.h"
 #include "scripts.h"
 #include "slab/unit_table.h"
@@ -26,6 +28,7 @@ namespace {
 constexpr char kBody[] = "ACRE_FAKE_OS_BODY";
 constexpr char kArgument[] = "ACRE_FAKE_OS_ARGUMENT";
 constexpr char kRefuse[] = "ACRE_FAKE_OS_REFUSE";  // "allowed,refused"
+constexpr char kLayout[] = "ACRE_FAKE_OS_LAYOUT";  // of the kernel from the start on, a number
 constexpr char kAnswer[] = "ACRE_FAKE_OS_ANSWER";  // a descriptor
 
 int g_answer_fd = -1;
@@ -35,7 +38,8 @@ int g_answer_fd = -1;
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wprio-ctor-dtor"
 #endif
-__attribute__((constructor(90))) void refuse_from_the_start() {
+__attribute__((constructor(90))) void begin_before_acre() {
+  if (const char* layout = getenv(kLayout)) kernel::begin(static_cast<kernel::Layout>(atoi(layout)));
   const char* text = getenv(kRefuse);
   if (text == nullptr) return;
   char* comma = nullptr;
@@ -154,6 +158,16 @@ void run_to_the_end(const Script& script, bool must_succeed) {
 size_t mapped_bytes() { return window::mapped_bytes() + metadata::mapped_bytes(); }
 
 std::string in_child(const std::function<void()>& body, long* answer) { return run_child(body, answer); }
+
+size_t bytes_of_own_structures() {
+  size_t sum = 0;
+  const auto add = [](Address, size_t bytes, void* to) {
+    *static_cast<size_t*>(to) += align_up(bytes, os::page_bytes()) + 2 * os::page_bytes();
+  };
+  metadata::for_each_region(add, &sum);
+  g_page_map.for_each_leaf([&](Address start, size_t bytes) { add(start, bytes, &sum); });
+  return sum;
+}
 
 void answer_with(long number) {
   const std::string text = std::to_string(number);

@@ -32,6 +32,9 @@ void run_to_the_end(const struct Script& script, bool must_succeed);
 // Of arenas and of acre's own structures.
 size_t mapped_bytes();
 
+// Of the page map and acre's other structures, with their guard pages.
+size_t bytes_of_own_structures();
+
 // A body of an image (whole_core.cc).
 [[noreturn]] void run_whole_core(const std::string& argument);
 

@@ -13,6 +13,7 @@
 #include "cache/registry.h"
 #include "child.h"
 #include "kernel.h"
+#include "manual/manual_arena.h"
 #include "pages/huge.h"
 
 namespace acre::fake_os {
@@ -48,8 +49,8 @@ void refuse_purge_of_a_part() {
 TEST(Found, ARefusedPurgeLeavesPagesDirty) { EXPECT_EQ(in_child(refuse_purge_of_a_part), ""); }
 
 int64_t unaccounted() {
-  return kernel::mapped_bytes() - static_cast<int64_t>(window::mapped_bytes() + metadata::mapped_bytes() +
-                                                       PageMap::mapped_bytes() + huge::counts().bytes);
+  return kernel::mapped_bytes() - static_cast<int64_t>(window::mapped_bytes() + bytes_of_own_structures() +
+                                                       huge::counts().bytes);
 }
 
 // The kernel refuses to move before it has unmapped anything: the process has too many mappings.
@@ -96,6 +97,42 @@ void refuse_to_take_back() {
 }
 
 TEST(Found, MemoryThatTheKernelRefusesToTakeBackGoesBackLater) { EXPECT_EQ(in_child(refuse_to_take_back), ""); }
+
+// A huge block of a file is freed. Between the kernel's munmap and the return from it a block of the file is mapped at
+// the same address, as another thread may do.
+ManualArena* g_arena = nullptr;
+char* g_mapped_meanwhile = nullptr;
+uint64_t g_unmapped_at = 0;
+constexpr size_t kOfFile = 100 * kMiB;
+
+void map_meanwhile(uint64_t address) {
+  g_unmapped_at = address;
+  g_mapped_meanwhile = static_cast<char*>(arenas::allocate_in(*g_arena, kOfFile, 1, false));
+  memset(g_mapped_meanwhile, 7, kOfFile);
+}
+
+void unmap_beside_another_thread() {
+  FileSettings file;
+  file.path = "/dev/shm";
+  arenas::ArenaSettings settings;
+  settings.file = &file;
+  g_arena = arenas::create(settings);
+  FAKE_OS_CHECK(g_arena != nullptr);
+  kernel::begin(Layout::kOrdinary);
+  acre_free(arenas::allocate_in(*g_arena, kOfFile, 1, false));  // acre's own structures for it are there then
+  void* block = arenas::allocate_in(*g_arena, kOfFile, 1, false);
+  memset(block, 1, kOfFile);
+  kernel::after_next_unmap(map_meanwhile);
+  acre_free(block);
+  FAKE_OS_CHECK(g_mapped_meanwhile != nullptr && g_unmapped_at == address_of(g_mapped_meanwhile));
+  for (size_t i = 0; i < kOfFile; i += kPageBytes) FAKE_OS_CHECK(g_mapped_meanwhile[i] == 7);
+  auto* next = static_cast<char*>(arenas::allocate_in(*g_arena, kOfFile, 1, true));
+  FAKE_OS_CHECK(test::all_zero(next, kOfFile));
+  memset(next, 2, kOfFile);
+  for (size_t i = 0; i < kOfFile; i += kPageBytes) FAKE_OS_CHECK(g_mapped_meanwhile[i] == 7);
+}
+
+TEST(Found, APartOfAFileIsGivenUpBeforeItsAddressesAre) { EXPECT_EQ(in_child(unmap_beside_another_thread), ""); }
 
 // --- Beyond what the page map can note: 2^48 ------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ namespace {
 constexpr uint64_t kEnd = uint64_t{1} << 47;  // of a process's addresses on x86-64, but for a page
 
 constinit std::atomic<Layout> g_layout{Layout::kOrdinary};
+constinit std::atomic<void (*)(uint64_t)> g_after_unmap{nullptr};
 constinit std::atomic<uint64_t> g_made{0}, g_first{0}, g_end{0}, g_refused{0};
 constinit std::atomic<uint64_t> g_advised{0}, g_misaligned{0}, g_placed{0};
 constinit std::atomic<unsigned> g_kinds{0};
@@ -118,7 +120,7 @@ long map(const long (&a)[6]) {
   const long size = static_cast<long>(bytes);
   const Layout layout = g_layout.load();
   const uint64_t random = hash(g_placed.fetch_add(1));
-  if (layout == Layout::kOrdinary || (a[3] & kFixed) != 0) {
+  if (layout == Layout::kOrdinary || layout == Layout::kManyTebibytes || (a[3] & kFixed) != 0) {
     const bool taken = layout == Layout::kScattered && (a[3] & MAP_FIXED_NOREPLACE) != 0 && random % 4 == 0;
     if (taken) return -EEXIST;
     return kernel_syscall(SYS_mmap, a[0], size, a[2], a[3], a[4], a[5]);
@@ -129,6 +131,19 @@ long map(const long (&a)[6]) {
     if (kernel_syscall(SYS_mmap, at, size, a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]) == at) return at;
   }
   return kernel_syscall(SYS_mmap, 0, size, a[2], a[3], a[4], a[5]);
+}
+
+long say_memory(const long (&a)[6]) {
+  const long result = kernel_syscall(SYS_sysinfo, a[0], 0, 0, 0, 0, 0);
+  auto* const info = reinterpret_cast<struct sysinfo*>(a[0]);
+  if (g_layout.load() == Layout::kManyTebibytes) info->totalram = (uint64_t{6} << 40) / info->mem_unit;
+  return result;
+}
+
+long unmap(long start, long bytes) {
+  const long result = kernel_syscall(SYS_munmap, start, bytes, 0, 0, 0, 0);
+  if (auto* const call = g_after_unmap.exchange(nullptr)) call(static_cast<uint64_t>(start));
+  return result;
 }
 
 bool gives_back(long advice) { return advice == MADV_DONTNEED || advice == MADV_FREE; }
@@ -143,7 +158,10 @@ long carry_out(long number, const long (&a)[6]) {
       return map(a);
     case SYS_munmap:
       if (bug == Bug::kForgetsToUnmap) return 0;
-      return kernel_syscall(number, a[0], rounded + (bug == Bug::kUnmapsTooMuch ? page : 0), 0, 0, 0, 0);
+      return unmap(a[0], rounded + (bug == Bug::kUnmapsTooMuch ? page : 0));
+    case SYS_mremap:
+      return kernel_syscall(number, a[0], rounded, static_cast<long>(align_up(static_cast<uint64_t>(a[2]), granularity())),
+                            a[3], a[4], a[5]);
     case SYS_madvise:
       if (gives_back(a[2])) {
         g_advised.fetch_add(1);
@@ -153,6 +171,8 @@ long carry_out(long number, const long (&a)[6]) {
       return kernel_syscall(number, a[0], rounded, a[2], 0, 0, 0);
     case SYS_mprotect:
       return kernel_syscall(number, a[0], rounded, a[2], 0, 0, 0);
+    case SYS_sysinfo:
+      return say_memory(a);
     default:
       return kernel_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
@@ -223,6 +243,8 @@ const char* name_of(Kind kind) {
   constexpr const char* kNames[] = {"mmap", "munmap", "mprotect", "mremap", "madvise", "files", "facts"};
   return kNames[static_cast<unsigned>(kind)];
 }
+
+void after_next_unmap(void (*call)(uint64_t)) { g_after_unmap.store(call); }
 
 void begin(Layout layout) {
   g_layout.store(layout);

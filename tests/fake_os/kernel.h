@@ -17,6 +17,7 @@ enum class Layout : unsigned {
   kScattered,   // addresses in no order, low ones, those at the very end of what a process may have, and taken ones
   kLargePages,  // 64 KiB; addresses in no order
   kMiddlePages,  // 16 KiB; the same
+  kManyTebibytes,  // ordinary, on a machine with so much memory that the window begins far behind its aligned place
 };
 
 // From now on this kernel answers. It forwards what it does not refuse.
@@ -44,6 +45,9 @@ enum class Bug : unsigned {
   kCount,
 };
 void plant(Bug bug);
+
+// Called once, by the thread that unmaps, when the next munmap was done.
+void after_next_unmap(void (*call)(uint64_t address));
 
 // The clock. It stands still until it is moved.
 void stop_clock();

@@ -36,8 +36,8 @@ struct Fault {
 
 // Of all that was mapped, the bytes of which acre knows nothing.
 int64_t unaccounted_bytes() {
-  return kernel::mapped_bytes() - static_cast<int64_t>(window::mapped_bytes() + metadata::mapped_bytes() +
-                                                       PageMap::mapped_bytes() + huge::counts().bytes);
+  return kernel::mapped_bytes() - static_cast<int64_t>(window::mapped_bytes() + bytes_of_own_structures() +
+                                                       huge::counts().bytes);
 }
 
 size_t unpurged_pages() {
@@ -146,6 +146,9 @@ uint64_t count_requests() {
 [[noreturn]] void refuse_each_request(Layout layout) {
   kernel::begin(layout);
   kernel::stop_clock();
+  const size_t window = window::bytes();
+  FAKE_OS_CHECK(window != 0 || layout == Layout::kScattered);
+  FAKE_OS_CHECK(window > size_t{6} << 40 || layout != Layout::kManyTebibytes);
   const uint64_t requests = count_requests();
   const uint64_t faults = getenv("ACRE_EVERY_REQUEST") != nullptr ? requests : kSample;
   FAKE_OS_CHECK(requests > 100);
@@ -217,9 +220,27 @@ size_t count_mappings() {
   _exit(0);
 }
 
+// In a new image, with pages of 64 KiB, which the kernel moves and unmaps whole. Blocks end and begin within them.
+[[noreturn]] void grow_beside_others() {
+  constexpr size_t kBlocks = 12, kBytes = 5 * kMiB + 5 * kPageBytes;
+  char* blocks[kBlocks];
+  for (size_t i = 0; i < kBlocks; ++i) {
+    memset(blocks[i] = static_cast<char*>(acre_malloc(kBytes)), static_cast<int>(i + 1), kBytes);
+  }
+  for (size_t i = 0; i < kBlocks; ++i) {
+    blocks[i] = static_cast<char*>(acre_realloc(blocks[i], i % 2 == 0 ? 2 * kBytes : 100 * kMiB));
+    for (size_t j = 0; j < kBlocks; ++j) {
+      for (size_t at = 0; at < kBytes; at += 512) FAKE_OS_CHECK(blocks[j][at] == static_cast<char>(j + 1));
+    }
+  }
+  FAKE_OS_CHECK(kernel::misaligned() == 0);
+  _exit(0);
+}
+
 }  // namespace
 
 void run_whole_core(const std::string& argument) {
+  if (argument == "grow") grow_beside_others();
   if (argument == "guards") guard_by_mappings();
   const unsigned number = static_cast<unsigned>(argument[1] - '0');
   if (argument[0] == 'b') look_for(static_cast<Bug>(number));
@@ -230,12 +251,24 @@ namespace {
 
 class WholeCore : public testing::TestWithParam<Layout> {};
 
+std::string with_pages(const char* argument, Layout layout, const char* page_bytes) {
+  setenv("ACRE_FAKE_OS_LAYOUT", std::to_string(static_cast<unsigned>(layout)).c_str(), 1);
+  if (page_bytes != nullptr) setenv("ACRE_FAKE_OS_PAGE_BYTES", page_bytes, 1);
+  const std::string ended = in_new_image("whole_core", argument, "0,0", "");
+  unsetenv("ACRE_FAKE_OS_LAYOUT");
+  unsetenv("ACRE_FAKE_OS_PAGE_BYTES");
+  return ended;
+}
+
 TEST_P(WholeCore, EachRequestRefused) {
   const Layout layout = GetParam();
-  if (layout == Layout::kLargePages) setenv("ACRE_FAKE_OS_PAGE_BYTES", "65536", 1);
-  if (layout == Layout::kMiddlePages) setenv("ACRE_FAKE_OS_PAGE_BYTES", "16384", 1);
-  EXPECT_EQ(in_new_image("whole_core", "l" + std::to_string(static_cast<unsigned>(layout)), "0,0", ""), "");
-  unsetenv("ACRE_FAKE_OS_PAGE_BYTES");
+  const char* const page_bytes = layout == Layout::kLargePages ? "65536" : layout == Layout::kMiddlePages ? "16384" : nullptr;
+  const std::string number = std::to_string(static_cast<unsigned>(layout));
+  EXPECT_EQ(with_pages(("l" + number).c_str(), layout, page_bytes), "");
+}
+
+TEST(WholeCoreLargePages, BlocksThatMoveLeaveTheirNeighboursAlone) {
+  EXPECT_EQ(with_pages("grow", Layout::kLargePages, "65536"), "");
 }
 
 TEST(WholeCoreHardened, GuardsAreMappingsWithoutGuardRegions) {
@@ -253,12 +286,12 @@ TEST_P(Planted, IsFound) { EXPECT_EQ(in_new_image("whole_core", "b" + std::to_st
 INSTANTIATE_TEST_SUITE_P(Bugs, Planted, testing::Range(1u, static_cast<unsigned>(Bug::kCount)));
 
 std::string name_of_layout(const testing::TestParamInfo<Layout>& info) {
-  constexpr const char* kNames[] = {"Ordinary", "Scattered", "LargePages", "MiddlePages"};
+  constexpr const char* kNames[] = {"Ordinary", "Scattered", "LargePages", "MiddlePages", "ManyTebibytes"};
   return kNames[static_cast<unsigned>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Layouts, WholeCore,
                          testing::Values(Layout::kOrdinary, Layout::kScattered, Layout::kLargePages,
-                                         Layout::kMiddlePages),
+                                         Layout::kMiddlePages, Layout::kManyTebibytes),
                          name_of_layout);
 
 }  // namespace

@@ -157,4 +157,14 @@ BUGS = [
         "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);",
         "  } while (false);\n  slab->remote.store(next.pack(), std::memory_order_release);\n"
         "  if (next.state == RunState::kBinned && bin->offer(slab)) free_pages(slab);"),
+    Bug("purged-before-its-bits",
+        "a thread sees that a run has purged pages before it sees which",
+        "purge.cc",
+        "  release_store(slab->free_path, pages != 0 ?",
+        "  relaxed_store(slab->free_path, pages != 0 ?"),
+    Bug("purged-bits-read-early",
+        "which pages are purged is read before whether any are",
+        "purge.cc",
+        "  if (acquire_load(slab->free_path) != FreePath::kPurged) return false;\n",
+        ""),
 ]

@@ -77,6 +77,7 @@ void begin(Owner owner, unsigned live, unsigned capacity, unsigned enough) {
   new (&world().pages) Run;
   world().pages.base = address_of(world().blocks);
   world().pages.pages = capacity;
+  world().pages.asked = ~size_t{0};  // what a large block has left there
   world().pages.home = &reinterpret_cast<Arena*>(world().arena)->pages;
   name_world();
   Slab* slab = make_run(owner, capacity, enough);
@@ -140,6 +141,7 @@ static bool free_or(bool (*own)(Slab*, Owner), unsigned index, Owner me) {
   void* p = block(index);
   if (!is_block_start(slab, p)) fail("block %u is not known as a block", index);
   take_back(p);
+  if (slab::is_uncut(slab, p)) fail("live block %u counts as free, on a page that was purged", index);
   if (relaxed_load(slab->owner) == me.token) {
     slab::defer(slab, p);
     return false;

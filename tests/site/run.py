@@ -172,12 +172,14 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def check_headers(checks):
-    pages = {page.name: page.read_text() for page in (SITE / "api").glob("*.html")}
-    missing = [f"{name}: {function}" for name in ("acre.h", "heap.h", "tags.h", "leaks.h", "jemalloc.h", "tcmalloc.h")
-               for function in re.findall(r"^\w[\w *]*[ *](\w+)\([^()]*(?:\(|\);)",
-                                          (ROOT / "include/acre" / name).read_text(), re.M)
-               if f'id="{function}"' not in "".join(pages.values())]
-    checks.that(len(pages) > 10 and not missing, "each function of the headers has its place", missing)
+    pages = "".join(page.read_text() for page in (SITE / "api").glob("*.html"))
+    declared = {header.name: re.findall(r"^\w[\w *]*[ *](\w+)\([^()]*(?:\(|\);)|^(?:class|struct) (\w+)[^;]*\{|^typedef [^(]*\((\w+)\)\(",
+                                        header.read_text(), re.M)
+                for header in (ROOT / "include/acre").glob("*.h*")}
+    names = {header: {next(filter(None, found)) for found in all_found} for header, all_found in declared.items()}
+    missing = [f"{header}: {name}" for header, of_it in names.items() for name in of_it if f'id="{name}"' not in pages]
+    checks.that(all(names.values()) and not missing, "each function, type and class of the headers has its place",
+                f"{missing}; none found in {[header for header, of_it in names.items() if not of_it]}")
 
 
 def check_commands(checks):

@@ -10,6 +10,8 @@
 
 #include "acre/acre.h"
 #include "acre/jemalloc.h"
+#include "cache/heap.h"
+#include "manual/manual_arena.h"
 #include "pages/limit.h"
 #include "sources_support.h"
 #include "tables/options.h"
@@ -246,6 +248,42 @@ TEST(DataSegment, ServesWhereMappingsAreSwitchedOff) {
   EXPECT_EQ(acre_malloc(3000 * kMiB), nullptr);
   EXPECT_EQ(heap.allocate(900 * kMiB / kPageBytes, 1), nullptr);
   set_option(index_of(Option::sbrk), 1, OptionSource::kRunTime);
+}
+
+// A purge hook may allocate from other arenas, and a tick may call it while malloc has an empty private list.
+std::vector<void*> g_allocated_by_hook;
+
+bool purge_and_allocate(extent_hooks_t*, void* p, size_t, size_t offset, size_t length, unsigned) {
+  g_allocated_by_hook.push_back(acre_malloc(64));
+  return !os::purge(static_cast<char*>(p) + offset, length);
+}
+
+TEST(HookSources, AHookMayAllocateInATick) {
+  Hooks hooks;
+  hooks.purge_lazy = nullptr;
+  hooks.purge_forced = purge_and_allocate;
+  ManualArena* arena = hooks.make();
+  arena->arena.pages.set_dirty_decay_ms(1);
+  acre_free(acre_malloc(64));
+  empty_heap(*heap_if_any());
+  const size_t used = arenas::at(0)->pages.counts().used;
+  std::vector<void*> blocks;
+  for (int round = 0; round < 20 && !testing::Test::HasFailure(); ++round) {
+    memset(allocate(arena, 5 * kMiB), 1, 5 * kMiB);
+    arenas::reset(*arena);
+    const size_t before = g_allocated_by_hook.size();
+    usleep(5000);
+    while (g_allocated_by_hook.size() == before) {
+      ASSERT_LT(blocks.size(), 10'000'000u) << "the hook is not called";
+      blocks.push_back(acre_malloc(64));
+      memset(blocks.back(), 7, 64);
+    }
+  }
+  for (void* block : blocks) acre_free(block);
+  for (void* block : g_allocated_by_hook) acre_free(block);
+  empty_heap(*heap_if_any());
+  EXPECT_EQ(arenas::at(0)->pages.counts().used, used) << "blocks were lost";
+  arenas::destroy(*arena);
 }
 
 }  // namespace

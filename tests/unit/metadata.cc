@@ -71,6 +71,16 @@ TEST(Metadata, AllOfItLiesInARegion) {
   EXPECT_EQ(sums.bytes, metadata::mapped_bytes());
 }
 
+// A program that writes past the end of a mapping beside acre's own memory, or before its start, ends there.
+TEST(MetadataDeathTest, RegionsLieBetweenGuardPages) {
+  ASSERT_NE(metadata::allocate(1), nullptr);
+  metadata::for_each_region([](Address start, size_t bytes, void*) {
+    auto* const region = static_cast<volatile char*>(pointer_to(start));
+    EXPECT_DEATH(region[-1] = 1, "");
+    EXPECT_DEATH(region[bytes] = 1, "");
+  }, nullptr);
+}
+
 // Pages that were given back read as zero, hold no memory, and are given out again before new ones.
 TEST(Metadata, PagesGoBack) {
   constexpr size_t kBytes = 3 * kPageBytes - 100;
@@ -135,10 +145,12 @@ TEST(Metadata, ThreadsGetPagesOfTheirOwn) {
 TEST(Metadata, Refused) {
   const size_t mapped = metadata::mapped_bytes();
   const size_t large = mapped + (size_t{8} << 20);
-  os::testing::refuse_requests(0, 1);
-  EXPECT_EQ(metadata::allocate(large), nullptr);
-  os::testing::refuse_nothing();
-  EXPECT_EQ(metadata::mapped_bytes(), mapped);
+  for (unsigned granted : {0, 1}) {  // addresses, and the memory there
+    os::testing::refuse_requests(granted, 1);
+    EXPECT_EQ(metadata::allocate(large), nullptr);
+    os::testing::refuse_nothing();
+    EXPECT_EQ(metadata::mapped_bytes(), mapped);
+  }
   EXPECT_NE(metadata::allocate(large), nullptr);
 }
 

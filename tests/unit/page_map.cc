@@ -44,6 +44,19 @@ TEST(PageMap, EveryPageOfASlabRun) {
   for (Address a = base; a < run.end(); a += kPageBytes) ASSERT_EQ(map.find(at(a)), nullptr);
 }
 
+TEST(PageMapDeathTest, LeavesLieBetweenGuardPages) {
+  static PageMap map;
+  ASSERT_TRUE(map.prepare(5 * kLeafBytes, kPageBytes));
+  size_t leaves = 0;
+  map.for_each_leaf([&](Address start, size_t bytes) {
+    auto* const leaf = static_cast<volatile char*>(pointer_to(start));
+    EXPECT_DEATH(leaf[-1] = 1, "");
+    EXPECT_DEATH(leaf[align_up(bytes, os::page_bytes())] = 1, "");
+    ++leaves;
+  });
+  EXPECT_EQ(leaves, 1u);
+}
+
 TEST(PageMap, BothEndsOfOtherRuns) {
   static PageMap map;
   const Address base = 7 * kLeafBytes - kPageBytes;
