@@ -20,8 +20,7 @@ class OwnerAtWork {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return heap.reclaim.load(std::memory_order_acquire) == Reclaim::kNone;
   }
-  // Whether the calling thread changes its run lists or its outbox, as while its heap grows by a run. Nothing may allocate
-  // then; the C++ unwinder may.
+  // Whether the calling thread changes its run lists or its outbox, as while its heap grows by a run.
   static bool is_this_thread() {
     const Heap* heap = heap_if_any();
     return heap != nullptr && heap->inside.load(std::memory_order_relaxed) != 0;
@@ -36,6 +35,22 @@ class OwnerAtWork {
   static void refuse_reclaim(Heap& heap);
 
   Heap& heap_;
+};
+
+// While the object exists, a thread that changes its run lists just now allocates as one that has ended: from other heaps.
+// For calls that may allocate in the midst of a change, such as the C++ unwinder's.
+class AllocatingElsewhere {
+ public:
+  AllocatingElsewhere() : mine_(t_heap) {
+    if (OwnerAtWork::is_this_thread()) t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+  }
+  ~AllocatingElsewhere() { t_heap = mine_; }
+
+  AllocatingElsewhere(const AllocatingElsewhere&) = delete;
+  AllocatingElsewhere& operator=(const AllocatingElsewhere&) = delete;
+
+ private:
+  HotHeap* const mine_;
 };
 
 }  // namespace acre

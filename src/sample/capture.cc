@@ -169,7 +169,10 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
   Unwinding walk(first, stack_end, frames);
-  g_unwinder.walk(&Unwinding::visit, &walk);
+  {
+    const AllocatingElsewhere elsewhere;
+    g_unwinder.walk(&Unwinding::visit, &walk);
+  }
   if (walk.is_at_end()) {
     are_ends_shown.store(true, std::memory_order_relaxed);
     if (walk.trail() != nullptr && stack_end != 0) g_known_walks.keep(first, stack_end, *walk.trail());
@@ -329,7 +332,7 @@ ACRE_NOINLINE static void take_otherwise(const StackFrame& first, Frames& frames
   const bool is_by_steps = by != nullptr || take_by_steps(first, stack_end, frames);
   const bool is_known = is_by_steps || (way() == Way::kKnownWalks && take_as_before(first, stack_end, frames));
   if (is_known && by == nullptr && !is_to_be_compared(nullptr)) return;
-  if (const Address code = OwnerAtWork::is_this_thread() ? first.code : unwinder_that_allocates(frames, first)) {
+  if (const Address code = unwinder_that_allocates(frames, first)) {
     if (is_known) return;
     add(frames, code, first.stack_pointer);
     frames.truncated = true;
