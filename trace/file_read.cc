@@ -44,9 +44,14 @@ Reader::~Reader() = default;
 
 namespace {
 
+// Whether a chunk that is stored at the offset ends where the file does, or before.
+bool ends_within(const ChunkHeader& header, uint64_t offset, uint64_t end) {
+  return offset <= end && end - offset >= sizeof header && end - offset - sizeof header >= header.stored_bytes;
+}
+
 bool is_sound(const ChunkHeader& header, uint64_t offset, uint64_t end) {
   return header.magic == kChunkMagic && header.crc32 == crc32_of(&header, offsetof(ChunkHeader, crc32)) &&
-         header.raw_bytes <= kMostPayload && offset + sizeof header + header.stored_bytes <= end;
+         header.raw_bytes <= kMostPayload && ends_within(header, offset, end);
 }
 
 }  // namespace
@@ -207,7 +212,7 @@ void Reader::walk(uint32_t number) {
 bool Reader::read(const Chunk& chunk, std::vector<uint8_t>& payload) {
   const ChunkHeader& header = chunk.header;
   const File& file = *files_[chunk.file];
-  if (header.raw_bytes > kMostPayload || chunk.offset + sizeof header + header.stored_bytes > file.bytes) return false;
+  if (header.raw_bytes > kMostPayload || !ends_within(header, chunk.offset, file.bytes)) return false;
   stored_.resize(header.stored_bytes);
   if (!file.read(chunk.offset + sizeof header, stored_.data(), stored_.size()) ||
       crc32_of(stored_.data(), stored_.size()) != header.payload_crc32) {

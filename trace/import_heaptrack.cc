@@ -256,7 +256,7 @@ class Heaptrack : Import {
       const uint64_t ip = stacks_[at - 1].ip;
       if (addresses_.empty())
         frames.push_back(ip + 1);
-      else if (ip != 0)
+      else if (ip != 0 && ip <= addresses_.size())  // stacks may come before the first address
         frames.push_back(addresses_[ip - 1].ip + 1);
     }
     composer_.stack_is(number, frames);

@@ -258,13 +258,14 @@ void* take_past_list(Heap& heap, Arena& home, SizeClass c);
 
 // Counts a slow-path event. One event in kEventsPerTick is a tick, which calls tick_slow().
 inline constexpr uint32_t kEventsPerTick = 32;
-void tick_slow(Heap& heap);
+// in_free: the C library frees under locks that it takes to make a thread, so that no thread may be made then.
+void tick_slow(Heap& heap, bool in_free = false);
 inline bool tick_is_due(Heap& heap) {
   relaxed_add(heap.events, 1u);
   return heap.events % kEventsPerTick == 0;
 }
-inline void tick(Heap& heap) {
-  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_slow(heap);
+inline void tick(Heap& heap, bool in_free = false) {
+  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_slow(heap, in_free);
 }
 // Makes the heap's next slow-path event a tick.
 inline void tick_soon(Heap& heap) { relaxed_store(heap.events, heap.events | (kEventsPerTick - 1)); }

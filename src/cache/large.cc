@@ -205,7 +205,8 @@ ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) 
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {
   const HotHeap* hot = t_heap;
-  const bool is_usual = hot->is_plain || hot == &kUninitializedHeap;
+  const bool is_first = hot == &kUninitializedHeap && !hardened::is_on();
+  const bool is_usual = hot->is_plain || is_first;
   return ACRE_LIKELY(is_usual) ? allocate_from_any(n, alignment, zeroed) : allocate_seldom(n, alignment, zeroed);
 }
 
@@ -251,7 +252,7 @@ void free(Run* run) {
   } else {
     run->home->free(run, true);
   }
-  if (ACRE_LIKELY(heap != nullptr)) tick(*heap);
+  if (ACRE_LIKELY(heap != nullptr)) tick(*heap, true);
 }
 
 }  // namespace acre::large

@@ -178,7 +178,7 @@ ACRE_ALWAYS_INLINE void freeing(const void* block) {
 
 // The end of a free on the slow path.
 inline void tick_after_free(Heap& heap) {
-  tick(heap);
+  tick(heap, true);
   if (ACRE_UNLIKELY(is_on()) && heap.kind == HeapKind::kUsual) heap.set_observed(true);
 }
 

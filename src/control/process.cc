@@ -127,11 +127,15 @@ void add_locks(LockStatistics (&to)[kProcessLocks]) {
 ProcessStatistics gather_pages() {
   ProcessStatistics process = {};
   ArenaStatistics all = {};
+  const arenas::Walk walk;
   arenas::for_each([&](Arena& arena) {
     const PageCounts counts = arena.pages.counts();
     add_pages(all, counts);
     process.purged += counts.purged * kPageBytes;
   });
+  const PageCounts& retired = arenas::retired().pages;  // what it counted must not be forgotten
+  add_purges(all, retired);
+  process.purged += retired.purged * kPageBytes;
   all.active += guard::counts().live_bytes;
   finish_pages(process, all);
   process.threads = registry::live_heaps();

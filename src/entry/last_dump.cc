@@ -12,6 +12,7 @@
 #include "control/print.h"
 #include "live/snapshot.h"
 #include "os/os.h"
+#include "reclaim/internal_thread.h"
 #include "report/profiler.h"
 #include "sample/postmortem.h"
 #include "sample/profile.h"
@@ -47,6 +48,7 @@ bool print_summary() {
 // Not SIGINT: Python and others that find a handler there do not set their own, and Ctrl-C would end them at once.
 constexpr int kSignals[] = {SIGHUP, SIGTERM};
 constexpr uint64_t kMostWaitMs = 1000;
+constexpr uint32_t kNoSignal = UINT32_MAX;  // none will be waited for
 constinit std::atomic<uint32_t> g_signal{0};
 constinit int g_process = 0;
 
@@ -65,7 +67,10 @@ void end_by(int number) {
 void on_signal(int number) {
   if (getpid() != g_process) return end_by(number);
   uint32_t none = 0;
-  if (!g_signal.compare_exchange_strong(none, static_cast<uint32_t>(number))) return;
+  if (!g_signal.compare_exchange_strong(none, static_cast<uint32_t>(number))) {
+    if (none == kNoSignal) end_by(number);
+    return;
+  }
   os::wake(g_signal);
   os::wait_while(g_signal, static_cast<uint32_t>(number), kMostWaitMs);
 }
@@ -73,13 +78,22 @@ void on_signal(int number) {
 void* write_on_signal(void*) {
   os::name_this_thread("acre-last");
   while (g_signal.load() == 0) os::wait_while(g_signal, 0, UINT64_MAX);
+  if (g_signal.load() == kNoSignal) return nullptr;
   write();
   end_by(static_cast<int>(g_signal.load()));
   return nullptr;
 }
 
+// The last thread with a heap has ended: by a signal the process ends as without acre from here on.
+void end_waiting() {
+  uint32_t none = 0;
+  if (getpid() != g_process || !g_signal.compare_exchange_strong(none, kNoSignal)) return;
+  os::wake(g_signal);
+}
+
 void catch_signals() {
   g_process = getpid();
+  internal_thread::end_with_last_thread(internal_thread::Waiting::kLastDump, end_waiting);
   if (!os::start_thread(write_on_signal)) return;
   for (const int number : kSignals) {
     struct sigaction before = {}, action = {};

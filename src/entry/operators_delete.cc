@@ -96,8 +96,10 @@ ACRE_COLD void acre::operators::delete_unaligned(void* p, Form form, align_val_t
 
 ACRE_APART void acre::operators::delete_sized_slow(void* p, size_t n, Form form, align_val_t a) noexcept {
   // Where the program has replaced an operator, it may not be acre's block.
-  if (direct::is_on()) check_size(p, n, a == align_val_t{} ? 1 : static_cast<size_t>(a), operator_of(form));
-  note_sized(p);
+  if (direct::is_on()) {
+    check_size(p, n, a == align_val_t{} ? 1 : static_cast<size_t>(a), operator_of(form));
+    note_sized(p);
+  }
   delete_slow(p, form, a);
 }
 

@@ -101,13 +101,18 @@ void hand_on(const struct sigaction& to, int number, siginfo_t* info, void* cont
   (to.sa_flags & SA_SIGINFO) != 0 ? to.sa_sigaction(number, info, context) : handler(number);
 }
 
+bool is_function(const struct sigaction& action) { return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN; }
+
 void handle(unsigned level, int number, siginfo_t* info, void* context) {
   const int error = errno;
   const Address a = address_of(info->si_addr);
   Where where;
   const bool is_fault = info->si_code > 0;
   const bool is_found = is_fault && find_guarded(a, &where);
-  const bool is_guards = is_found || (is_fault && slots::has(a));
+  struct sigaction to = g_replaced[level];
+  // A live block's page can be read and written, unless the program has protected it, which its handler knows.
+  const bool is_programs = is_found && !where.is_free && a - where.block < where.bytes && is_function(to);
+  const bool is_guards = !is_programs && (is_found || (is_fault && slots::has(a)));
   const Address code = os::code_at_fault(context);
   // The highest level is called by the kernel; a lower one may be called by the program's handler, for the same fault.
   const bool is_told = level + 1 < g_levels.load() && g_told.load() == context;
@@ -115,7 +120,6 @@ void handle(unsigned level, int number, siginfo_t* info, void* context) {
     g_told.store(context);
     tell(a, is_found ? &where : nullptr, context);
   }
-  struct sigaction to = g_replaced[level];
   if ((to.sa_flags & SA_RESETHAND) != 0) g_replaced[level].sa_handler = SIG_DFL;
   hand_on(to, number, info, context);
   if (is_guards && os::code_at_fault(context) == code) end_by_default(number, info);  // else there would be no end

@@ -86,7 +86,7 @@ void* allocate_any(const Request& request) {
 
 ACRE_COLD void* allocate_for_pointers(const Request& request) {
   if (t_heap == &kUninitializedHeap) registry::initialize_thread();
-  if (request.n == 0) return allocate(0, request.kind);
+  if (request.n == 0 && request.alignment <= kQuantum) return allocate(0, request.kind);
   if (is_diverted() || is_ending()) return allocate_any(request);
   const SizeClass c = class_for(request.n, request.alignment);
   return c == kSmallClasses ? large_for_pointers(request) : small_for_pointers(c, request);

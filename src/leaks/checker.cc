@@ -12,6 +12,7 @@
 #include "leaks/before_main.h"
 #include "observe/fill.h"
 #include "os/mapped.h"
+#include "reclaim/internal_thread.h"
 #include "sample/at_work.h"
 
 extern "C" {
@@ -97,6 +98,7 @@ void before_handlers(void*) {
 // --- On a signal: a handler may do next to nothing, so a thread checks -----------------------------------------------
 
 constinit std::atomic<uint32_t> g_asked{0};
+constinit std::atomic<bool> g_ends{false};
 
 void on_signal(int) {
   g_asked.fetch_add(1);
@@ -108,16 +110,24 @@ void* wait_for_signals(void*) {
   for (uint32_t done = 0;;) {
     os::wait_while(g_asked, done, UINT64_MAX);
     const uint32_t asked = g_asked.load();
+    if (g_ends.load()) return nullptr;
     if (asked == done) continue;
     done = asked;
     if (const int error = dump(nullptr)) say_failed(error);
   }
 }
 
+void end_waiting() {
+  if (getpid() != g_process) return;
+  g_ends.store(true);
+  on_signal(0);
+}
+
 void listen_to(int number) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
+  internal_thread::end_with_last_thread(internal_thread::Waiting::kLeaks, end_waiting);
   const bool caught = sigaction(number, &action, nullptr) == 0;
   if (!caught || !os::start_thread(wait_for_signals)) say_failed(caught ? EAGAIN : errno);
 }

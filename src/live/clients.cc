@@ -50,6 +50,7 @@ Clients::Client& Clients::first() {
 // ids of the process may have changed meanwhile. What the client has said already is read at once.
 void Clients::accept(int listener, Client& client) {
   const long made = os::accept_client(listener);
+  if (made < 0 && made != -EAGAIN && made != -ECONNABORTED) listen_again_ms_ = os::now_ms() + kRefusedMs;
   if (made < 0) return;
   if (client.socket >= 0) refuse(client.socket, kTooMany);
   client.socket = static_cast<int>(made);
@@ -90,7 +91,8 @@ void Clients::attend(int listener, uint64_t ms) {
     if (sockets[i] >= 0) end_ms = smaller(end_ms, clients_[i].end_ms);
   }
   const Client& leaver = first();
-  const uint64_t has_place_at_ms = leaver.socket < 0 ? 0 : leaver.end_ms - kRequestMs + kLeastMs;
+  const uint64_t leaves_ms = leaver.socket < 0 ? 0 : leaver.end_ms - kRequestMs + kLeastMs;
+  const uint64_t has_place_at_ms = larger(leaves_ms, listen_again_ms_);
   const bool has_place = before_ms >= has_place_at_ms;
   if (!has_place) end_ms = smaller(end_ms, has_place_at_ms);
   sockets[kMost] = has_place ? listener : -1;

@@ -16,6 +16,7 @@ class Clients {
   // So long a client stays at least. Where kMost have connected, one that has stayed longer goes for the next one; while
   // there is none, the next one waits. So a flood takes little of a processor.
   static constexpr uint64_t kLeastMs = 20;
+  static constexpr uint64_t kRefusedMs = 100;  // pause after the system refused a descriptor: the client waits on
 
   // *ends becomes 1 when the thread has to end.
   explicit Clients(const std::atomic<uint32_t>& ends) : ends_(ends) {}
@@ -42,6 +43,7 @@ class Clients {
 
   const std::atomic<uint32_t>& ends_;
   Client clients_[kMost];
+  uint64_t listen_again_ms_ = 0;
 };
 
 }  // namespace acre::live

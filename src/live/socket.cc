@@ -41,7 +41,7 @@ constinit char g_runtime_folder[kMostFolder] = "";
 constinit char g_path[os::kMostSocketPath] = "";
 constinit std::atomic<int> g_named{0};  // the process whose path it is
 
-bool wants_end() { return g_ends.load(std::memory_order_relaxed) != 0; }
+bool wants_end() { return g_ends.load() != 0; }
 
 using Folder = Line<kMostFolder + 32>;
 
@@ -114,6 +114,7 @@ void* attend(void*) {
       continue;
     }
     failures = 0;
+    if (wants_end()) break;  // on_last_thread() rings where the socket has its name by then
     clients.attend(listener.socket(), smaller(snapshot::look(), kLookMs));
   }
   if (g_named.exchange(0) == getpid()) os::remove_file(g_path);

@@ -117,9 +117,13 @@ ACRE_COLD void* allocate_seen(ManualArena& arena, SizeClass c, size_t n, size_t 
   Run* run = arena.arena.pages.allocate(pages_for(size_of_class(c)), larger<size_t>(1, alignment / kPageBytes));
   if (run == nullptr) return nullptr;
   void* block = pointer_to(run->base);
-  if (zeroed && !run->fresh) memset(block, 0, n);
-  if (fill::is_on()) fill::new_bytes(block, zeroed ? n : 0, run->bytes(), run->fresh);
-  if (fill::clears_sampled() && !run->fresh) fill::clear(block, zeroed ? n : 0, run->bytes());
+  // Freed by any function; without the bytes behind a large block that the hardened mode fills.
+  run->made_by = Kind::kAny;
+  run->asked = run->bytes();
+  run->slack_filled = false;
+  if (zeroed && !run->fresh) memset(block, 0, run->bytes());
+  if (fill::is_on()) fill::new_bytes(block, zeroed ? run->bytes() : 0, run->bytes(), run->fresh);
+  if (fill::clears_sampled() && !run->fresh) fill::clear(block, zeroed ? run->bytes() : 0, run->bytes());
   sampler::seen_run(run, size_of_class(c));
   thread_bytes::count_allocated(run->bytes());
   hooks::allocated(block, run->bytes(), n);
@@ -183,8 +187,10 @@ void give_back_heap(ManualArena& arena, Heap* heap) { leave(arena, heap); }
 
 void* reallocate_in(ManualArena& arena, void* p, size_t n) {
   if (hardened::is_on() && hardened::is_nothing(p)) {
-    release(p);
-    return allocate_in(arena, n, 1, false);
+    hardened::check_nothing(p, "acre_heap_realloc");
+    void* moved = allocate_in(arena, n, 1, false);
+    if (moved != nullptr) release(p);
+    return moved;
   }
   const Found found = find_live_block(p, "acre_heap_realloc");
   if (manual_arena_of(found) == &arena) return reallocate(p, n);

@@ -39,7 +39,8 @@ bool is_manual_arena(unsigned index) { return index != kAnyArena && arenas::manu
 // Zeroes the bytes that a block has gained. Huge blocks grow by pages that the system has zeroed.
 void zero_added(const Found& found, void* block, size_t old_bytes) {
   const size_t bytes = program_bytes(found, block, "realloc");
-  if (bytes <= old_bytes || (found.run != nullptr && found.run->kind == RunKind::kHuge)) return;
+  const bool is_huge = found.run != nullptr && found.run->kind == RunKind::kHuge;
+  if (bytes <= old_bytes || (is_huge && !hardened::is_on())) return;  // there the last page may be filled
   memset(static_cast<char*>(block) + old_bytes, 0, bytes - old_bytes);
 }
 
@@ -80,7 +81,10 @@ void* allocate(size_t n, const Request& request) {
   void* block = request.arena != kAnyArena             ? allocate_in(request.arena, bytes, request.alignment, request.zeroed)
                 : is_small(bytes, request.alignment) ? acre::allocate(bytes)
                                                     : large::allocate(bytes, request.alignment, request.zeroed);
-  if (block != nullptr && request.zeroed && is_small(bytes, request.alignment)) memset(block, 0, bytes);
+  if (block != nullptr && request.zeroed && is_small(bytes, request.alignment)) {
+    // A sampled block of an arena that the program makes, or of a tag, has the whole pages of its class.
+    memset(block, 0, ACRE_LIKELY(!sampler::is_on()) ? bytes : acre::block_bytes(find_block(block)));
+  }
   return block;
 }
 

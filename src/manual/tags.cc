@@ -246,7 +246,7 @@ void* allocate(Tag& tag, size_t n, size_t alignment, bool zeroed) {
   const SizeClass c = class_for_aligned(n, alignment);
   if (c == kSmallClasses) return allocate_large(tag, n, alignment, zeroed);
   void* block = allocate(tag, c, n);
-  if (zeroed && block != nullptr) memset(block, 0, n);
+  if (zeroed && block != nullptr) memset(block, 0, acre::block_bytes(find_block(block)));
   return block;
 }
 

@@ -238,7 +238,7 @@ void release(SampledRun* run, void* block, const char* name) {
   if (ticket != kNoTicket) g_sampler.freed(ticket);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_freed(*heap, bytes);
-    tick(*heap);
+    tick(*heap, true);
   }
 }
 

@@ -174,7 +174,7 @@ long create_unnamed_file(const char* path) {
 
 int name_file(int file, const char* path) {
   Line<40> unnamed;
-  unnamed.add("/proc/self/fd/").decimal(static_cast<uint64_t>(file));
+  unnamed.add("/proc/thread-self/fd/").decimal(static_cast<uint64_t>(file));
   return static_cast<int>(-raw_syscall(SYS_linkat, AT_FDCWD, as_long(unnamed.c_str()), AT_FDCWD, as_long(path),
                                        AT_SYMLINK_FOLLOW));
 }

@@ -302,7 +302,7 @@ uint64_t wall_clock_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 
 ACRE_COLD size_t resident_bytes() {
   char text[128];
-  const long size = read_file("/proc/self/statm", text, sizeof text - 1);
+  const long size = read_file("/proc/thread-self/statm", text, sizeof text - 1);
   if (size <= 0) return 0;
   text[size] = '\0';
   const char* at = text;

@@ -224,7 +224,7 @@ uint64_t memory_stall_us() {
 size_t anonymous_bytes() {
   FileText content;
   Path path;
-  if (!content.read(path.add(folder()).add("/proc/self/statm").c_str())) return 0;
+  if (!content.read(path.add(folder()).add("/proc/thread-self/statm").c_str())) return 0;
   uint64_t pages[3] = {};  // address space, resident, of files
   const char* at = content.text;
   for (uint64_t& number : pages) {

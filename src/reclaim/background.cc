@@ -54,6 +54,7 @@ uint64_t look_after_memory(uint64_t now, unsigned& quiet) {
 }
 
 void* live(void*) {
+  t_heap = const_cast<HotHeap*>(&kTerminatedHeap);  // with a heap of its own it would never see the last thread end
   os::name_this_thread("acre-decay");
   unsigned quiet = 0;
   for (uint64_t last = 0;;) {
@@ -93,9 +94,9 @@ ACRE_COLD void start(Heap& heap, uint64_t now_ms, State state) {
   empty_heap(heap);  // callers of tick() may assume that no private list has grown
 }
 
-void on_tick(Heap& heap, uint64_t now_ms) {
+void on_tick(Heap& heap, uint64_t now_ms, bool in_free = false) {
   const State state = g_state.load(std::memory_order_relaxed);
-  if (state != State::kRunning) return start(heap, now_ms, state);
+  if (state != State::kRunning) return in_free ? tick_soon(heap) : start(heap, now_ms, state);
   wakeup::signal();
 }
 
@@ -164,9 +165,9 @@ bool follow_option() {
   return false;
 }
 
-ACRE_COLD void tell_of_tick(Heap& heap, uint64_t now_ms) {
-  if (relaxed_load(options().background_thread)) on_tick(heap, now_ms);
-  if (const auto call = internal_thread::g_on_tick.load()) call(heap);
+ACRE_COLD void tell_of_tick(Heap& heap, uint64_t now_ms, bool in_free) {
+  if (relaxed_load(options().background_thread)) on_tick(heap, now_ms, in_free);
+  if (const auto call = internal_thread::g_on_tick.load()) in_free ? tick_soon(heap) : call(heap);
 }
 
 void after_fork_in_child() {
@@ -183,6 +184,9 @@ namespace acre {
 void on_last_thread() {
   wakeup::wake();
   background::join_if_any();
+  for (const auto& call : internal_thread::g_end_waiting) {
+    if (const auto end = call.load(std::memory_order_relaxed)) end();
+  }
   if (const auto call = internal_thread::g_on_last_thread.load(std::memory_order_relaxed)) call();
 }
 

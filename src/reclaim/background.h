@@ -31,7 +31,7 @@ bool follow_option();
 
 // Called with no lock held at the end of a tick. If the option is on, makes or wakes the thread; then calls the other
 // listener (internal_thread.h).
-void tell_of_tick(Heap& heap, uint64_t now_ms);
+void tell_of_tick(Heap& heap, uint64_t now_ms, bool in_free);
 
 // How often the thread has looked after the memory so far, and the mean time from one time to the next (0: no second one).
 uint64_t passes();

@@ -49,6 +49,14 @@ inline uint64_t tell_of_look(Heap* heap, uint64_t now_ms) {
 // Called in the child of a fork; null: not called.
 inline constinit std::atomic<void (*)()> g_after_fork_in_child{nullptr};
 
+// Threads that wait without an end, for signals and the like. In the last thread with a heap, when it ends, these calls end
+// them: else the C library never sees the process's last thread end.
+enum class Waiting : unsigned { kProfiler, kLastDump, kLeaks, kCount };
+inline constinit std::atomic<void (*)()> g_end_waiting[static_cast<unsigned>(Waiting::kCount)] = {};
+inline void end_with_last_thread(Waiting which, void (*end)()) {
+  g_end_waiting[static_cast<unsigned>(which)].store(end, std::memory_order_relaxed);
+}
+
 // Called in the last thread with a heap when it ends; may wait. Null: not called.
 inline constinit std::atomic<void (*)()> g_on_last_thread{nullptr};
 

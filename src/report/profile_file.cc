@@ -64,7 +64,7 @@ void write_legacy(Output& to, char* buffer, size_t capacity) {
   to.add(head.c_str());
   for (const profile::Stack* stack = nullptr; (stack = profile::next(stack)) != nullptr;) write_stack(to, stack);
   to.add("\nMAPPED_LIBRARIES:\n");
-  const long maps = os::open_file("/proc/self/maps");
+  const long maps = os::open_file("/proc/thread-self/maps");
   if (maps < 0) return;
   for (long got; (got = os::read_some(static_cast<int>(maps), buffer, capacity)) > 0;) {
     to.add(buffer, static_cast<size_t>(got));

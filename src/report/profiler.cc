@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "observe/sampler.h"
 #include "os/os.h"
+#include "reclaim/internal_thread.h"
 #include "report/profile_file.h"
 #include "sample/profile.h"
 #include "tables/options.h"
@@ -26,6 +27,7 @@ bool write_both(Naming naming) {
 // --- On a signal, or amid an allocation: who asks there may do next to nothing, so a thread writes ---------------
 
 constinit std::atomic<uint32_t> g_asked{0};
+constinit std::atomic<bool> g_ends{false};
 constinit std::atomic<int> g_thread_of{0};  // the process that has the thread: a child of fork has it not
 
 void ask() {
@@ -39,15 +41,26 @@ void* write_when_asked(void*) {
   for (uint32_t done = 0;; ) {
     os::wait_while(g_asked, done, UINT64_MAX);
     const uint32_t asked = g_asked.load();
+    if (g_ends.load()) break;
     if (asked == done) continue;
     done = asked;
     write_both(Naming::kNumbered);
   }
+  g_thread_of.store(0);
+  g_ends.store(false);
+  return nullptr;
+}
+
+void end_waiting() {
+  if (g_thread_of.load() != getpid()) return;
+  g_ends.store(true);
+  ask();
 }
 
 bool has_thread() {
   const int process = getpid();
   if (g_thread_of.exchange(process) == process) return true;
+  internal_thread::end_with_last_thread(internal_thread::Waiting::kProfiler, end_waiting);
   if (os::start_thread(write_when_asked)) return true;
   g_thread_of.store(0);
   return false;

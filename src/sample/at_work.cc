@@ -35,13 +35,18 @@ int take_place(ThreadToken thread) {
   return -1;
 }
 
+// Those that have a place may wait for a lock of the unwinder's or the loader's, and this thread may hold that lock. Such
+// a thread goes on without a place, as if it were at work already.
+constexpr uint64_t kMostWaitMs = 100;
+
 // g_awaited is set before the search: a thread that frees a place after the search sees that it has to wake this one.
 ACRE_COLD int wait_for_place(ThreadToken thread) {
+  const uint64_t begin = os::now_ms();
   for (;;) {
     g_awaited.store(1);
     const int place = take_place(thread);
-    if (place >= 0) return place;
-    os::wait_while(g_awaited, 1, UINT64_MAX);
+    if (place >= 0 || os::now_ms() - begin > kMostWaitMs) return place;
+    os::wait_while(g_awaited, 1, kMostWaitMs);
   }
 }
 

@@ -287,7 +287,7 @@ void end_statistics() {
 
 void copy_mappings() {
   Head* head = g_head.load();
-  const long maps = head == nullptr ? -1 : os::open_file("/proc/self/maps");
+  const long maps = head == nullptr ? -1 : os::open_file("/proc/thread-self/maps");
   if (maps < 0) return;
   const uint32_t half = 1 - head->mappings.half.load();
   size_t bytes = 0;

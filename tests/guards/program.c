@@ -112,6 +112,23 @@ static void told(int number, siginfo_t *info, void *context) {
     if (is("chains")) before.sa_sigaction(number, info, context);
     _exit(7);
 }
+// As a collector's write barrier: the handler makes the page writable, and the access is made again.
+static char *protected_page;
+static void unprotect(int number) {
+    if (number != SIGSEGV || mprotect(protected_page, PAGE, PROT_READ | PROT_WRITE) != 0) _exit(98);
+    say("mine: written\n");
+}
+static void write_protected(void) {
+    void *p = NULL;
+    signal(SIGSEGV, unprotect);
+    if (posix_memalign(&p, PAGE, PAGE) != 0) _exit(99);
+    protected_page = p;
+    for (int round = 0; round < 2; round++) {
+        if (mprotect(p, PAGE, PROT_READ) != 0) _exit(99);
+        touch(p, 1);
+    }
+    exit(0);
+}
 static void plain(int number) {
     say("mine: plain\n");
     _exit(number == SIGSEGV ? 7 : 92);
@@ -132,6 +149,7 @@ static void *in_thread(void *p) {
 }
 
 static void handlers(void) {
+    if (is("protected by the program")) write_protected();
     if (is("siginfo") || is("returns") || is("jumps")) set(SA_SIGINFO, 0);
     if (is("plain")) set(0, 0);
     if (is("mask")) set(SA_SIGINFO, SIGUSR1);

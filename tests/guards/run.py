@@ -81,6 +81,7 @@ HANDLERS = {
     "sent and ignored": (0, "went on\n", False),
     "sent to handler": (0, "mine: sent\nwent on\n", False),
     "own fault": (FAULT, "", False),
+    "protected by the program": (0, "mine: written\n" * 2, False),
     "own fault to handler": (7, "mine: fault\n", False),
 }
 HEADS = {"access": "this access by thread", "allocated": "allocated by thread", "freed": "freed by thread"}

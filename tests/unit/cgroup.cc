@@ -106,7 +106,7 @@ TEST_F(Cgroup, PressureIsTheGroupsOrElseTheMachines) {
 }
 
 TEST_F(Cgroup, AnonymousBytesAreResidentOnesWithoutFiles) {
-  write("/proc/self/statm", "1000 300 100 5 0 200 0\n");
+  write("/proc/thread-self/statm", "1000 300 100 5 0 200 0\n");
   EXPECT_EQ(os::anonymous_bytes(), 200 * os::page_bytes());
 }
 

@@ -56,7 +56,7 @@ class Pressure : public testing::Test, protected test::MadeUpFiles {
     write("/sys/fs/cgroup/" + file, std::to_string(limit) + "\n");
     write("/sys/fs/cgroup/memory.current", std::to_string(limit::held() + others) + "\n");
     write("/sys/fs/cgroup/memory.stat", "inactive_file 0\n");
-    write("/proc/self/statm", "0 " + std::to_string(limit::held() / os::page_bytes()) + " 0 0 0 0 0\n");
+    write("/proc/thread-self/statm", "0 " + std::to_string(limit::held() / os::page_bytes()) + " 0 0 0 0 0\n");
   }
   static void set(const std::string& option, ssize_t value) {
     ASSERT_EQ(acre_mallctl(("opt." + option).c_str(), nullptr, nullptr, &value, sizeof value), 0);

@@ -107,6 +107,14 @@ TEST(Import, ALineThatIsNoneEndsIt) {
   }
 }
 
+// A stack that comes before the first address, and names one that never comes.
+TEST(Import, AnAddressThatIsNotThereIsLeftOut) {
+  const Folder folder;
+  const Imported found = import_of(folder, "v 10400 3\nt 7fffffffffff 0\ni 1000\na 10 1\n+ 0\n");
+  EXPECT_EQ(found.code, 0);
+  EXPECT_EQ(found.events.size(), 1u);
+}
+
 TEST(Import, HeaptrackAsInterpreted) {
   const Folder folder;
   const Imported found = import_of(folder,
