@@ -44,6 +44,7 @@ def check_passes_through(checks, acre, library):
     ended = run(["sh", "-c", f"'{acre.acre}' run -- sh -c 'kill -TERM $$'; echo $?"], acre.environment)
     checks.that(ended.stdout == "143\n", "a shell sees 143 for a SIGTERM", ended)
     check_signal_to_program(checks, acre)
+    check_signal_after_program(checks, acre)
     text = "one\ntwo\n" * 1000
     ended = acre("run", "cat", input=text)
     checks.that(ended.stdout == text, "stdin is the program's")
@@ -68,6 +69,17 @@ def check_signal_to_program(checks, acre):
     program.send_signal(signal.SIGINT)
     checks.that(name == "sleep" and program.wait(10) == -signal.SIGINT,
                 "a signal goes to the program itself", f"{name} {program.poll()}")
+
+
+def check_signal_after_program(checks, acre):
+    """Once the program has ended its number is anyone's: signals are acre's own again."""
+    code = ("import os, signal, sys; sys.path.insert(0, sys.argv[1]); import child; child.run(lambda: os._exit(0)); "
+            "os.kill(os.getpid(), getattr(signal, sys.argv[2]))")
+    for name, said in (("SIGTERM", ""), ("SIGINT", "KeyboardInterrupt")):
+        ended = run(["/usr/bin/python3", "-B", "-c", code, acre.acre.parent / "cli", name], acre.environment,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        checks.that(ended.returncode == -getattr(signal, name) and said in ended.stderr
+                    and "ProcessLookupError" not in ended.stderr, f"{name} after the program's end ends acre", ended)
 
 
 def check_environment(checks, acre):
