@@ -1,5 +1,6 @@
 """acre run --leaks: runs PROGRAM to its end, as a child, and says what it has leaked."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -40,15 +41,25 @@ def how_it_ended(code):
             "without acre, or it runs without acre itself")
 
 
+def reports(folder, pid="*"):
+    """-> path of each report -> when it was written, and its file's number"""
+    found = {}
+    for path in glob.glob(os.path.join(glob.escape(folder), f"*.{pid}.*leaks.json")):
+        with contextlib.suppress(OSError):  # somebody removes it
+            status = os.stat(path)
+            found[path] = status.st_mtime_ns, status.st_ino
+    return found
+
+
 def run_in(options, start, folder):
     rules = rules_from(options.suppressions)
+    before = reports(folder)  # perhaps of an earlier process with the number that the program gets
     with Kept(options) as kept:
         root, code = child.run(lambda: start([*settings(options, folder), *kept.settings()]))
         kept.report(root, code)
     leaks = checked = False
-    pattern = os.path.join(glob.escape(folder), f"*.{root}.*leaks.json")
-    paths = sorted(glob.glob(pattern), key=os.path.getmtime)
-    for path in paths:
+    found = reports(folder, root)
+    for path in sorted((path for path in found if found[path] != before.get(path)), key=found.get):
         report = Report(path, rules)
         leaks |= bool(report.sites)
         checked |= report.raw["moment"] == "exit"

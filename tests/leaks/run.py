@@ -208,6 +208,21 @@ def check_command(checks, lost, work):
     checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
 
 
+def check_earlier_report(checks, lost, work):
+    """Of a process that had the number which the program has now."""
+    folder = Path(tempfile.mkdtemp(dir=work))
+    run_program(lost, "normal", folder)
+    next(folder.glob("lost.*.leaks.json")).rename(folder / "other.4711.leaks.json")
+    code = ("import os, sys\nsys.path.insert(0, sys.argv[1])\nimport child, leaks_run, run_command\n"
+            "def run(become):\n    for path in sys.argv[3:]:\n        os.utime(path)\n    return 4711, 0\n"
+            "child.run, options = run, run_command.Options(['true'])\n"
+            "options.folder, options.leaks = sys.argv[2], 'normal'\nsys.exit(leaks_run.run(options, None))")
+    for what, written, wanted in (("is not the program's", [], NOT_CHECKED),
+                                  ("is, if it is written again", [folder / "other.4711.leaks.json"], LEAKS)):
+        ended = run(["/usr/bin/python3", "-B", "-c", code, SOURCE / "cli", folder, *written])
+        checks.that(ended.returncode == wanted, f"an earlier process's report of leaks {what}", ended)
+
+
 def forms_of(name, work):
     """Of the only site that this program's report has: -> the report's path, and its text, JSON and pprof's profile."""
     folder = Path(tempfile.mkdtemp(dir=work))
@@ -429,6 +444,7 @@ def main():
             check_exit_code(checks, lost, work)
             check_children(checks, work)
             check_command(checks, lost, work)
+            check_earlier_report(checks, lost, work)
             check_held(checks, work)
             check_truncated(checks, work)
             check_live(checks, work)

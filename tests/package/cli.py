@@ -232,6 +232,9 @@ def check_refusals(checks, acre, work):
     ends("no number of rounds", 2, "replay", plain, "--rounds", "0")
     ends("no library to ask", 1, "options", "--lib", work / "nothing.so")
     ends("no library", 1, "run", "--lib", work / "nothing.so", "true")
+    for option in ("--leaks", "--profile"):
+        ends(f"no folder for {option}", 1, "run", option, "-o", work / "nothing", "--", "true")
+        ends(f"a folder that no setting can name for {option}", 1, "run", option, "-o", work / "a,b", "--", "true")
     plain.chmod(0o755)
     ended = acre("run", "--", plain)
     checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
