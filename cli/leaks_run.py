@@ -10,7 +10,7 @@ import tempfile
 import child
 from leak_report import Report, rules_from
 from run_report import Kept
-from say import count, say
+from say import count, fail, say
 
 LEAKS = 23
 NOT_CHECKED = 24
@@ -26,7 +26,10 @@ def settings(options, folder):
 
 def run(options, start):
     """start(settings): becomes the program. -> its exit code, 23 with leaks, or 24 if it ended without a check"""
-    folder = os.path.abspath(options.folder) if options.folder is not None else tempfile.mkdtemp(prefix="acre-leaks-")
+    try:
+        folder = tempfile.mkdtemp(prefix="acre-leaks-") if options.folder is None else os.path.abspath(options.folder)
+    except OSError as error:
+        fail(f"run: there is no temporary folder for the report of leaks, and -o names none: {error.strerror}")
     try:
         return run_in(options, start, folder)
     finally:

@@ -176,7 +176,12 @@ def check_command(checks, lost, work):
                    environment=clean_environment(PPROF_TMPDIR=folder, HOME=folder, DEBUGINFOD_URLS=""))
         checks.that(re.search(r"^ *3 .* lose$", said.stdout, re.M) is not None, "go tool pprof reads it",
                     said.stdout + said.stderr)
+    ended = acre("leaks", "--pprof", folder / "none/leaks.pb.gz", path)
+    checks.that(ended.returncode == 2 and re.fullmatch(r"acre leaks: cannot write '.*': No such file or directory\n",
+                ended.stderr) is not None, "a profile that cannot be written: exit code 2 and one line", ended)
     known = folder / "known"
+    known.write_bytes("# Bl\u00f6cke\nobject:lost\n".encode("latin-1"))
+    checks.that(acre("leaks", "--suppressions", known, path).returncode == 0, "suppressions need not be UTF-8")
     known.write_text("# all but one\nfunction:lose object:lost   # both have to fit\nfile:*/lost.c function:*_huge\n")
     ended = acre("leaks", "--suppressions", known, path)
     checks.that(ended.returncode == LEAKS and "1048576 bytes in 1 block leaked, from 1 place" in ended.stdout and
