@@ -21,11 +21,12 @@ def run(become):
             os._exit(refused.code)
         finally:
             os._exit(NOT_EXECUTABLE)
-    for number in FROM_TERMINAL:
-        signal.signal(number, lambda *_: None)
-    for number in PASSED_ON:
-        signal.signal(number, lambda number, _: os.kill(child, number))
+    before = {number: signal.signal(number, lambda *_: None) for number in FROM_TERMINAL}
+    before |= {number: signal.signal(number, lambda number, _: os.kill(child, number)) for number in PASSED_ON}
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    for number, handler in before.items():  # while the number is the child's still
+        signal.signal(number, handler)
     _, status = os.waitpid(child, 0)
     return child, os.waitstatus_to_exitcode(status)
 

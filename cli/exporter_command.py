@@ -64,10 +64,10 @@ def add_arguments(parser):
 
 
 class Refused(Exception):
-    """An answer that says why there is no other one."""
+    """An answer that says in one line, which is its status line too, why there is no other one."""
 
     def __init__(self, status, why):
-        super().__init__(why)
+        super().__init__(live.one_line(why))
         self.status = status
 
 
@@ -121,14 +121,15 @@ def heap(query):
     if unknown:
         raise Refused(400, f"there is no parameter '{sorted(unknown)[0]}'; there are pid, kind and names")
     pid, kind, names = query.get("pid") or str(only_process()), query.get("kind", "live"), query.get("names", "1")
-    if not pid.isdecimal() or kind not in KINDS or names not in ("0", "1"):
+    if not re.fullmatch(r"\d{1,18}", pid, re.ASCII) or kind not in KINDS or names not in ("0", "1"):
         raise Refused(400, f"pid is a number, kind is one of {', '.join(KINDS)}, names is 0 or 1")
     try:
         process = live.Process(int(pid))
         data = live.heap_profile(int(pid), kind)
     except live.LiveError as error:
         raise Refused(404, str(error)) from None
-    return with_names(data) if names == "1" else data, f"{process.name}.{pid}.{kind}.pb.gz"
+    name = re.sub(r"[^\w.+-]", "_", process.name, flags=re.ASCII)  # a header has no quotes and few letters
+    return with_names(data) if names == "1" else data, f"{name}.{pid}.{kind}.pb.gz"
 
 
 def list_page(address_of_server):

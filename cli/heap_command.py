@@ -97,6 +97,8 @@ def kind_of(profile, options):
 
 
 def write(path, content):
+    """content: bytes, or text, in which names of files need not be UTF-8."""
+    content = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
     try:
         with open(path, "wb") as file:
             file.write(content)
@@ -170,7 +172,7 @@ def show(options, profiles, whole, before, after):
     if options.html is not None:
         heading = about.heading(profiles, options.files, options.diff)
         sides = [side and python.for_people(side, options.python) for side in (after, before)]
-        write(page_path(options), page.page(heading, *sides, at, options.lines).encode())
+        write(page_path(options), page.page(heading, *sides, at, options.lines))
     if options.pprof is not None:
         write(options.pprof, pprof.write(whole))
     whole = python.for_people(whole, options.python, not options.lines)
@@ -179,7 +181,7 @@ def show(options, profiles, whole, before, after):
         if options.out is None:
             sys.stdout.write(text)
         else:
-            write(options.out, text.encode())
+            write(options.out, text)
 
 
 def main(options):

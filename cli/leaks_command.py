@@ -49,7 +49,10 @@ def main(options):
         json.dump(report.as_json(), sys.stdout, indent=1)
         print()
     elif options.pprof is not None:
-        report.write_pprof(options.pprof)
+        try:
+            report.write_pprof(options.pprof)
+        except OSError as error:
+            fail(f"leaks: cannot write '{options.pprof}': {error.strerror}", 2)
     else:
         sys.stdout.write(report.as_text())
         if live:

@@ -1,5 +1,6 @@
 """acre run --leaks: runs PROGRAM to its end, as a child, and says what it has leaked."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -9,7 +10,7 @@ import tempfile
 import child
 from leak_report import Report, rules_from
 from run_report import Kept
-from say import count, say
+from say import count, fail, say
 
 LEAKS = 23
 NOT_CHECKED = 24
@@ -25,7 +26,10 @@ def settings(options, folder):
 
 def run(options, start):
     """start(settings): becomes the program. -> its exit code, 23 with leaks, or 24 if it ended without a check"""
-    folder = os.path.abspath(options.folder) if options.folder is not None else tempfile.mkdtemp(prefix="acre-leaks-")
+    try:
+        folder = tempfile.mkdtemp(prefix="acre-leaks-") if options.folder is None else os.path.abspath(options.folder)
+    except OSError as error:
+        fail(f"run: there is no temporary folder for the report of leaks, and -o names none: {error.strerror}")
     try:
         return run_in(options, start, folder)
     finally:
@@ -40,15 +44,25 @@ def how_it_ended(code):
             "without acre, or it runs without acre itself")
 
 
+def reports(folder, pid="*"):
+    """-> path of each report -> when it was written, and its file's number"""
+    found = {}
+    for path in glob.glob(os.path.join(glob.escape(folder), f"*.{pid}.*leaks.json")):
+        with contextlib.suppress(OSError):  # somebody removes it
+            status = os.stat(path)
+            found[path] = status.st_mtime_ns, status.st_ino
+    return found
+
+
 def run_in(options, start, folder):
     rules = rules_from(options.suppressions)
+    before = reports(folder)  # perhaps of an earlier process with the number that the program gets
     with Kept(options) as kept:
         root, code = child.run(lambda: start([*settings(options, folder), *kept.settings()]))
         kept.report(root, code)
     leaks = checked = False
-    pattern = os.path.join(glob.escape(folder), f"*.{root}.*leaks.json")
-    paths = sorted(glob.glob(pattern), key=os.path.getmtime)
-    for path in paths:
+    found = reports(folder, root)
+    for path in sorted((path for path in found if found[path] != before.get(path)), key=found.get):
         report = Report(path, rules)
         leaks |= bool(report.sites)
         checked |= report.raw["moment"] == "exit"

@@ -25,7 +25,10 @@ def fingerprint(inputs=INPUTS):
                 for inner in sorted(entries, key=lambda inner: inner.name):
                     look_at(inner)
         else:
-            status = entry.stat()
+            try:
+                status = entry.stat()
+            except OSError:
+                status = entry.stat(follow_symlinks=False)  # a link to nothing, as Emacs locks a file by
             lines.append(f"{entry.path} {status.st_mtime_ns} {status.st_size}")
 
     with os.scandir(ROOT) as entries:
@@ -88,8 +91,12 @@ def one_builder(folder=FOLDER):
 
     @contextlib.contextmanager
     def locked():
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "acre.lock"), "w") as lock:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            lock = open(os.path.join(folder, "acre.lock"), "w")
+        except OSError as error:
+            fail(f"cannot build in '{shown(folder)}': {error.strerror}")
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -145,8 +145,11 @@ class Process:
         return len(set(self.users)) == 1 and self.is_dumpable()
 
     def age_s(self):
-        began = int(self.read("stat").rpartition(b")")[2].split()[19] or 0) / os.sysconf("SC_CLK_TCK")
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - began
+        """May raise LiveError: it has ended meanwhile."""
+        fields = self.read("stat").rpartition(b")")[2].split()
+        if len(fields) < 20:
+            raise LiveError(f"{self} has ended")
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
     def is_in_exec(self):
         """It becomes another program: it has a file, which the kernel's threads have not, and no arguments yet."""
@@ -255,7 +258,7 @@ def exchange(client, process, words, errors):
             if not part:
                 raise EndedEarly(f"{process} ended its answer too early")
             answer += part
-    except TimeoutError:
+    except (TimeoutError, socket.timeout):  # two classes before Python 3.10
         state = ", which is stopped," if process.stopped else ""
         raise LiveError(f"{process}{state} does not answer") from None
     except OSError as error:

@@ -82,11 +82,18 @@ def written(path):
             os.unlink(made)
 
 
+def temporary_folder():
+    try:
+        return tempfile.TemporaryDirectory(prefix="acre-plot.")
+    except OSError as error:
+        fail(f"plot: there is no temporary folder: {error.strerror}")
+
+
 def main(options):
     if len(options.files) > 2:
         usage_error("plot", "one recording, or two that are compared")
     path, tool = output_path(options), trace_tool.ensure("plot", options.yes)
-    with tempfile.TemporaryDirectory(prefix="acre-plot.") as folder:
+    with temporary_folder() as folder:
         data = [os.path.join(folder, str(number)) for number in range(len(options.files))]
         for file, there in zip(options.files, data):
             read(tool, file, there, options)

@@ -127,6 +127,7 @@ def attach(options, pid):
     import live
     with live.reported("record"):
         process = live.Process(pid)
+        live.ask(process.pid, "info")  # before the collector empties FILE, which may be an earlier recording
     words = [*collector(options, f"{process.name}.{process.pid}"), "--attach"]
     tool = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # those from a terminal go to the collector, too

@@ -74,6 +74,15 @@ def check(options):
         usage_error("run", "--suppressions is for --leaks")
     if not options.program:
         usage_error("run", "no PROGRAM to run")
+    if options.folder is not None:
+        check_folder(os.path.abspath(options.folder))
+
+
+def check_folder(folder):
+    if any(letter in folder for letter in ",#\n"):
+        fail(f"run: nothing can be written to '{folder}': a setting cannot have a comma or a # in it")
+    if not os.path.isdir(folder):
+        fail(f"run: there is no folder '{folder}'")
 
 
 def chosen_library(options, command="run"):
@@ -110,14 +119,8 @@ def settings(options):
         yield "prof_final:true"
     if options.profile:
         yield f"prof_sample:{options.profile}"
-    if options.folder is not None:
-        folder = os.path.abspath(options.folder)
-        if any(letter in folder for letter in ",#\n"):
-            fail(f"run: nothing can be written to '{folder}': a setting cannot have a comma or a # in it")
-        if not os.path.isdir(folder):
-            fail(f"run: there is no folder '{folder}'")
     if options.folder is not None and options.profile is not None:
-        yield f"prof_folder:{folder}"
+        yield f"prof_folder:{os.path.abspath(options.folder)}"
 
 
 def add_acre(environment, path, options, more=(), has_socket=True):

@@ -26,7 +26,10 @@ class Kept:
 
     def __enter__(self):
         if self.options.stats or self.options.profile is not None:
-            self.folder = tempfile.mkdtemp(prefix="acre-run-")
+            try:
+                self.folder = tempfile.mkdtemp(prefix="acre-run-")
+            except OSError as error:
+                say(f"run: what a process cannot write itself is lost, without a temporary folder: {error.strerror}")
         return self
 
     def __exit__(self, *_):

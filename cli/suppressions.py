@@ -32,7 +32,7 @@ def fits(kind, pattern, frame):
 
 def read(path):
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError as error:
         fail(f"leaks: the suppressions '{path}' cannot be read: {error.strerror}", 2)

@@ -1,5 +1,6 @@
 """The full screen of acre top: the list of processes, and views into one of them."""
 
+import contextlib
 import curses
 import locale
 import os
@@ -290,5 +291,6 @@ def with_cursor(shown):
 
 def start(seconds, times):
     """May raise curses.error: the terminal cannot do it."""
-    locale.setlocale(locale.LC_ALL, "")
+    with contextlib.suppress(locale.Error):  # the environment names one that is not installed
+        locale.setlocale(locale.LC_ALL, "")
     curses.wrapper(run, seconds, times)

@@ -145,7 +145,7 @@ class Writer:
                         + message(11, integer(1, self.text("space")) + integer(2, self.text("bytes")))
                         + packed(13, [self.text(comment) for comment in profile.comments])
                         + integer(14, self.text(profile.kinds[profile.default].name)))
-        texts = [message(6, text.encode()) for text in self.texts]
+        texts = [message(6, text.encode("utf-8", "replace")) for text in self.texts]  # a path need not be UTF-8
         return gzip.compress(b"".join(self.out + texts), mtime=0)
 
 

@@ -109,10 +109,22 @@ def check_pprof(checks, url, server, process, folder):
     for query, code, words in (("", 400, "say which process"), ("?pid=0", 404, "there is no process 0"),
                                (f"?pid={process.pid}&kind=x", 400, "kind is one of live, peak, growth"),
                                (f"?pid={process.pid}&seconds=5", 400, "there is no parameter 'seconds'"),
-                               ("?pid=x", 400, "pid is a number"), (f"?pid={server.pid}", 404, "does not run on acre")):
-        status, reason, _, body = get(heap + query)
-        checks.that(status == code and words in reason and words in body.decode() and body.count(b"\n") == 1,
-                    f"heap{query}: {code} and why", f"{status} {reason} {body}")
+                               ("?pid=x", 400, "pid is a number"), (f"?pid={server.pid}", 404, "does not run on acre"),
+                               (f"?pid={'1' * 5000}", 400, "pid is a number"),
+                               ("?%0d%0aX-Injected:%201=1", 400, r"there is no parameter '\r\nX-Injected: 1'")):
+        status, reason, headers, body = get(heap + query)
+        checks.that(status == code and words in reason and words in body.decode() and body.count(b"\n") == 1
+                    and "X-Injected" not in headers, f"heap{query[:40]}: {code} and why",
+                    f"{status} {reason} {headers} {body}")
+
+
+def check_odd_name(checks, url, program):
+    """A name whose letters a header may not have."""
+    odd = shutil.copy(program, program.with_name('"\u20ac\n'))
+    with holding(odd, 1) as (process, _):
+        status, _, headers, _ = get(f"{url}debug/pprof/heap?pid={process.pid}&names=0")
+        checks.that(status == 200 and f'"___n.{process.pid}.live.pb.gz"' in headers["Content-Disposition"],
+                    "a profile of a program with an odd name has a plain one", f"{status} {headers}")
 
 
 def check_list(checks, url, small, large):
@@ -186,6 +198,7 @@ def main():
                     check_dashboard(checks, large)
             with holding(program, 10):
                 checks.that(get(url + "debug/pprof/heap")[0] == 200, "one process needs no number")
+            check_odd_name(checks, url, program)
             check_listen(checks, url)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -176,7 +176,12 @@ def check_command(checks, lost, work):
                    environment=clean_environment(PPROF_TMPDIR=folder, HOME=folder, DEBUGINFOD_URLS=""))
         checks.that(re.search(r"^ *3 .* lose$", said.stdout, re.M) is not None, "go tool pprof reads it",
                     said.stdout + said.stderr)
+    ended = acre("leaks", "--pprof", folder / "none/leaks.pb.gz", path)
+    checks.that(ended.returncode == 2 and re.fullmatch(r"acre leaks: cannot write '.*': No such file or directory\n",
+                ended.stderr) is not None, "a profile that cannot be written: exit code 2 and one line", ended)
     known = folder / "known"
+    known.write_bytes("# Bl\u00f6cke\nobject:lost\n".encode("latin-1"))
+    checks.that(acre("leaks", "--suppressions", known, path).returncode == 0, "suppressions need not be UTF-8")
     known.write_text("# all but one\nfunction:lose object:lost   # both have to fit\nfile:*/lost.c function:*_huge\n")
     ended = acre("leaks", "--suppressions", known, path)
     checks.that(ended.returncode == LEAKS and "1048576 bytes in 1 block leaked, from 1 place" in ended.stdout and
@@ -206,6 +211,21 @@ def check_command(checks, lost, work):
     ended = acre("run", "--leaks", "--lib", library(), "--", "/usr/bin/python3", "-c",
                  "import sys; sys.exit(5)")
     checks.that(ended.returncode == 5, "without leaks the exit code is the program's", ended)
+
+
+def check_earlier_report(checks, lost, work):
+    """Of a process that had the number which the program has now."""
+    folder = Path(tempfile.mkdtemp(dir=work))
+    run_program(lost, "normal", folder)
+    next(folder.glob("lost.*.leaks.json")).rename(folder / "other.4711.leaks.json")
+    code = ("import os, sys\nsys.path.insert(0, sys.argv[1])\nimport child, leaks_run, run_command\n"
+            "def run(become):\n    for path in sys.argv[3:]:\n        os.utime(path)\n    return 4711, 0\n"
+            "child.run, options = run, run_command.Options(['true'])\n"
+            "options.folder, options.leaks = sys.argv[2], 'normal'\nsys.exit(leaks_run.run(options, None))")
+    for what, written, wanted in (("is not the program's", [], NOT_CHECKED),
+                                  ("is, if it is written again", [folder / "other.4711.leaks.json"], LEAKS)):
+        ended = run(["/usr/bin/python3", "-B", "-c", code, SOURCE / "cli", folder, *written])
+        checks.that(ended.returncode == wanted, f"an earlier process's report of leaks {what}", ended)
 
 
 def forms_of(name, work):
@@ -429,6 +449,7 @@ def main():
             check_exit_code(checks, lost, work)
             check_children(checks, work)
             check_command(checks, lost, work)
+            check_earlier_report(checks, lost, work)
             check_held(checks, work)
             check_truncated(checks, work)
             check_live(checks, work)

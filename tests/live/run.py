@@ -36,6 +36,14 @@ def check_errors(checks, work):
     dead = subprocess.Popen(["true"])
     dead.wait()
     checks.that(is_one_line(acre("stats", dead.pid), f"there is no process {dead.pid}"), "a dead process: one line")
+    with subprocess.Popen(["sleep", "100"]) as ends:
+        process = live.Process(ends.pid)
+        ends.kill()
+    try:
+        found = process.may_get_socket()
+    except live.LiveError as error:
+        found = str(error)
+    checks.that(found is False or "has ended" in str(found), "a process that ends while it is looked at", found)
     zombie = subprocess.Popen(["true"])
     eventually(lambda: "State:\tZ" in Path(f"/proc/{zombie.pid}/status").read_text())
     checks.that(is_one_line(acre("purge", zombie.pid), "has ended"), "a zombie: one line", acre("purge", zombie.pid))

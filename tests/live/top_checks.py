@@ -121,6 +121,8 @@ def check_keys(checks, process):
 
 
 def check_terminals(checks, process):
+    text = on_terminal("top", "-n", "1", "-d", "0.1", environment={"LC_ALL": "xx_YY.UTF-8"})
+    checks.that("Traceback" not in text and "RESIDENT" in text, "the screen with a locale that is not installed", text)
     for name, words in (("dumb", ""), ("no-such-terminal", "no full screen")):
         text = on_terminal("top", "-n", "1", environment={"TERM": name}).replace("\r", "")
         checks.that("\033" not in text and re.search(rf"^ *{process.pid} ", text, re.M) and words in text

@@ -27,6 +27,13 @@ class Cli:
         return run([self.acre, *arguments], **options)
 
 
+def inside(acre, code, *arguments, **options):
+    """Code that uses the command's modules, in a process of its own."""
+    code = f"import os, sys\nsys.path.insert(0, sys.argv[1])\n{code}"
+    words = ["/usr/bin/python3", "-B", "-c", code, acre.acre.parent / "cli", *arguments]
+    return run(words, acre.environment, **options)
+
+
 def check_library(checks, acre):
     lib = acre("lib")
     last = lib.stdout.rstrip("\n").rpartition("\n")[2]
@@ -44,6 +51,7 @@ def check_passes_through(checks, acre, library):
     ended = run(["sh", "-c", f"'{acre.acre}' run -- sh -c 'kill -TERM $$'; echo $?"], acre.environment)
     checks.that(ended.stdout == "143\n", "a shell sees 143 for a SIGTERM", ended)
     check_signal_to_program(checks, acre)
+    check_signal_after_program(checks, acre)
     text = "one\ntwo\n" * 1000
     ended = acre("run", "cat", input=text)
     checks.that(ended.stdout == text, "stdin is the program's")
@@ -68,6 +76,15 @@ def check_signal_to_program(checks, acre):
     program.send_signal(signal.SIGINT)
     checks.that(name == "sleep" and program.wait(10) == -signal.SIGINT,
                 "a signal goes to the program itself", f"{name} {program.poll()}")
+
+
+def check_signal_after_program(checks, acre):
+    """Once the program has ended its number is anyone's: signals are acre's own again."""
+    code = "import child, signal; child.run(lambda: os._exit(0)); os.kill(os.getpid(), getattr(signal, sys.argv[2]))"
+    for name, said in (("SIGTERM", ""), ("SIGINT", "KeyboardInterrupt")):
+        ended = inside(acre, code, name, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        checks.that(ended.returncode == -getattr(signal, name) and said in ended.stderr
+                    and "ProcessLookupError" not in ended.stderr, f"{name} after the program's end ends acre", ended)
 
 
 def check_environment(checks, acre):
@@ -220,6 +237,9 @@ def check_refusals(checks, acre, work):
     ends("no number of rounds", 2, "replay", plain, "--rounds", "0")
     ends("no library to ask", 1, "options", "--lib", work / "nothing.so")
     ends("no library", 1, "run", "--lib", work / "nothing.so", "true")
+    for option in ("--leaks", "--profile"):
+        ends(f"no folder for {option}", 1, "run", option, "-o", work / "nothing", "--", "true")
+        ends(f"a folder that no setting can name for {option}", 1, "run", option, "-o", work / "a,b", "--", "true")
     plain.chmod(0o755)
     ended = acre("run", "--", plain)
     checks.that(ended.stdout == "hello\n", "a script without interpreter line runs in the shell", ended)
@@ -295,6 +315,14 @@ def check_record_of_running(checks, acre, work):
         checks.that(again.returncode == 1 and "is being recorded already" in again.stderr and
                     again.stderr.count("\n") == 1 and not (work / "again.actrace").exists(),
                     "a second recording of a process: a line, and no file", again)
+        earlier = shutil.copy(path, work / "earlier.actrace")
+        before = earlier.read_bytes()
+        with subprocess.Popen(["sleep", "100"]) as other:
+            refused = acre("record", "-o", earlier, other.pid)
+            other.kill()
+        checks.that(refused.returncode == 1 and "does not run on acre" in refused.stderr and
+                    refused.stderr.count("\n") == 1 and earlier.read_bytes() == before,
+                    "of a process without acre: a line, and an earlier recording stays", refused)
         program.kill()
         checks.that(recorder.wait(20) == 0 and acre("trace", path, "--check").returncode == 0,
                     "a recording ends with its process", recorder.stderr.read())
@@ -334,6 +362,31 @@ def check_static_program(checks, acre, work):
         ended = acre("run", "--", work / "still")
         checks.that(ended.stdout == "still\n" and "statically linked" in ended.stderr,
                     "a static program runs, with a warning", ended)
+
+
+def check_no_temporary_folder(checks, acre):
+    none = "import tempfile\ndef none(*_, **__): raise OSError(2, 'there is none')\ntempfile.mkdtemp = none\n"
+    of_run = none + "import run_command; options = run_command.Options(['sh']); "
+    start = "lambda more: os.execv('/bin/sh', ['sh', '-c', 'exit 7'])"
+    for what, code, wanted in (
+            ("acre run --stats runs the program", f"{of_run}options.stats = 'main'; import run_report as it", 7),
+            ("acre run --leaks", f"{of_run}options.leaks = 'normal'; import leaks_run as it", 1),
+            ("acre plot", f"{none}import plot_command; plot_command.temporary_folder()", 1)):
+        ended = inside(acre, code + (f"; sys.exit(it.run(options, {start}))" if " as it" in code else ""))
+        checks.that(ended.returncode == wanted and ended.stderr.endswith(": there is none\n") and
+                    ended.stderr.count("\n") == 1, f"no temporary folder: {what}, and one line", ended)
+
+
+def check_builder(checks, acre, work):
+    (work / "sources/src").mkdir(parents=True)
+    (work / "sources/src/.#file.cc").symlink_to("somebody@somewhere.1:2")
+    ended = inside(acre, "import library; library.ROOT = sys.argv[2]; print(library.fingerprint())", work / "sources")
+    checks.that(ended.returncode == 0 and "/src/.#file.cc " in ended.stdout, "a lock of Emacs' among the sources",
+                ended)
+    ended = inside(acre, "import library\nwith library.one_builder('/dev/null/release'): print('builds')")
+    said = "acre: cannot build in '/dev/null/release': Not a directory\n"
+    checks.that(ended.returncode == 1 and ended.stderr == said,
+                "a build folder that cannot be written to: one line", ended)
 
 
 def check_places(checks, acre, work):
@@ -376,5 +429,7 @@ def check(checks, source, work):
     check_refusals(checks, acre, work)
     check_standard_files(checks, acre)
     check_static_program(checks, acre, work)
+    check_no_temporary_folder(checks, acre)
+    check_builder(checks, acre, work)
     check_places(checks, acre, work)
     check_second_run(checks, acre, work)

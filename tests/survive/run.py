@@ -139,6 +139,26 @@ def check_profiles(checks, keeper):
     checks.that(ended.returncode == 127 and ended.stderr.count("\n") == 1, "a program that is not there", ended)
 
 
+def check_odd_path(checks, keeper):
+    """A program whose path is not UTF-8, as are those of others' machines."""
+    folder = Path(os.fsdecode(os.fsencode(keeper.work) + b"/caf\xe9"))
+    folder.mkdir()
+    program = shutil.copy(keeper.path, folder)
+    ended = run([ACRE, "run", "--profile=32K", "--lib", library(), "--", program, "kill"], cwd=folder)
+    paths = list(folder.glob("keeper.*.live.pb.gz"))
+    checks.that(ended.returncode == -signal.SIGKILL and "Traceback" not in ended.stderr and len(paths) == 1
+                and 16 < total(paths[0]) < 23, "a program whose path is not UTF-8 has its profile", ended)
+    run([program, "kill"], environment=clean_environment(
+        LD_PRELOAD=library(), ACRE_CONF=f"postmortem:{keeper.work},prof:true,prof_sample:32K"))
+    path, = keeper.work.glob("keeper.*.postmortem")
+    for option in ("--html", "--pprof"):
+        ended = run([ACRE, "heap", f"{option}={keeper.work / 'made'}", path])
+        checks.that(ended.returncode == 0 and (keeper.work / "made").stat().st_size > 0,
+                    f"and acre heap {option} takes what it left", ended)
+        (keeper.work / "made").unlink(missing_ok=True)
+    path.unlink()
+
+
 def check_daemon(checks, keeper):
     ended, folder = keeper.run("daemon", "--profile=32K")
     found = re.search(r"keeper \((\d+)\) still runs: `./acre heap \1` shows its profile", ended.stderr)
@@ -377,7 +397,8 @@ def main():
     work = Path(tempfile.mkdtemp(prefix="acre-survive-test-"))
     try:
         keeper = Keeper(work)
-        for check in (check_profiles, check_daemon, check_statistics, check_file, check_signals, check_any_moment):
+        for check in (check_profiles, check_odd_path, check_daemon, check_statistics, check_file, check_signals,
+                      check_any_moment):
             check(checks, keeper)
         shop = Shop(work)
         for check in (check_python, check_python_file, check_python_fork, check_left_out):
