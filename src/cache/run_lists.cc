@@ -257,7 +257,7 @@ void collect_step(Heap& heap) {
   trim_allowance(heap);
 }
 
-void empty_heap(Heap& heap) {
+ACRE_APART void empty_heap(Heap& heap) {
   if (ACRE_UNLIKELY(heap.quarantine != nullptr)) hardened::empty_quarantine(heap);
   const OwnerAtWork busy(heap);
   heap.outbox().flush();

@@ -5,7 +5,6 @@
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/frames.h"
-#include "cache/heap.h"
 #include "cache/owner_at_work.h"
 #include "os/unwind.h"
 #include "sample/known_steps.h"
@@ -151,6 +150,7 @@ class Unwinding {
     return false;
   }
 
+  const AllocatingElsewhere elsewhere_;
   StackFrame first_, frame_;
   Address stack_end_;
   os::ReadablePages pages_;
@@ -169,10 +169,7 @@ void take_by_unwinder(const StackFrame& first, Address stack_end, Frames& frames
   static constinit std::atomic<bool> are_ends_shown{false};
   clear(frames);
   Unwinding walk(first, stack_end, frames);
-  {
-    const AllocatingElsewhere elsewhere;
-    g_unwinder.walk(&Unwinding::visit, &walk);
-  }
+  g_unwinder.walk(&Unwinding::visit, &walk);
   if (walk.is_at_end()) {
     are_ends_shown.store(true, std::memory_order_relaxed);
     if (walk.trail() != nullptr && stack_end != 0) g_known_walks.keep(first, stack_end, *walk.trail());
