@@ -111,11 +111,9 @@ ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment
 
 }  // namespace
 
-// If the OS page is larger than acre's, neighbours share the pages at a run's ends.
-static bool has_whole_os_pages(const Run* run) { return is_aligned(run->base | run->bytes(), os::page_bytes()); }
-
 ACRE_APART Run* move_to_other_run(Run* run, size_t n) {
-  if (run->bytes() < kMoveFrom || !has_whole_os_pages(run) || arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
+  if (run->bytes() < kMoveFrom || !has_whole_os_pages(run)) return nullptr;
+  if (arena_of(run)->is_manual || run->home->source() != nullptr) return nullptr;
   const bool to_huge = is_huge(n, kPageBytes);  // then it takes no more mappings than any huge block
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();

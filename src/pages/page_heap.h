@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "base/mutex.h"
+#include "os/os.h"
 #include "pages/decay.h"
 #include "pages/free_runs.h"
 #include "pages/huge_pages.h"
@@ -16,6 +17,10 @@
 #include "pages/source.h"
 
 namespace acre {
+
+// If the OS page is larger than acre's, neighbours may share the pages at a run's ends: then these cannot be moved or
+// unmapped alone.
+inline bool has_whole_os_pages(const Run* run) { return is_aligned(run->base | run->bytes(), os::page_bytes()); }
 
 // Purges of pages of one kind.
 struct PurgeCounts {

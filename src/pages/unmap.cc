@@ -22,11 +22,8 @@ ACRE_COLD size_t PageHeap::unmap_clean(size_t pages) {
     window::Chunk chunk;
     {
       Lock lock(lock_);
-      // If the OS page is larger than acre's, neighbours share the pages at a run's ends.
-      const size_t os_page = os::page_bytes();
-      Run* run = free_[place(Holds::kClean)].find_among_longest(least, [=](Run* r) {
-        return r->pages >= least && is_aligned(r->base | r->bytes(), os_page);
-      });
+      Run* run = free_[place(Holds::kClean)].find_among_longest(
+          least, [=](Run* r) { return r->pages >= least && has_whole_os_pages(r); });
       if (run == nullptr) break;
       remove_free(run);
       counts_.obtained -= run->pages;

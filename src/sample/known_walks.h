@@ -7,8 +7,8 @@
 
 #include <atomic>
 
-#include "base/compiler.h"
 #include "base/atomics.h"
+#include "base/compiler.h"
 #include "base/frames.h"
 #include "base/hash.h"
 #include "os/unwind.h"
