@@ -2,7 +2,7 @@
 //
 //   | no access |  slot 0  | no access |  slot 1  | no access |  ...
 //
-// The block lies at the left or the right edge of its page, by chance, so that a walk past one of its ends leaves the
+// The block lies at the left or the right edge of its page, at random, so that a walk past one of its ends leaves the
 // page. A size class's bytes are a multiple of the alignment that its blocks have, so at the right edge nothing is left
 // behind the block. What the program has not asked for, in the block and beside it, holds a pattern.
 //

@@ -1,5 +1,5 @@
 // The quarantine of a thread's heap: small blocks that the thread has freed, a few of each class. A block that is freed
-// takes the place of another, chosen by chance, which goes back to its run. So no block is handed out again at once,
+// takes the place of another, chosen at random, which goes back to its run. So no block is handed out again at once,
 // and nobody can foresee when it is.
 //
 // Blocks in quarantine are zero and have their run's mark. Their runs count them as used.

@@ -1,5 +1,5 @@
 // malloc(0) in the hardened mode: addresses that cannot be read or written. They lie in a reservation of their own, and
-// are chosen by chance.
+// are chosen at random.
 #pragma once
 
 #include <cstddef>

@@ -183,7 +183,7 @@ class Encoder {
     return at;
   }
 
-  // As put(). Whether one byte or two is often by chance, so no branch depends on it.
+  // As put(). Whether one byte or two is often random, so no branch depends on it.
   static ACRE_ALWAYS_INLINE uint8_t* put_mostly_short(uint8_t* at, uint64_t n) {
     if (ACRE_UNLIKELY(n >= uint64_t{1} << 14)) return put(at, n);
     const uint64_t high = n >> 7;

@@ -22,7 +22,7 @@ enum class StatsFormat : uint8_t { kSummary, kText, kJson, kOpenMetrics };
 // When to check for leaks: never; when the program ends, by one of four sets of rules (leaks/check.h); only on request.
 enum class LeakMode : uint8_t { kNone, kMinimal, kNormal, kStrict, kDraconian, kLocal };
 
-// Which blocks lie between guard pages: none, or some by chance (guard/guards.h).
+// Which blocks lie between guard pages: none, or some at random (guard/guards.h).
 enum class Guard : uint8_t { kNone, kAuto };
 
 // The type of a value: the second column of the table. kNames: names of the values 0, 1 …, then an empty one.
@@ -140,10 +140,10 @@ inline constexpr int64_t kMostChunkBytes = int64_t{1} << 30;  // pages/window.h:
   X(record, Path, 0, 0, kMostPathValue, kAtStart, "each allocation and each free goes to the collector of this process and descriptor, as 123/4: acre record sets it") \
   X(xmalloc, Bool, 0, 0, 1, kAnyTime, "out of memory ends the program, where an allocation would fail") \
   X(size_checks, Bool, 1, 0, 1, kAnyTime, "a free that tells a size or an alignment ends the program if the block has another") \
-  X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, an order by chance, guard pages") \
+  X(hardened, Bool, 0, 0, 1, kAtStart, "the hardened mode: canaries, zeroed and quarantined free blocks, a random order, guard pages") \
   X(kind_checks, Bool, 1, 0, 1, kAnyTime, "hardened: a free of a block that another kind of function has allocated ends the program") \
   X(alloc_token_max, Number, 0, 0, INT32_MAX, kAtStart, "hardened: what the program was compiled with as -falloc-token-max; 0: without it") \
-  X(guard, GuardChoice, 0, 0, 1, kAtStart, "auto: some blocks, drawn by chance, lie between pages that cannot be read or written") \
+  X(guard, GuardChoice, 0, 0, 1, kAtStart, "auto: some blocks, drawn at random, lie between pages that cannot be read or written") \
   X(guard_sample, Bytes, int64_t{100} << 20, 0, kMostBytes, kAtStart, "bytes from guarded block to guarded block, on average, of blocks of up to 4 KiB; 0: every such block is one, as long as there is room") \
   X(abort_backtrace, Bool, 0, 0, 1, kAtStart, "a line about misuse is followed by the stack of the call") \
   X(abort, Bool, 0, 0, 1, kAtStart, "whatever acre warns of ends the program; today these are wrong settings") \
