@@ -63,7 +63,7 @@ SUITES = (
     Suite("musl", "musl", ["acre", "acre_static", *tests("surface", "misuse")], labelled("surface", "misuse"),
           "built for musl: C programs, linked, static and preloaded; only by name", ("musl",)),
     Suite("compilers", "release", ["acre"], labelled("compilers"),
-          "built and tested by each gcc from 12 and clang from 16 that is here; by name only", ("compilers",), verbose=True),
+          "built and tested by each gcc from 12 and clang from 16 of Debian 12 and 13; by name only", ("compilers",), verbose=True),
     Suite("bench", "release", ["acre", "acre_trace", "acre_replay"], labelled("bench"),
           "the lab: each workload at a tiny size, its statistics", ("bench", "environment", "contention"), waits=True),
     Suite("prometheus", "release", ["acre"], labelled("prometheus"),

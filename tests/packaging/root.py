@@ -14,31 +14,35 @@ SUITE = "bookworm"
 SOURCES = "/etc/apt/sources.list.d/debian.sources"  # where Debian's images have it; otherwise mmdebstrap's own mirror
 # Mounts of its own, so that nothing stays mounted whatever happens; processes of its own, which end with it.
 ENTER = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-         'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"']
+         'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
+         '{ [ -z "$MOUNTED" ] || mount --bind "$MOUNTED" "$0/source"; } && exec chroot "$0" "$@"']
 # What apt and dpkg write down of what they did.
 JOURNALS = ("dev", "proc", "run", "sys", "tmp", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
 TIMEOUT_S = 1200
 
 
 class Root:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, suite=SUITE, source=""):
+        """source: a folder that is seen as /source in there"""
+        self.folder, self.suite, self.source = folder, suite, source
 
     def make(self):
         """-> what mmdebstrap said"""
-        mirror = [SOURCES] if os.path.exists(SOURCES) else []
-        ended = subprocess.run(["mmdebstrap", "--variant=minbase", "--mode=root", SUITE, self.folder, *mirror],
+        mirror = [SOURCES] if os.path.exists(SOURCES) and self.suite == SUITE else []
+        ended = subprocess.run(["mmdebstrap", "--variant=minbase", "--mode=root", self.suite, self.folder, *mirror],
                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S)
         if ended.returncode == 0:
             shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+            if self.source:
+                (self.folder / "source").mkdir()
         return ended
 
-    def run(self, *command, cwd="/"):
+    def run(self, *command, cwd="/", timeout_s=TIMEOUT_S):
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
-                       "DEBIAN_FRONTEND": "noninteractive"}
+                       "DEBIAN_FRONTEND": "noninteractive", "MOUNTED": str(self.source)}
         words = ["env", "-C", cwd, *command] if cwd != "/" else command
         return subprocess.run([*ENTER, self.folder, *map(str, words)], env=environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+                              capture_output=True, text=True, errors="replace", timeout=timeout_s)
 
     def apt(self, *words):
         return self.run("apt-get", "-y", "-qq", "--no-install-recommends", *words)

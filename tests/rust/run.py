@@ -197,7 +197,7 @@ def check_installed(checks, cargo):
 def check_valgrind(checks, cargo):
     if not checks.has("valgrind", "Rust's side under memcheck"):
         return
-    for name in ("tag", "ctl"):
+    for name in ("tag", "ctl", "heap", "purge", "conf"):
         # A stack is walked by a system call that asks whether an address can be read, which memcheck takes amiss.
         ended = run(["valgrind", "-q", "--error-exitcode=9", newest(name), "--test-threads=1", "--skip", "a_profile"],
                     timeout=SECONDS)
