@@ -77,10 +77,11 @@ function(acre_executable target way objects)
 endfunction()
 
 # acre_compile_test(TARGET SOURCE): one compilation for every way to link it.
-# -O0, so that no pair of malloc and free is optimised away. A test asks for what a compiler warns of.
+# -O0, so that no pair of malloc and free is optimised away. A test asks for what a compiler warns of. Before version 19
+# clang declares no sized delete unless told.
 function(acre_compile_test target source)
   add_library(${target} OBJECT ${source})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE -O0 -pthread -w
-    $<$<COMPILE_LANGUAGE:C>:-std=gnu17> $<$<COMPILE_LANGUAGE:CXX>:-std=c++20>)
+    $<$<COMPILE_LANGUAGE:C>:-std=gnu17> "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-fsized-deallocation>")
 endfunction()

@@ -7,6 +7,7 @@ Builds in build/rust, and fetches crates. Exit code 0: all well, 1: not, 77: the
 """
 
 import itertools
+import json
 import os
 import re
 import shutil
@@ -84,15 +85,19 @@ def check_crates(checks, cargo):
     cargo("it builds without std", "rustc", "-q", "-p", "acre-malloc", "--lib", "--no-default-features", "--features",
           "allocator-api2", "--", "-D", "warnings")
     cargo("without features tests and examples pass, too", "test", "-q", "-p", "acre-malloc")
-    check_archive(checks)
+    check_archive(checks, cargo)
     cargo("with the feature override malloc is acre's", "test", "-q", "-p", "acre-malloc", "--tests", "--features",
           "override,allocator-api2")
     check_override(checks)
 
 
-def check_archive(checks):
+def check_archive(checks, cargo):
     """The C++ objects refer to nothing of libstdc++."""
-    archives = sorted((FOLDER / "target/debug/build").glob("acre-sys-*/out/libacre.a"), key=lambda p: p.stat().st_mtime)
+    ended = run([cargo.program, "build", "-q", "-p", "acre-malloc", "--message-format=json"], cwd=CRATES,
+                timeout=SECONDS, environment=cargo.environment())
+    messages = [json.loads(line) for line in ended.stdout.splitlines()]
+    archives = [Path(found["out_dir"]) / "libacre.a" for found in messages
+                if found["reason"] == "build-script-executed" and "acre-sys" in found["package_id"]]
     entries = [line.split()[1:3] for line in run(["nm", "-AP", archives[-1]]).stdout.splitlines()] if archives else []
     defined = {name for name, kind in entries if kind not in "Uwv"}
     wanted = {name for name, kind in entries if kind == "U"} - defined
