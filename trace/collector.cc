@@ -47,14 +47,12 @@ bool Collector::begin() {
   header.clock.store(uint64_t{session | 1u} << 32);
   header.state.store(CollectorState::kCollects);
   header.magic.store(record::kMagic, std::memory_order_release);
-  if (!output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); })) {
+  began_ns_ = nanoseconds_of(CLOCK_MONOTONIC);
+  if (output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); })) write_clock();
+  if (output_.has_failed()) {
     say("record: %s", output_.failure().c_str());
     return false;
   }
-  began_ns_ = nanoseconds_of(CLOCK_MONOTONIC);
-  write_clock();
-  fail_if_output_did();
-  if (has_failed_) return false;
   next_clock_ns_ = began_ns_ + kLongestWait;
   watch_ends();
   return true;

@@ -130,7 +130,7 @@ void Collector::begin_process(unsigned slot) {
   process.program = header.program;
   process.identity = identity_of(pid).value_or(Identity{});
   process.pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  ++processes_seen_;
+  if (++processes_seen_ == 1) write_clock();
   if (process.pidfd >= 0 && epoll_ >= 0) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLONESHOT;
@@ -202,6 +202,7 @@ void Collector::write_mappings(Process& process, bool even_if_the_same) {
 }
 
 void Collector::write_clock() {
+  if (options_.attach && processes_seen_ == 0) return;  // the process may refuse, and an earlier recording stays
   ClockPair pair{};
   uint64_t best = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {  // the one with the least between its two readings

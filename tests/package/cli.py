@@ -291,7 +291,8 @@ def check_record(checks, acre, work):
             first.setdefault(line["shard"], line["epoch"])
         checks.that(first and set(first.values()) == {1}, "and epochs of their own", first)
     check_record_of_running(checks, acre, work)
-    for name in ("true.actrace", "true.1.actrace"):
+    (work / "true.1.actrace.00000317").touch()  # of a bounded recording that has dropped its first
+    for name in ("true.actrace", "true.2.actrace"):
         acre("record", "--", "true", cwd=work)
         checks.that((work / name).is_file(), f"without -o the file is {name}")
 
@@ -317,6 +318,11 @@ def check_record_of_running(checks, acre, work):
                     "a second recording of a process: a line, and no file", again)
         earlier = shutil.copy(path, work / "earlier.actrace")
         before = earlier.read_bytes()
+        for options in ((), ("--limit", "4M")):
+            again = acre("record", *options, "-o", earlier, program.pid)
+            checks.that(again.returncode == 1 and "is being recorded already" in again.stderr and
+                        earlier.read_bytes() == before and not list(work.glob("earlier.actrace.*")),
+                        f"it leaves an earlier recording as it is, too, {options}", again)
         with subprocess.Popen(["sleep", "100"]) as other:
             refused = acre("record", "-o", earlier, other.pid)
             other.kill()

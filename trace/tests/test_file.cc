@@ -179,6 +179,19 @@ TEST(File, AFullDiskLeavesWhatIsWhole) {
   EXPECT_EQ(reader.damaged_bytes(), 0u);
 }
 
+// Payloads that cannot be compressed.
+class Noise {
+ public:
+  std::span<const uint8_t> next() {
+    for (uint8_t& byte : bytes_) byte = static_cast<uint8_t>((seed_ = seed_ * 1664525 + 1013904223) >> 24);
+    return bytes_;
+  }
+
+ private:
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(60000);
+  uint32_t seed_ = 1;
+};
+
 TEST(Output, ABoundKeepsTheLastBytes) {
   const Folder folder;
   Output output;
@@ -190,15 +203,13 @@ TEST(Output, ABoundKeepsTheLastBytes) {
     header.process = 0;
     output.write(header, std::string_view("{}"));
   }));
-  std::vector<uint8_t> noise(60000);
-  uint32_t seed = 1;
+  Noise noise;
   ChunkHeader header;
   header.process = 0;
   header.lane = 0;
   for (uint32_t i = 0; i < 300; ++i) {  // 18 MB
-    for (uint8_t& byte : noise) byte = static_cast<uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
     header.block = i;
-    ASSERT_TRUE(output.write(header, std::span<const uint8_t>(noise)));
+    ASSERT_TRUE(output.write(header, noise.next()));
     EXPECT_LE(output.bytes(), kLeastLimit);
   }
   ASSERT_TRUE(output.finish());
@@ -236,6 +247,63 @@ TEST(Output, TwoRecordingsDoNotShareAFile) {
   ASSERT_TRUE(one.open(folder / "a", 0, 0, [] {}));
   EXPECT_FALSE(two.open(folder / "a", 0, 0, [] {}));
   EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+}
+
+TEST(Output, ARecordingWithABoundHasItsNameAlsoWithoutItsFirstSegment) {
+  const Folder folder;
+  Output one;
+  ASSERT_TRUE(one.open(folder / "a", kLeastLimit, 0, [] {}));
+  Noise noise;
+  while (one.dropped_segments() == 0) ASSERT_TRUE(one.write(ChunkHeader(), noise.next()));
+  const std::vector<std::string> segments = segments_of(folder / "a");
+  for (const uint64_t limit : {kLeastLimit, uint64_t{0}}) {
+    Output two;
+    EXPECT_FALSE(two.open(folder / "a", limit, 0, [] {}) && two.write(ChunkHeader(), std::string_view("two")));
+    EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+    EXPECT_EQ(segments_of(folder / "a"), segments);
+    EXPECT_NE(access((folder / "a").c_str(), F_OK), 0);
+  }
+  EXPECT_TRUE(one.finish());
+}
+
+TEST(Output, ARecordingWithABoundRemovesNoneThatIsBeingWritten) {
+  const Folder folder;
+  Output one, two;
+  ASSERT_TRUE(one.open(folder / "a", 0, 0, [] {}));
+  ASSERT_TRUE(one.write(ChunkHeader(), std::string_view("one")));
+  EXPECT_FALSE(two.open(folder / "a", kLeastLimit, 0, [] {}) && two.write(ChunkHeader(), std::string_view("two")));
+  EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+  ASSERT_TRUE(one.finish());
+  Reader reader;
+  ASSERT_TRUE(reader.open(folder / "a")) << reader.error();
+  EXPECT_EQ(reader.chunks().size(), 1u);
+}
+
+// What is refused, or ends before its first chunk, leaves an earlier recording as it is.
+TEST(Output, AnEarlierRecordingStaysUntilTheFirstChunk) {
+  const Folder folder;
+  for (const uint64_t limit : {uint64_t{0}, kLeastLimit}) {
+    write_file(folder / "a", some_blocks(1));
+    write_file(folder / "a.00000001", some_blocks(1));
+    write_file(folder / "a.00000002", some_blocks(2));
+    const std::vector<uint8_t> before = bytes_of(folder / "a"), first = bytes_of(folder / "a.00000001");
+    {
+      Output output;
+      ASSERT_TRUE(output.open(folder / "a", limit, 0, [] {}));
+      EXPECT_TRUE(output.finish());
+    }
+    EXPECT_EQ(bytes_of(folder / "a"), before);
+    EXPECT_EQ(bytes_of(folder / "a.00000001"), first);
+    EXPECT_EQ(segments_of(folder / "a").size(), 2u);
+    Output output;
+    ASSERT_TRUE(output.open(folder / "a", limit, 0, [] {}));
+    ASSERT_TRUE(output.write(ChunkHeader(), std::string_view("short")));
+    ASSERT_TRUE(output.finish());
+    Reader reader;
+    ASSERT_TRUE(reader.open(folder / "a"));
+    EXPECT_EQ(reader.chunks().size(), 1u);
+    EXPECT_EQ(segments_of(folder / "a").size(), limit == 0 ? 2u : 0u);
+  }
 }
 
 }  // namespace
