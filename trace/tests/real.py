@@ -197,12 +197,31 @@ def check_sized(checks, recorder):
                 [kinds[7006], kinds[7010]])
 
 
+def check_forks(checks, recorder):
+    """A child has none of what the threads of its parent did after the fork, also of those that began just then."""
+    ended, path = recorder.record(recorder.program, "forks", 300)
+    cuts, wrong = collections.defaultdict(dict), []
+    for event in recorder.events(path, "--all", "--kind", "cut"):
+        cuts[event["process"]][event["of_lane"]] = (event["block"], event["byte"])
+    parts = chunks.chunks(path)
+    starts = {part["process"]: part["first_ticks"] for part in parts if part["type"] == chunks.PROCESS_START}
+    for child, its_cuts in cuts.items():
+        for part in parts:
+            if part["type"] != chunks.EVENTS or part["process"] != 0 or part["last_ticks"] <= starts[child]:
+                continue
+            lane, end = part["lane"], (part["block"], part["raw_bytes"])
+            if end <= its_cuts[lane] if lane in its_cuts else lane < max(its_cuts):
+                wrong.append((child, lane, end, its_cuts.get(lane)))
+    checks.that(ended.returncode == 0 and len(cuts) == 300 and not wrong,
+                "no child has events from after its fork", [ended, len(cuts), wrong])
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:4], Path(folder))
         for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names,
-                      check_tags, check_sized):
+                      check_tags, check_sized, check_forks):
             check(checks, recorder)
     return checks.conclude()
 
