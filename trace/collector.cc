@@ -168,10 +168,9 @@ void Collector::take_last_block(unsigned lane) {
   LaneHeader& header = shared_.lane(lane);
   const uint32_t number = header.filled.load(std::memory_order_acquire);
   if (number - header.taken.load() >= record::kBlocksPerLane) return;  // it was not begun
-  const BlockHeader& block = shared_.block(lane, number);
-  const uint32_t used = block.used.load(std::memory_order_acquire);
+  const uint32_t used = used_so_far(shared_.block(lane, number), number);
   Process* const process = find(header.process);
-  if (process != nullptr && block.number == number && used != 0) write_block(*process, lane, number, used);
+  if (process != nullptr && used != 0) write_block(*process, lane, number, used);
 }
 
 void Collector::write_block(Process& process, unsigned lane, uint32_t number, uint32_t used) {
