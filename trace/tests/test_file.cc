@@ -110,6 +110,67 @@ TEST(File, AnyByteMayBeWrong) {
   EXPECT_GT(noticed, whole.size());
 }
 
+// Appends an index of these entries, all checksums of which are right, and the trailer.
+void append_index(const std::string& path, std::vector<IndexEntry> entries, int64_t off = 0) {
+  std::vector<uint8_t> bytes = bytes_of(path);
+  const auto append = [&](const auto* from, size_t count) {
+    const auto* const first = reinterpret_cast<const uint8_t*>(from);
+    bytes.insert(bytes.end(), first, first + count * sizeof *from);
+  };
+  for (IndexEntry& entry : entries) entry.header.crc32 = crc32_of(&entry.header, offsetof(ChunkHeader, crc32));
+  Trailer trailer{bytes.size() + static_cast<uint64_t>(off), 0, 0, kTrailerMagic};
+  ChunkHeader header;
+  header.type = ChunkType::kIndex;
+  header.stored_bytes = header.raw_bytes = static_cast<uint32_t>(entries.size() * sizeof(IndexEntry));
+  header.payload_crc32 = crc32_of(entries.data(), header.raw_bytes);
+  header.crc32 = crc32_of(&header, offsetof(ChunkHeader, crc32));
+  append(&header, 1);
+  append(entries.data(), entries.size());
+  trailer.crc32 = crc32_of(&trailer, offsetof(Trailer, crc32));
+  append(&trailer, 1);
+  write_bytes(path, bytes);
+}
+
+// One that was made so: it names what is not in the file. The chunks are read one by one then.
+TEST(File, AnIndexMayLie) {
+  const Folder folder;
+  const auto chunks_with = [&](const auto& change, int64_t off = 0) {
+    write_file(folder / "a", some_blocks(5), {{0, kNone}}, false);
+    std::vector<IndexEntry> entries;
+    {
+      Reader reader;
+      EXPECT_TRUE(reader.open(folder / "a"));
+      for (const Chunk& chunk : reader.chunks()) entries.push_back({chunk.offset, chunk.header});
+    }
+    change(entries[3]);
+    append_index(folder / "a", entries, off);
+    Reader reader;
+    EXPECT_TRUE(reader.open(folder / "a")) << reader.error();
+    std::vector<uint8_t> payload;
+    for (const Chunk& chunk : reader.chunks()) EXPECT_TRUE(reader.read(chunk, payload)) << chunk.offset;
+    EXPECT_EQ(reader.damaged_bytes(), 0u);
+    EXPECT_EQ(reader.chunks().size(), 7u);
+    return reader.has_index();
+  };
+  EXPECT_TRUE(chunks_with([](IndexEntry&) {}));
+  for (const uint64_t offset : {UINT64_MAX, UINT64_MAX - 10, UINT64_MAX - sizeof(ChunkHeader), uint64_t{1} << 63,
+                                uint64_t{1} << 32, uint64_t{100000}}) {
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) { entry.offset = offset; })) << offset;
+  }
+  for (const uint32_t bytes : {UINT32_MAX, UINT32_MAX - 63, 1u << 20}) {
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) { entry.header.stored_bytes = bytes; })) << bytes;
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) {
+      entry.header.stored_bytes = bytes;
+      entry.offset = UINT64_MAX - bytes;
+    })) << bytes;
+  }
+  EXPECT_FALSE(chunks_with([](IndexEntry& entry) { entry.header.raw_bytes = kMostPayload + 1; }));
+  EXPECT_FALSE(chunks_with([](IndexEntry& entry) { entry.header.magic = 0; }));
+  for (const int64_t off : {int64_t{-1}, int64_t{64}, INT64_MIN, int64_t{-100000}}) {
+    EXPECT_FALSE(chunks_with([](IndexEntry&) {}, off)) << off;
+  }
+}
+
 TEST(File, WhatIsNoTraceIsRefusedInALine) {
   const Folder folder;
   const auto error = [&](const std::string& path) {
