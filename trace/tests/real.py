@@ -1,4 +1,4 @@
-"""Recordings of programs on acre: real.py ACRE_TRACE LIBACRE ALLOCATES
+"""Recordings of programs on acre: real.py ACRE_TRACE LIBACRE ALLOCATES DELETES
 
 Exit code 0: all well, 1: not.
 """
@@ -23,8 +23,8 @@ SITES = {"site_malloc": 5001, "site_calloc": 5002, "site_aligned": 5376, "site_n
 
 
 class Recorder:
-    def __init__(self, tool, library, program, work):
-        self.tool, self.library, self.program, self.work = tool, library, program, work
+    def __init__(self, tool, library, program, deletes, work):
+        self.tool, self.library, self.program, self.deletes, self.work = tool, library, program, deletes, work
         self.number = 0
         self.environment = clean_environment()
 
@@ -180,21 +180,35 @@ def check_tags(checks, recorder):
     checks.that(text.count('"in \\"quotes\\""') == 2 * 2 and text.count('  ""') >= 2 * 2, "text has tags, too", text)
 
 
+def kinds_of_frees(events):
+    """-> {size: {kind: count}}"""
+    sizes, kinds = {}, collections.defaultdict(collections.Counter)
+    for event in events:
+        if "size" in event:
+            sizes[event["address"]] = event["size"]
+        elif event["kind"] in ("free", "sized-free"):
+            kinds[sizes.get(event["address"])][event["kind"]] += 1
+    return kinds
+
+
 def check_sized(checks, recorder):
     """Frees for which the program gives the size are told apart."""
     ended, path = recorder.record(recorder.program, "sized")
     found = recorder.check(path)
     checks.that(ended.returncode == 0 and found["sound"], "a recording with sized frees is sound", [ended, found])
-    sizes, kinds = {}, collections.defaultdict(collections.Counter)
-    for event in recorder.events(path):
-        if "size" in event:
-            sizes[event["address"]] = event["size"]
-        elif event["kind"] in ("free", "sized-free"):
-            kinds[sizes.get(event["address"])][event["kind"]] += 1
+    kinds = kinds_of_frees(recorder.events(path))
     for size in (7000, 7001, 7002, 7003, 7004, 7005, 7006, 400000):
         checks.that(set(kinds[size]) == {"sized-free"}, f"blocks of {size} bytes are freed with their size", kinds[size])
     checks.that(kinds[7006]["sized-free"] == 5000 and kinds[7010] == {"free": 4}, "and blocks of 7010 bytes without",
                 [kinds[7006], kinds[7010]])
+
+
+def check_replaced_delete(checks, recorder):
+    """Where the program has its own operator delete, the size is not of the next free."""
+    ended, path = recorder.record(recorder.deletes)
+    kinds = kinds_of_frees(recorder.events(path))
+    checks.that(ended.returncode == 0 and recorder.check(path)["sound"] and kinds[7010] == {"free": 4} and
+                not kinds[7000], "a free behind a delete of the program's own has no size", [ended, kinds])
 
 
 def check_forks(checks, recorder):
@@ -219,9 +233,9 @@ def check_forks(checks, recorder):
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
-        recorder = Recorder(*sys.argv[1:4], Path(folder))
+        recorder = Recorder(*sys.argv[1:5], Path(folder))
         for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names,
-                      check_tags, check_sized, check_forks):
+                      check_tags, check_sized, check_replaced_delete, check_forks):
             check(checks, recorder)
     return checks.conclude()
 
