@@ -116,6 +116,8 @@ bool next_block(Recorder& recorder) {
   return false;
 }
 
+bool has_lane_now(const Recorder& recorder) { return recorder.session == g_session.load(std::memory_order_relaxed); }
+
 bool is_common(const Recorder& recorder) { return &recorder == g_common; }
 
 ACRE_COLD void end_thread(Heap& heap) {

@@ -98,6 +98,16 @@ def check_stacks(checks, recorder):
                 "print --stacks prints them", text)
 
 
+def check_stack_in_child(checks, recorder):
+    """A child's lanes name the stacks that its parent has named."""
+    ended, path = recorder.record(recorder.program, "same", options=("--stacks", 1))
+    blocks = recorder.events(path, "--stacks", "--size", "3000-3001")
+    defined = {(event["process"], event["stack"]) for event in recorder.events(path, "--all", "--kind", "stack")}
+    checks.that(len(blocks) == 101 and len({event["stack"] for event in blocks}) == 1 and
+                blocks[-1]["process"] == 1 and {(event["process"], event["stack"]) for event in blocks} <= defined,
+                "a child's first stack, which is its parent's last", [ended, blocks[-2:], defined])
+
+
 def check_short_program(checks, recorder):
     """The collector is stopped from before the program starts until half a second later, when it would have ended."""
     script = "(unset LD_PRELOAD; sleep 0.5; kill -CONT $PPID) & kill -STOP $PPID; exec \"$0\" sites"
@@ -234,8 +244,8 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
         recorder = Recorder(*sys.argv[1:5], Path(folder))
-        for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names,
-                      check_tags, check_sized, check_replaced_delete, check_forks):
+        for check in (check_stacks, check_stack_in_child, check_short_program, check_sampled_stacks, check_pause,
+                      check_runs, check_names, check_tags, check_sized, check_replaced_delete, check_forks):
             check(checks, recorder)
     return checks.conclude()
 
