@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import glob
 import os
 import re
 import signal
@@ -87,7 +88,7 @@ def new_path(name):
     number = 0
     while True:
         path = f"{name}{f'.{number}' if number else ''}.actrace"
-        if not os.path.exists(path) and not os.path.exists(f"{path}.00000001"):
+        if not os.path.exists(path) and not glob.glob(glob.escape(path) + "." + "[0-9]" * 8):
             return path
         number += 1
 
@@ -127,7 +128,6 @@ def attach(options, pid):
     import live
     with live.reported("record"):
         process = live.Process(pid)
-        live.ask(process.pid, "info")  # before the collector empties FILE, which may be an earlier recording
     words = [*collector(options, f"{process.name}.{process.pid}"), "--attach"]
     tool = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # those from a terminal go to the collector, too
@@ -139,10 +139,8 @@ def attach(options, pid):
     try:
         live.ask(process.pid, "record", setting)
     except live.LiveError as error:
-        tool.kill()
+        tool.terminate()
         tool.wait()
-        with contextlib.suppress(OSError):
-            os.unlink(f"{words[3]}.00000001" if options.limit else words[3])
         fail(f"record: {error}")
     code = tool.wait()
     with contextlib.suppress(live.LiveError):  # it may have ended

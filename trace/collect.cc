@@ -149,8 +149,9 @@ int collect(const CollectOptions& options) {
     }
   }
   collector.finish();
-  const bool was_refused =
-      !runs && WIFEXITED(status) && (WEXITSTATUS(status) == kNotExecutable || WEXITSTATUS(status) == kNotFound);
+  const bool was_refused =  // and somebody has said so
+      options.attach ||
+      (!runs && WIFEXITED(status) && (WEXITSTATUS(status) == kNotExecutable || WEXITSTATUS(status) == kNotFound));
   if (!was_refused || collector.has_seen_any()) collector.report();
   if (runs) reap(child, status, true);
   g_collector = nullptr;

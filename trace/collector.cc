@@ -47,15 +47,13 @@ bool Collector::begin() {
   header.clock.store(uint64_t{session | 1u} << 32);
   header.state.store(CollectorState::kCollects);
   header.magic.store(record::kMagic, std::memory_order_release);
-  if (!output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); })) {
+  output_.open(options_.path, options_.limit, options_.stack_every, [this] { checkpoint(); });
+  if (has_begun()) begin_time();
+  if (output_.has_failed()) {
     say("record: %s", output_.failure().c_str());
     return false;
   }
-  began_ns_ = nanoseconds_of(CLOCK_MONOTONIC);
-  write_clock();
-  fail_if_output_did();
-  if (has_failed_) return false;
-  next_clock_ns_ = began_ns_ + kLongestWait;
+  next_clock_ns_ = nanoseconds_of(CLOCK_MONOTONIC) + kLongestWait;
   watch_ends();
   return true;
 }
@@ -170,10 +168,9 @@ void Collector::take_last_block(unsigned lane) {
   LaneHeader& header = shared_.lane(lane);
   const uint32_t number = header.filled.load(std::memory_order_acquire);
   if (number - header.taken.load() >= record::kBlocksPerLane) return;  // it was not begun
-  const BlockHeader& block = shared_.block(lane, number);
-  const uint32_t used = block.used.load(std::memory_order_acquire);
+  const uint32_t used = used_so_far(shared_.block(lane, number), number);
   Process* const process = find(header.process);
-  if (process != nullptr && block.number == number && used != 0) write_block(*process, lane, number, used);
+  if (process != nullptr && used != 0) write_block(*process, lane, number, used);
 }
 
 void Collector::write_block(Process& process, unsigned lane, uint32_t number, uint32_t used) {
@@ -230,9 +227,9 @@ void Collector::fail_if_output_did() {
 bool Collector::is_over() {
   if (has_failed_) return true;
   const uint64_t now = nanoseconds_of(CLOCK_MONOTONIC);
-  if (options_.seconds > 0 && static_cast<double>(now - began_ns_) > options_.seconds * 1e9) return true;
-  const bool none_yet = options_.attach && processes_seen_ == 0;
-  if (program_ != 0 || !processes_.empty() || none_yet) {
+  const bool has_bound = options_.seconds > 0 && has_begun();
+  if (has_bound && static_cast<double>(now - began_ns_) > options_.seconds * 1e9) return true;
+  if (program_ != 0 || !processes_.empty() || !has_begun()) {
     over_since_ns_ = 0;
     return false;
   }

@@ -55,6 +55,8 @@ class Collector {
   bool has_failed() const { return has_failed_; }
 
  private:
+  // False: the process that is asked to join may refuse. Nothing is written then, so that an earlier recording stays.
+  bool has_begun() const { return !options_.attach || has_seen_any(); }
   template <class Sample>
   struct Samples {
     std::vector<Sample> kept;
@@ -108,6 +110,7 @@ class Collector {
   void write_mappings(Process& process, bool even_if_the_same);
   void write_about(Process& process);
   void write_thread(Process& process, uint32_t lane);
+  void begin_time();
   void write_clock();
   void checkpoint();
   void fail_if_output_did();

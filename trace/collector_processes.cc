@@ -130,7 +130,7 @@ void Collector::begin_process(unsigned slot) {
   process.program = header.program;
   process.identity = identity_of(pid).value_or(Identity{});
   process.pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  ++processes_seen_;
+  if (++processes_seen_ == 1 && options_.attach) begin_time();
   if (process.pidfd >= 0 && epoll_ >= 0) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLONESHOT;
@@ -201,7 +201,13 @@ void Collector::write_mappings(Process& process, bool even_if_the_same) {
   process.next_mappings_ns = after + std::max<uint64_t>(kSecond, (after - before) * 100);  // a hundredth of a processor
 }
 
+void Collector::begin_time() {
+  began_ns_ = nanoseconds_of(CLOCK_MONOTONIC);
+  write_clock();
+}
+
 void Collector::write_clock() {
+  if (!has_begun()) return;
   ClockPair pair{};
   uint64_t best = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {  // the one with the least between its two readings

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +19,14 @@ bool is_trace(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const bool is =
       file >= 0 && read(file, magic, sizeof magic) == sizeof magic && memcmp(magic, kFileMagic, sizeof magic) == 0;
+  if (file >= 0) close(file);
+  return is;
+}
+
+// Whether another recording has it locked.
+bool is_being_written(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool is = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (file >= 0) close(file);
   return is;
 }
@@ -40,26 +50,38 @@ bool Output::open(const std::string& path, uint64_t limit, uint32_t stack_every,
   segment_limit_ = limit / kSegments / 16 * 15;  // the rest is for the index
   checkpoint_ = std::move(checkpoint);
   header_ = new_file_header(stack_every);
-  // Two recordings into one file would destroy each other.
-  const std::string first = segment_path(limit != 0 ? 1 : 0);
-  lock_ = ::open(first.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) return fail("cannot write", first, errno);
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    failure_ = "'" + path + "' is being written by another recording";
-    return false;
-  }
+  std::vector<std::string> others = segments_of(path_);
+  if (limit_ != 0) others.push_back(path_);
+  const bool is_taken = std::any_of(others.begin(), others.end(), is_being_written);
+  const std::string first = segment_path(limit_ != 0 ? 1 : 0);
+  if (!is_taken && lock(first)) return true;
+  if (!is_taken && lock_ < 0) return fail("cannot write", first, errno);
+  failure_ = "'" + path_ + "' is being written by another recording";
+  return false;
+}
+
+bool Output::lock(const std::string& segment) {
+  const int file = ::open(segment.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const bool is_locked = file >= 0 && (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+  if (lock_ >= 0) close(lock_);  // that of the segment before, which others have seen until now
+  lock_ = file;
+  return is_locked;
+}
+
+bool Output::begin() {
+  has_begun_ = true;
   if (limit_ != 0) {
     // What an earlier recording of the same name has left would be taken for a part of this one.
     if (is_trace(path_)) unlink(path_.c_str());
     for (const std::string& segment : segments_of(path_)) {
-      if (segment != first && is_trace(segment)) unlink(segment.c_str());
+      if (segment != segment_path(1) && is_trace(segment)) unlink(segment.c_str());
     }
   }
   return begin_segment();
 }
 
 bool Output::begin_segment() {
-  if (limit_ != 0) ++header_.segment;
+  if (limit_ != 0 && ++header_.segment > 1) lock(segment_path(header_.segment));
   const std::string path = segment_path(header_.segment);
   if (!writer_.open(path, header_)) return fail("cannot write", path, writer_.error());
   return true;
@@ -76,7 +98,7 @@ bool Output::write(const ChunkHeader& header, std::string_view payload) {
 }
 
 bool Output::write(const ChunkHeader& header, std::span<const uint8_t> payload) {
-  if (has_failed()) return false;
+  if (has_failed() || (!has_begun_ && !begin())) return false;
   if (limit_ != 0 && !in_checkpoint_ && writer_.bytes() + payload.size() > segment_limit_) {
     if (!writer_.finish()) return fail("cannot write", segment_path(header_.segment), writer_.error());
     closed_.emplace_back(header_.segment, writer_.bytes());
@@ -102,6 +124,9 @@ bool Output::finish() {
     writer_.finish();
     return false;
   }
+  struct stat status;
+  const bool is_new = !has_begun_ && fstat(lock_, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0;
+  if (is_new) unlink(segment_path(limit_ != 0 ? 1 : 0).c_str());
   if (!writer_.finish()) return fail("cannot write", segment_path(header_.segment), writer_.error());
   // One that never came to a second segment is a file as without a bound.
   if (limit_ != 0 && header_.segment == 1) rename(segment_path(1).c_str(), path_.c_str());

@@ -15,7 +15,8 @@ inline constexpr unsigned kSegments = 8;  // of the bound
 
 class Output {
  public:
-  // limit: bytes, 0: none. checkpoint: writes what each segment but the first begins with.
+  // limit: bytes, 0: none. checkpoint: writes what each segment but the first begins with. Until the first chunk is
+  // written, what an earlier recording has left under that name stays as it is. False: see failure().
   bool open(const std::string& path, uint64_t limit, uint32_t stack_every, std::function<void()> checkpoint);
   bool write(const ChunkHeader& header, std::span<const uint8_t> payload);
   bool write(const ChunkHeader& header, std::string_view payload);
@@ -29,6 +30,9 @@ class Output {
 
  private:
   std::string segment_path(uint32_t number) const;
+  // Holds the lock of the segment in place of the one before. False: it cannot be written, or another has its lock.
+  bool lock(const std::string& segment);
+  bool begin();
   bool begin_segment();
   bool fail(const char* what, const std::string& path, int error);
 
@@ -42,7 +46,8 @@ class Output {
   std::deque<std::pair<uint32_t, uint64_t>> closed_;  // segment, bytes
   std::function<void()> checkpoint_;
   bool in_checkpoint_ = false;
-  int lock_ = -1;
+  bool has_begun_ = false;
+  int lock_ = -1;  // of the segment that is being written, so that two recordings of one name do not destroy each other
 };
 
 }  // namespace acre::trace

@@ -12,6 +12,14 @@ namespace acre::trace {
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
+// Bytes of the events in a block that is not filled; 0: it was not begun. Where the thread begins it just now, the number
+// is there after `used`, so it is read before.
+template <class Header>
+uint32_t used_so_far(const Header& block, uint32_t number) {
+  const bool has_begun = block.number.load(std::memory_order_acquire) == number;
+  return has_begun ? block.used.load(std::memory_order_acquire) : 0;
+}
+
 class SharedMemory {
  public:
   SharedMemory() = default;

@@ -42,11 +42,12 @@ enum class Rank : uint8_t {
   kWindow = 15,    // the address window
   kUnits = 16,     // spare headers of slab runs
   kMetadata = 17,
+  kLanes = 18,     // the recorder's lanes that begin
   // None of the locks below is held together with another lock.
-  kLabels = 18,    // spare labels of runs
-  kTags = 19,      // the list of tags
-  kTrace = 20,     // lines of the trace
-  kCallback = 21,  // the program's function for the soft limit
+  kLabels = 19,    // spare labels of runs
+  kTags = 20,      // the list of tags
+  kTrace = 21,     // lines of the trace
+  kCallback = 22,  // the program's function for the soft limit
 };
 inline constexpr unsigned kRanks = static_cast<unsigned>(Rank::kCallback) + 1;
 

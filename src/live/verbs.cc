@@ -187,18 +187,21 @@ static bool is_collector(const char* text) {
   return descriptor != 0 && descriptor <= 10 && text[process + 1 + descriptor] == '\0';
 }
 
+static void prepare_stacks() {
+  if (record::has_stacks()) capture::prepare();
+}
+
 void answer_record(const Request& request, Reply& reply) {
   if (strcmp(request.name, "stop") == 0) {
     record::stop();
   } else if (!is_collector(request.name)) {
     return reply.refuse("a collector is the number of its process and of its descriptor, as 123/4");
-  } else if (const int error = hooks::start_recording(request.name)) {
+  } else if (const int error = hooks::start_recording(request.name, prepare_stacks)) {
     if (error == EBUSY) return reply.refuse("the process is being recorded already");
     Line<kMostMessage> message;
     message.add("the recording cannot begin: error ").decimal(static_cast<uint64_t>(error));
     return reply.refuse(message.c_str());
   }
-  if (record::has_stacks()) capture::prepare();
   Output out(Reply::write, &reply);
   out.text().add("{}\n");
 }

@@ -118,9 +118,10 @@ void set_traced(bool on) {
   note_on();
 }
 
-ACRE_COLD int start_recording(const char* place) {
+ACRE_COLD int start_recording(const char* place, void (*before_events)()) {
   const int error = record::start(place);
   if (error != 0) return error;
+  if (before_events != nullptr) before_events();
   g_recorded.store(true);
   note_on();  // the calling thread, which starts the process or answers at the socket, has no heap
   return 0;

@@ -31,8 +31,9 @@ bool remove(FreeingHook hook);
 // Whether there is a trace (trace.h), which is called before all hooks. on: only while no thread has allocated yet.
 void set_traced(bool on);
 
-// Starts a recording (record/record.h), which sees what hooks see. Returns 0 or an error number.
-int start_recording(const char* place);
+// Starts a recording (record/record.h), which sees what hooks see. before_events: is called between. Returns 0 or an error
+// number.
+int start_recording(const char* place, void (*before_events)() = nullptr);
 
 void at_fork(ForkStage stage);
 

@@ -13,6 +13,7 @@
 #include "pages/huge.h"
 #include "pages/metadata.h"
 #include "pages/window.h"
+#include "record/lanes.h"
 #include "record/record.h"
 #include "reclaim/background.h"
 #include "reclaim/idle.h"
@@ -37,8 +38,8 @@ constexpr void (*kModules[])(ForkStage) = {
     control_at_fork,         sampler::at_fork,    record::at_fork,   registry::at_fork,
     arenas::manual_at_fork,  sampled_runs::at_fork, arenas::at_fork, huge::at_fork,
     arenas::manual_sources_at_fork, source_at_fork, window::at_fork, unit_table::at_fork,
-    metadata::at_fork,       labels::at_fork,     tags::at_fork,     hooks::at_fork,
-    pressure::at_fork,
+    metadata::at_fork,       record::lanes::at_fork, labels::at_fork, tags::at_fork,
+    hooks::at_fork,          pressure::at_fork,
 };
 constexpr unsigned kCount = sizeof kModules / sizeof kModules[0];
 

@@ -27,7 +27,8 @@ class Encoder {
     memset(slots_, 0, sizeof slots_);
   }
 
-  // Bytes of the events so far.
+  const uint8_t* at() const { return at_; }  // behind the events so far
+  // Their bytes.
   uint32_t used() const { return static_cast<uint32_t>(at_ - start_); }
   // Whether any single event, or a group of small ones, fits.
   bool has_room() const { return at_ <= full_; }

@@ -25,6 +25,7 @@ constinit ProcessHeader* g_process = nullptr;
 // Lanes of all recordings of this process, and of its parents' up to the fork: words of earlier ones may be in the shards,
 // so no lane gets a number that was there.
 constinit std::atomic<uint32_t> g_next_lane{0};
+constinit Mutex g_lanes_lock{Rank::kLanes};  // from a lane's number to its first block
 
 SharedHeader& shared() { return *reinterpret_cast<SharedHeader*>(g_memory.load(std::memory_order_relaxed)); }
 LaneHeader& lane_at(unsigned index) {
@@ -153,8 +154,6 @@ bool begin(Recorder& recorder, uint32_t thread) {
   LaneHeader* lane = take(first, kMostLanes, thread % kMostLanes, LaneState::kFree, LaneState::kStarts);
   if (lane == nullptr) return false;
   lane->process = g_process->number;
-  lane->number = g_next_lane.fetch_add(1);
-  g_process->next_lane.fetch_add(1);
   lane->thread = thread;
   lane->filled.store(0);
   lane->taken.store(0);
@@ -162,13 +161,18 @@ bool begin(Recorder& recorder, uint32_t thread) {
   recorder.lane = lane;
   recorder.clock = &shared().clock;
   recorder.clock_seen = 0;
-  recorder.name_in_shards = lane->number + 1;
   recorder.blocks = reinterpret_cast<uint8_t*>(g_memory.load()) + kBlocksAt + static_cast<size_t>(lane - first) * kLaneBytes;
   recorder.block_number = 0;
   for (unsigned i = 0; i < kBlocksPerLane; ++i) {  // the lane's last thread has left numbers there
     reinterpret_cast<BlockHeader*>(recorder.blocks + i * kBlockBytes)->number.store(UINT32_MAX);
   }
-  begin_block(recorder);
+  {
+    Lock lock(g_lanes_lock);
+    lane->number = g_next_lane.fetch_add(1);
+    recorder.name_in_shards = lane->number + 1;
+    begin_block(recorder);
+  }
+  g_process->next_lane.fetch_add(1);
   lane->state.store(LaneState::kUsed, std::memory_order_release);
   notify();
   return true;
@@ -189,9 +193,12 @@ bool next_block(Recorder& recorder) {
   notify();
   if (!wait_for_collector(*recorder.lane, filled)) return false;
   recorder.block_number = filled;  // not before: a child forked meanwhile tells that the lane was at the old one's end
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // before the encoder: see used_at_fork()
   begin_block(recorder);
   return true;
 }
+
+void at_fork(ForkStage stage) { g_lanes_lock.at_fork(stage); }
 
 void leave() {
   g_clock.store(&g_no_clock);

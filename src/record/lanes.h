@@ -1,6 +1,7 @@
 // The memory shared with the collector: this process's entry there, and threads' lanes (format.h).
 #pragma once
 
+#include "base/mutex.h"
 #include "os/os.h"
 #include "record/encoder.h"
 #include "record/stacks.h"
@@ -33,6 +34,14 @@ struct Recorder {
 
   uint32_t tick() const { return static_cast<uint32_t>(clock_seen); }
   uint32_t number() const { return name_in_shards - 1; }
+
+  // Bytes of the events in the block of block_number. In the child of a fork, whose copy of another thread's recorder may
+  // have the number of a block that the encoder has not begun.
+  uint32_t used_at_fork() const {
+    const uint8_t* const block_at = blocks + block_number % kBlocksPerLane * kBlockBytes;
+    const auto used = static_cast<size_t>(encoder.at() - (block_at + sizeof(BlockHeader)));
+    return used <= kEventBytes ? static_cast<uint32_t>(used) : 0;
+  }
 };
 
 namespace lanes {
@@ -61,10 +70,13 @@ uint32_t stack_every();
 // Whether the collector takes blocks.
 bool is_collected();
 
-// Gives the recorder a lane. False: there is none left.
+// Gives the recorder a lane. False: there is none left. A fork comes before or after: of a lane that has its number a child
+// finds the block, too.
 bool begin(Recorder& recorder, uint32_t thread);
 // After the last event.
 void end(Recorder& recorder);
+
+void at_fork(ForkStage stage);
 
 // Makes all events so far visible to the collector.
 ACRE_ALWAYS_INLINE void publish(Recorder& recorder) {

@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "pages/metadata.h"
 #include "record/lanes.h"
+#include "record/writers.h"
 
 namespace acre::record::stacks {
 
@@ -56,9 +57,10 @@ bool is_chosen(Recorder* recorder, size_t asked) {
   return true;
 }
 
+// False, too, if the lane is of a recording that has ended, or of the parent.
 bool is_written(const Recorder& recorder, uint32_t number) {
   const uint8_t* const written = recorder.written_stacks;
-  return written != nullptr && (written[number / 8] >> number % 8 & 1) != 0;
+  return written != nullptr && has_lane_now(recorder) && (written[number / 8] >> number % 8 & 1) != 0;
 }
 
 }  // namespace

@@ -116,6 +116,8 @@ bool next_block(Recorder& recorder) {
   return false;
 }
 
+bool has_lane_now(const Recorder& recorder) { return recorder.session == g_session.load(std::memory_order_relaxed); }
+
 bool is_common(const Recorder& recorder) { return &recorder == g_common; }
 
 ACRE_COLD void end_thread(Heap& heap) {
@@ -195,7 +197,7 @@ ACRE_COLD static void go_on_in_child() ACRE_REQUIRES(g_lock) {
   for (Recorder* recorder = g_recorders; recorder != nullptr; recorder = recorder->next) {
     if (recorder != cuts) recorder->ready_until.store(nullptr);  // a lane of the parent's is none of the child's
     if (recorder->block == nullptr || recorder->session != parents) continue;
-    write_cut(*cuts, recorder->number(), recorder->block_number, recorder->encoder.used());
+    write_cut(*cuts, recorder->number(), recorder->block_number, recorder->used_at_fork());
   }
   write_cut(*cuts, lanes_begun, 0, 0);
   lanes::end(*cuts);

@@ -40,6 +40,9 @@ Recorder* enter_under_locks(Heap* heap);
 // Begins the lane's next block. False: there is no recording any more.
 bool next_block(Recorder& recorder);
 
+// Whether its lane is of this recording, and of this process.
+bool has_lane_now(const Recorder& recorder);
+
 // Whether this is the lane of threads that have none.
 bool is_common(const Recorder& recorder);
 

@@ -291,7 +291,8 @@ def check_record(checks, acre, work):
             first.setdefault(line["shard"], line["epoch"])
         checks.that(first and set(first.values()) == {1}, "and epochs of their own", first)
     check_record_of_running(checks, acre, work)
-    for name in ("true.actrace", "true.1.actrace"):
+    (work / "true.1.actrace.00000317").touch()  # of a bounded recording that has dropped its first
+    for name in ("true.actrace", "true.2.actrace"):
         acre("record", "--", "true", cwd=work)
         checks.that((work / name).is_file(), f"without -o the file is {name}")
 
@@ -301,10 +302,11 @@ def check_record_of_running(checks, acre, work):
                                 "  held = [bytes(3000) for _ in range(100)]; time.sleep(0.01)"], env=acre.environment)
     path = work / "running.actrace"
     try:
-        ended = acre("record", "--for", "1", "--stacks", "-o", path, program.pid)
-        lines = acre("trace", path, "--json", "--stacks", "--size", "3000-3300").stdout.splitlines()
-        depths = [len(event.get("frames", ())) for event in map(json.loads, lines)]
-        checks.that(depths and min(depths) > 5, "stacks of a process that runs are there", depths[:5])
+        for which in ("first", "second"):
+            ended = acre("record", "--for", "1", "--stacks", "-o", path, program.pid)
+            lines = acre("trace", path, "--json", "--stacks", "--size", "3000-3300").stdout.splitlines()
+            depths = [len(event.get("frames", ())) for event in map(json.loads, lines)]
+            checks.that(depths and min(depths) > 5, f"stacks of a process that runs are there, the {which} time", depths[:5])
         found = json.loads(acre("trace", path, "--check", "--json").stdout)
         checks.that(ended.returncode == 0 and program.poll() is None and found["sound"] and found["events"] > 1000,
                     "a process that runs is recorded for a time", [ended, found])
@@ -317,6 +319,11 @@ def check_record_of_running(checks, acre, work):
                     "a second recording of a process: a line, and no file", again)
         earlier = shutil.copy(path, work / "earlier.actrace")
         before = earlier.read_bytes()
+        for options in ((), ("--limit", "4M")):
+            again = acre("record", *options, "-o", earlier, program.pid)
+            checks.that(again.returncode == 1 and "is being recorded already" in again.stderr and
+                        earlier.read_bytes() == before and not list(work.glob("earlier.actrace.*")),
+                        f"it leaves an earlier recording as it is, too, {options}", again)
         with subprocess.Popen(["sleep", "100"]) as other:
             refused = acre("record", "-o", earlier, other.pid)
             other.kill()

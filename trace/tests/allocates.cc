@@ -4,6 +4,8 @@
 //   often COUNT    blocks of 1000 bytes by site_malloc
 //   pause          blocks of 3000 bytes, a second later of 4000
 //   churn COUNT    blocks of all sizes, up to 30 MB at a time, then none; the last of COUNT after its pages went back
+//   forks COUNT    so many children, while other threads begin and end
+//   same           100 blocks of 3000 bytes, and by the same calls one of 3001 in a child
 //   names          a thread that gives itself a name after its first block
 //   sized          blocks of 7000 … 7006 bytes and of 400000 that are freed with their size, and others of 7010
 //   tags           blocks of 6000 … 6008 bytes, in a thread of 7000 …, while it has none, one or several tags
@@ -12,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -116,7 +119,35 @@ void free_with_sizes() {
   site_malloc(7010);
 }
 
+// Each thread allocates after a fork under which it may have begun.
+void fork_while_threads_begin(long forks) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 8; ++i) {
+    makers.emplace_back([&] {
+      while (!stop) {
+        std::thread([] {
+          for (int n = 0; n < 100; ++n) site_malloc(100);
+          usleep(2000);
+          for (int n = 0; n < 100; ++n) site_malloc(100);
+        }).join();
+      }
+    });
+  }
+  for (long i = 0; i < forks; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+  }
+  stop = true;
+  for (std::thread& maker : makers) maker.join();
+}
+
 int main(int count, char** words) {
+  if (count > 2 && strcmp(words[1], "forks") == 0) {
+    fork_while_threads_begin(atol(words[2]));
+    return 0;
+  }
   if (count > 1 && strcmp(words[1], "sized") == 0) {
     free_with_sizes();
     return 0;
@@ -124,6 +155,15 @@ int main(int count, char** words) {
   if (count > 1 && strcmp(words[1], "tags") == 0) {
     tagged(6000);
     std::thread(tagged, 7000).join();
+    return 0;
+  }
+  if (count > 1 && strcmp(words[1], "same") == 0) {
+    pid_t child = 0;
+    for (volatile int i = 0; i <= 100; i = i + 1) {  // not unrolled
+      if (i == 100 && (child = fork()) != 0) break;
+      site_malloc(i == 100 ? 3001 : 3000);
+    }
+    if (child != 0) waitpid(child, nullptr, 0);
     return 0;
   }
   if (count > 2 && strcmp(words[1], "often") == 0) {

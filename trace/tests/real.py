@@ -1,4 +1,4 @@
-"""Recordings of programs on acre: real.py ACRE_TRACE LIBACRE ALLOCATES
+"""Recordings of programs on acre: real.py ACRE_TRACE LIBACRE ALLOCATES DELETES
 
 Exit code 0: all well, 1: not.
 """
@@ -23,8 +23,8 @@ SITES = {"site_malloc": 5001, "site_calloc": 5002, "site_aligned": 5376, "site_n
 
 
 class Recorder:
-    def __init__(self, tool, library, program, work):
-        self.tool, self.library, self.program, self.work = tool, library, program, work
+    def __init__(self, tool, library, program, deletes, work):
+        self.tool, self.library, self.program, self.deletes, self.work = tool, library, program, deletes, work
         self.number = 0
         self.environment = clean_environment()
 
@@ -96,6 +96,16 @@ def check_stacks(checks, recorder):
     text = recorder("print", path, "--stacks", "--size", 5001).stdout.splitlines()
     checks.that(f"stack {number}" in text[0] and text[1].strip() == lanes[0, "site_malloc"]["frames"][0],
                 "print --stacks prints them", text)
+
+
+def check_stack_in_child(checks, recorder):
+    """A child's lanes name the stacks that its parent has named."""
+    ended, path = recorder.record(recorder.program, "same", options=("--stacks", 1))
+    blocks = recorder.events(path, "--stacks", "--size", "3000-3001")
+    defined = {(event["process"], event["stack"]) for event in recorder.events(path, "--all", "--kind", "stack")}
+    checks.that(len(blocks) == 101 and len({event["stack"] for event in blocks}) == 1 and
+                blocks[-1]["process"] == 1 and {(event["process"], event["stack"]) for event in blocks} <= defined,
+                "a child's first stack, which is its parent's last", [ended, blocks[-2:], defined])
 
 
 def check_short_program(checks, recorder):
@@ -180,29 +190,62 @@ def check_tags(checks, recorder):
     checks.that(text.count('"in \\"quotes\\""') == 2 * 2 and text.count('  ""') >= 2 * 2, "text has tags, too", text)
 
 
+def kinds_of_frees(events):
+    """-> {size: {kind: count}}"""
+    sizes, kinds = {}, collections.defaultdict(collections.Counter)
+    for event in events:
+        if "size" in event:
+            sizes[event["address"]] = event["size"]
+        elif event["kind"] in ("free", "sized-free"):
+            kinds[sizes.get(event["address"])][event["kind"]] += 1
+    return kinds
+
+
 def check_sized(checks, recorder):
     """Frees for which the program gives the size are told apart."""
     ended, path = recorder.record(recorder.program, "sized")
     found = recorder.check(path)
     checks.that(ended.returncode == 0 and found["sound"], "a recording with sized frees is sound", [ended, found])
-    sizes, kinds = {}, collections.defaultdict(collections.Counter)
-    for event in recorder.events(path):
-        if "size" in event:
-            sizes[event["address"]] = event["size"]
-        elif event["kind"] in ("free", "sized-free"):
-            kinds[sizes.get(event["address"])][event["kind"]] += 1
+    kinds = kinds_of_frees(recorder.events(path))
     for size in (7000, 7001, 7002, 7003, 7004, 7005, 7006, 400000):
         checks.that(set(kinds[size]) == {"sized-free"}, f"blocks of {size} bytes are freed with their size", kinds[size])
     checks.that(kinds[7006]["sized-free"] == 5000 and kinds[7010] == {"free": 4}, "and blocks of 7010 bytes without",
                 [kinds[7006], kinds[7010]])
 
 
+def check_replaced_delete(checks, recorder):
+    """Where the program has its own operator delete, the size is not of the next free."""
+    ended, path = recorder.record(recorder.deletes)
+    kinds = kinds_of_frees(recorder.events(path))
+    checks.that(ended.returncode == 0 and recorder.check(path)["sound"] and kinds[7010] == {"free": 4} and
+                not kinds[7000], "a free behind a delete of the program's own has no size", [ended, kinds])
+
+
+def check_forks(checks, recorder):
+    """A child has none of what the threads of its parent did after the fork, also of those that began just then."""
+    ended, path = recorder.record(recorder.program, "forks", 300)
+    cuts, wrong = collections.defaultdict(dict), []
+    for event in recorder.events(path, "--all", "--kind", "cut"):
+        cuts[event["process"]][event["of_lane"]] = (event["block"], event["byte"])
+    parts = chunks.chunks(path)
+    starts = {part["process"]: part["first_ticks"] for part in parts if part["type"] == chunks.PROCESS_START}
+    for child, its_cuts in cuts.items():
+        for part in parts:
+            if part["type"] != chunks.EVENTS or part["process"] != 0 or part["last_ticks"] <= starts[child]:
+                continue
+            lane, end = part["lane"], (part["block"], part["raw_bytes"])
+            if end <= its_cuts[lane] if lane in its_cuts else lane < max(its_cuts):
+                wrong.append((child, lane, end, its_cuts.get(lane)))
+    checks.that(ended.returncode == 0 and len(cuts) == 300 and not wrong,
+                "no child has events from after its fork", [ended, len(cuts), wrong])
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="acre-record-", ignore_cleanup_errors=True) as folder:
-        recorder = Recorder(*sys.argv[1:4], Path(folder))
-        for check in (check_stacks, check_short_program, check_sampled_stacks, check_pause, check_runs, check_names,
-                      check_tags, check_sized):
+        recorder = Recorder(*sys.argv[1:5], Path(folder))
+        for check in (check_stacks, check_stack_in_child, check_short_program, check_sampled_stacks, check_pause,
+                      check_runs, check_names, check_tags, check_sized, check_replaced_delete, check_forks):
             check(checks, recorder)
     return checks.conclude()
 

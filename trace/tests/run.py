@@ -302,6 +302,17 @@ def check_attach(checks, tool):
     subprocess.run([tool.program, "threads", "2", "10000"], env=dict(tool.environment, ACRE_CONF=f"record:{setting}"))
     checks.that(collector.wait(20) == 0 and tool.check(path)["events"] == 20000, "and ends with it",
                 collector.stderr.read())
+    earlier = path.read_bytes()
+    for options in ((), ("--limit", str(4 << 20)), ("--for", "0.1")):
+        with subprocess.Popen([tool.tool, "collect", "-o", path, *options, "--attach"], stdout=subprocess.PIPE,
+                              env=tool.environment) as collector:
+            collector.stdout.readline()
+            time.sleep(0.3)  # it writes the time each 100 ms
+            checks.that(collector.poll() is None and path.read_bytes() == earlier,
+                        "one that nobody joins waits, and leaves an earlier recording as it is", options)
+            collector.terminate()
+        checks.that(collector.returncode == 0 and path.read_bytes() == earlier and
+                    not list(path.parent.glob(f"{path.name}.*")), "it leaves nothing at its end", options)
     path = tool.new_path()
     collector = subprocess.Popen([tool.tool, "collect", "-o", path, "--attach"], stdout=subprocess.PIPE, text=True,
                                  stderr=subprocess.PIPE, env=tool.environment)

@@ -110,6 +110,67 @@ TEST(File, AnyByteMayBeWrong) {
   EXPECT_GT(noticed, whole.size());
 }
 
+// Appends an index of these entries, all checksums of which are right, and the trailer.
+void append_index(const std::string& path, std::vector<IndexEntry> entries, int64_t off = 0) {
+  std::vector<uint8_t> bytes = bytes_of(path);
+  const auto append = [&](const auto* from, size_t count) {
+    const auto* const first = reinterpret_cast<const uint8_t*>(from);
+    bytes.insert(bytes.end(), first, first + count * sizeof *from);
+  };
+  for (IndexEntry& entry : entries) entry.header.crc32 = crc32_of(&entry.header, offsetof(ChunkHeader, crc32));
+  Trailer trailer{bytes.size() + static_cast<uint64_t>(off), 0, 0, kTrailerMagic};
+  ChunkHeader header;
+  header.type = ChunkType::kIndex;
+  header.stored_bytes = header.raw_bytes = static_cast<uint32_t>(entries.size() * sizeof(IndexEntry));
+  header.payload_crc32 = crc32_of(entries.data(), header.raw_bytes);
+  header.crc32 = crc32_of(&header, offsetof(ChunkHeader, crc32));
+  append(&header, 1);
+  append(entries.data(), entries.size());
+  trailer.crc32 = crc32_of(&trailer, offsetof(Trailer, crc32));
+  append(&trailer, 1);
+  write_bytes(path, bytes);
+}
+
+// One that was made so: it names what is not in the file. The chunks are read one by one then.
+TEST(File, AnIndexMayLie) {
+  const Folder folder;
+  const auto chunks_with = [&](const auto& change, int64_t off = 0) {
+    write_file(folder / "a", some_blocks(5), {{0, kNone}}, false);
+    std::vector<IndexEntry> entries;
+    {
+      Reader reader;
+      EXPECT_TRUE(reader.open(folder / "a"));
+      for (const Chunk& chunk : reader.chunks()) entries.push_back({chunk.offset, chunk.header});
+    }
+    change(entries[3]);
+    append_index(folder / "a", entries, off);
+    Reader reader;
+    EXPECT_TRUE(reader.open(folder / "a")) << reader.error();
+    std::vector<uint8_t> payload;
+    for (const Chunk& chunk : reader.chunks()) EXPECT_TRUE(reader.read(chunk, payload)) << chunk.offset;
+    EXPECT_EQ(reader.damaged_bytes(), 0u);
+    EXPECT_EQ(reader.chunks().size(), 7u);
+    return reader.has_index();
+  };
+  EXPECT_TRUE(chunks_with([](IndexEntry&) {}));
+  for (const uint64_t offset : {UINT64_MAX, UINT64_MAX - 10, UINT64_MAX - sizeof(ChunkHeader), uint64_t{1} << 63,
+                                uint64_t{1} << 32, uint64_t{100000}}) {
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) { entry.offset = offset; })) << offset;
+  }
+  for (const uint32_t bytes : {UINT32_MAX, UINT32_MAX - 63, 1u << 20}) {
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) { entry.header.stored_bytes = bytes; })) << bytes;
+    EXPECT_FALSE(chunks_with([&](IndexEntry& entry) {
+      entry.header.stored_bytes = bytes;
+      entry.offset = UINT64_MAX - bytes;
+    })) << bytes;
+  }
+  EXPECT_FALSE(chunks_with([](IndexEntry& entry) { entry.header.raw_bytes = kMostPayload + 1; }));
+  EXPECT_FALSE(chunks_with([](IndexEntry& entry) { entry.header.magic = 0; }));
+  for (const int64_t off : {int64_t{-1}, int64_t{64}, INT64_MIN, int64_t{-100000}}) {
+    EXPECT_FALSE(chunks_with([](IndexEntry&) {}, off)) << off;
+  }
+}
+
 TEST(File, WhatIsNoTraceIsRefusedInALine) {
   const Folder folder;
   const auto error = [&](const std::string& path) {
@@ -179,6 +240,19 @@ TEST(File, AFullDiskLeavesWhatIsWhole) {
   EXPECT_EQ(reader.damaged_bytes(), 0u);
 }
 
+// Payloads that cannot be compressed.
+class Noise {
+ public:
+  std::span<const uint8_t> next() {
+    for (uint8_t& byte : bytes_) byte = static_cast<uint8_t>((seed_ = seed_ * 1664525 + 1013904223) >> 24);
+    return bytes_;
+  }
+
+ private:
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(60000);
+  uint32_t seed_ = 1;
+};
+
 TEST(Output, ABoundKeepsTheLastBytes) {
   const Folder folder;
   Output output;
@@ -190,15 +264,13 @@ TEST(Output, ABoundKeepsTheLastBytes) {
     header.process = 0;
     output.write(header, std::string_view("{}"));
   }));
-  std::vector<uint8_t> noise(60000);
-  uint32_t seed = 1;
+  Noise noise;
   ChunkHeader header;
   header.process = 0;
   header.lane = 0;
   for (uint32_t i = 0; i < 300; ++i) {  // 18 MB
-    for (uint8_t& byte : noise) byte = static_cast<uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
     header.block = i;
-    ASSERT_TRUE(output.write(header, std::span<const uint8_t>(noise)));
+    ASSERT_TRUE(output.write(header, noise.next()));
     EXPECT_LE(output.bytes(), kLeastLimit);
   }
   ASSERT_TRUE(output.finish());
@@ -236,6 +308,63 @@ TEST(Output, TwoRecordingsDoNotShareAFile) {
   ASSERT_TRUE(one.open(folder / "a", 0, 0, [] {}));
   EXPECT_FALSE(two.open(folder / "a", 0, 0, [] {}));
   EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+}
+
+TEST(Output, ARecordingWithABoundHasItsNameAlsoWithoutItsFirstSegment) {
+  const Folder folder;
+  Output one;
+  ASSERT_TRUE(one.open(folder / "a", kLeastLimit, 0, [] {}));
+  Noise noise;
+  while (one.dropped_segments() == 0) ASSERT_TRUE(one.write(ChunkHeader(), noise.next()));
+  const std::vector<std::string> segments = segments_of(folder / "a");
+  for (const uint64_t limit : {kLeastLimit, uint64_t{0}}) {
+    Output two;
+    EXPECT_FALSE(two.open(folder / "a", limit, 0, [] {}) && two.write(ChunkHeader(), std::string_view("two")));
+    EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+    EXPECT_EQ(segments_of(folder / "a"), segments);
+    EXPECT_NE(access((folder / "a").c_str(), F_OK), 0);
+  }
+  EXPECT_TRUE(one.finish());
+}
+
+TEST(Output, ARecordingWithABoundRemovesNoneThatIsBeingWritten) {
+  const Folder folder;
+  Output one, two;
+  ASSERT_TRUE(one.open(folder / "a", 0, 0, [] {}));
+  ASSERT_TRUE(one.write(ChunkHeader(), std::string_view("one")));
+  EXPECT_FALSE(two.open(folder / "a", kLeastLimit, 0, [] {}) && two.write(ChunkHeader(), std::string_view("two")));
+  EXPECT_EQ(two.failure(), "'" + folder / "a" + "' is being written by another recording");
+  ASSERT_TRUE(one.finish());
+  Reader reader;
+  ASSERT_TRUE(reader.open(folder / "a")) << reader.error();
+  EXPECT_EQ(reader.chunks().size(), 1u);
+}
+
+// What is refused, or ends before its first chunk, leaves an earlier recording as it is.
+TEST(Output, AnEarlierRecordingStaysUntilTheFirstChunk) {
+  const Folder folder;
+  for (const uint64_t limit : {uint64_t{0}, kLeastLimit}) {
+    write_file(folder / "a", some_blocks(1));
+    write_file(folder / "a.00000001", some_blocks(1));
+    write_file(folder / "a.00000002", some_blocks(2));
+    const std::vector<uint8_t> before = bytes_of(folder / "a"), first = bytes_of(folder / "a.00000001");
+    {
+      Output output;
+      ASSERT_TRUE(output.open(folder / "a", limit, 0, [] {}));
+      EXPECT_TRUE(output.finish());
+    }
+    EXPECT_EQ(bytes_of(folder / "a"), before);
+    EXPECT_EQ(bytes_of(folder / "a.00000001"), first);
+    EXPECT_EQ(segments_of(folder / "a").size(), 2u);
+    Output output;
+    ASSERT_TRUE(output.open(folder / "a", limit, 0, [] {}));
+    ASSERT_TRUE(output.write(ChunkHeader(), std::string_view("short")));
+    ASSERT_TRUE(output.finish());
+    Reader reader;
+    ASSERT_TRUE(reader.open(folder / "a"));
+    EXPECT_EQ(reader.chunks().size(), 1u);
+    EXPECT_EQ(segments_of(folder / "a").size(), limit == 0 ? 2u : 0u);
+  }
 }
 
 }  // namespace
