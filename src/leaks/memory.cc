@@ -95,12 +95,10 @@ bool are_early_variables(const report::Mapping& mapping, const report::Mapping& 
 
 void add_mapping(const report::Mapping& mapping, void* argument) {
   auto& looking = *static_cast<Looking*>(argument);
-  if (mapping.readable && !is_device(mapping.path)) {
-    looking.memory.readable.add(mapping.start, mapping.end);
-    if (mapping.writable) {
-      if (are_early_variables(looking.before, mapping)) add_roots(looking, looking.before.start, mapping.start);
-      add_roots(looking, mapping.start, mapping.end);
-    }
+  if (mapping.readable) looking.memory.readable.add(mapping.start, mapping.end);
+  if (mapping.readable && mapping.writable && !is_device(mapping.path)) {
+    if (are_early_variables(looking.before, mapping)) add_roots(looking, looking.before.start, mapping.start);
+    add_roots(looking, mapping.start, mapping.end);
   }
   looking.before = mapping;
 }
