@@ -40,9 +40,9 @@ bool has_pointer_in(const os::Threads& threads, Address start, Address end) {
   return false;
 }
 
-// Returns where the thread's stack begins, which has this mapping's memory; 0: that is not known. A stack other than the
-// first thread's begins behind a guard, which is a mapping or a page (MADV_GUARD_INSTALL), and ends with its thread's
-// control block. Where no guard is, there may be other data below, as below a stack in static memory.
+// Returns where the thread's stack begins, which is in this mapping; 0: that is not known. A stack other than the first
+// thread's begins behind a guard, which is a mapping or a page (MADV_GUARD_INSTALL), and ends with its thread's control
+// block. Where no guard is, there may be other data below, as below a stack in static memory.
 Address start_of_stack(const Looking& looking, const report::Mapping& mapping, const os::ThreadState& thread) {
   const Address pointer = thread.stack_pointer, block = thread.control_block;
   const bool is_first = strcmp(mapping.path, "[stack]") == 0;

@@ -224,6 +224,14 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
   }
 }
 
+ACRE_COLD void for_each_argument(void (*visit)(const void* argument, void* to), void* to) {
+  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    if (arena->state.load() == ManualArena::State::kGone) continue;
+    visit(arena->soft_limit.argument, to);
+    visit(arena->source.hooks(), to);
+  }
+}
+
 // --- Fork -----------------------------------------------------------------------------------------------------
 
 // While the list's lock is held, no arena comes or goes.

@@ -164,6 +164,9 @@ bool destroy_number(size_t number);
 // Calls visit for the heaps of all manual arenas. No arena that a visited heap belongs to is reset meanwhile.
 void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument);
 
+// Calls visit for the argument of each arena's function and for its hooks. Takes no lock: other threads are stopped.
+void for_each_argument(void (*visit)(const void* argument, void* to), void* to);
+
 void manual_at_fork(ForkStage stage);
 void manual_sources_at_fork(ForkStage stage);  // later, by the order of locks
 
