@@ -117,8 +117,9 @@ void* memory_of_first_heap(ManualArena& arena);
 void* allocate_in(ManualArena& arena, size_t n, size_t alignment, bool zeroed);
 
 // A small block, of which the program asked for `asked` bytes. *kept: null, or the heap of the arena that the calling
-// thread keeps for this. A thread may keep one, until give_back_heap(). kept null: the thread keeps none.
-void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept);
+// thread keeps for this. A thread may keep one, until give_back_heap(). kept null: the thread keeps none. may_be_seen:
+// the block may be sampled, and has whole pages then.
+void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept, bool may_be_seen = true);
 void give_back_heap(ManualArena& arena, Heap* heap);
 
 // Like realloc, for p != null and n != 0. The returned block is in this arena, wherever p is.
