@@ -14,6 +14,8 @@
 #include "control/block_lists.h"
 #include "control/ctl.h"
 #include "control/statistics.h"
+#include "pages/page_map.h"
+#include "support.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -332,6 +334,19 @@ TEST_F(Properties, RangesCoverTheHeap) {
   acre_malloc_trim(0);
   acre_ranges(Ranges::visit, &ranges);
   EXPECT_EQ(ranges.kind, 2) << "and without memory";
+}
+
+// A reader without a lock may see what a run is before it sees the header: on ARM, and where an arena is retired.
+TEST_F(Properties, RangesPassOverARunWithoutItsHeader) {
+  const Address base = Address{1} << 46;
+  PageRun run = test::run_at(base, 1);
+  run.kind = RunKind::kSampled;
+  ASSERT_TRUE(g_page_map.prepare(base, run.bytes()));
+  g_page_map.set_all(&run, &run);
+  Ranges ranges{pointer_to(base)};
+  acre_ranges(Ranges::visit, &ranges);
+  g_page_map.set_all(&run, nullptr);
+  EXPECT_EQ(ranges.kind, -1);
 }
 
 // --- acre_verify_memory -------------------------------------------------------------------------------------
