@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "acre/heap.h"
 #include "acre/tcmalloc.h"
 #include "cache/registry.h"
 #include "control/block_lists.h"
@@ -280,6 +281,24 @@ TEST_F(Properties, BlocksBySize) {
   EXPECT_EQ(after.by_size[15] - before.by_size[15], 10u);
   EXPECT_EQ(after.by_size[26] - before.by_size[26], 1u);
   for (void* block : blocks) acre_free(block);
+}
+
+// Of heaps that are destroyed a few are kept, and others are retired.
+TEST_F(Properties, CountsDoNotFallWithTheArenaThatTheyAreOf) {
+  constexpr unsigned kHeaps = 100, kPurges = 20;
+  const size_t first = get("tcmalloc.pageheap_total_decommit_bytes");
+  acre_heap_settings settings = {};
+  settings.dirty_decay_ms = ACRE_DECAY_AT_ONCE;
+  std::vector<acre_heap_t*> heaps;
+  for (unsigned i = 0; i < kHeaps; ++i) {
+    heaps.push_back(acre_heap_create(&settings));
+    for (unsigned purge = 0; purge < kPurges; ++purge) acre_free(acre_heap_malloc(heaps[i], 100000));
+  }
+  const size_t bytes = get("tcmalloc.pageheap_total_decommit_bytes"), calls = get("tcmalloc.pageheap_decommit_count");
+  EXPECT_GE(bytes - first, size_t{kHeaps} * kPurges * 100000);
+  for (acre_heap_t* heap : heaps) acre_heap_destroy(heap);
+  EXPECT_GE(get("tcmalloc.pageheap_total_decommit_bytes"), bytes);
+  EXPECT_GE(get("tcmalloc.pageheap_decommit_count"), calls);
 }
 
 // What the heap profiler samples lies in runs of its own.
