@@ -135,9 +135,12 @@ void ranges(VisitRange* visit, void* opaque) {
     const size_t bytes = racy_load(run->pages) * kPageBytes;
     if (bytes == 0) return;
     switch (racy_load(run->kind)) {
-      case RunKind::kSampled:
-        if (racy_load(run->sampled->is_guarded) && racy_load(run->sampled->free) != 0) return;
+      case RunKind::kSampled: {
+        const SampledRun* sampled = racy_load(run->sampled);
+        if (!sampled_runs::is_of(sampled, run)) return;
+        if (racy_load(sampled->is_guarded) && racy_load(sampled->free) != 0) return;
         [[fallthrough]];
+      }
       case RunKind::kSlab:
       case RunKind::kLarge:
       case RunKind::kHuge: return visit(opaque, start, bytes, kInUse, fraction_in_use(run, bytes));

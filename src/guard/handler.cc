@@ -160,7 +160,8 @@ void set_above(const struct sigaction& replaced) {
   action.sa_mask = replaced.sa_mask;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (replaced.sa_flags & (SA_NODEFER | SA_RESTART));
   g_levels.store(level + 1);
-  sigaction(SIGSEGV, &action, nullptr);
+  struct sigaction last;  // another one if another thread has set it meanwhile
+  if (sigaction(SIGSEGV, &action, &last) == 0 && last.sa_handler != replaced.sa_handler) g_replaced[level] = last;
 }
 
 }  // namespace

@@ -8,8 +8,12 @@
 #include "cache/registry.h"
 #include "cache/upcalls.h"
 #include "leaks/before_main.h"
+#include "manual/manual_arena.h"
+#include "manual/tags.h"
 #include "os/os.h"
 #include "os/stop.h"
+#include "pages/source.h"
+#include "reclaim/pressure.h"
 
 namespace acre::leaks {
 
@@ -80,6 +84,15 @@ void reach_ignored(Graph& graph, Blocks& blocks, const Request& request) {
   }
 }
 
+// What the program gave for its functions to be called with lies in acre's memory, which is not searched.
+void reach_arguments(Graph& graph) {
+  const auto reach = [](const void* argument, void* to) { static_cast<Graph*>(to)->reach_word(address_of(argument)); };
+  tags::for_each_argument(reach, &graph);
+  arenas::for_each_argument(reach, &graph);
+  reach(Source::program_argument(), &graph);
+  reach(pressure::argument(), &graph);
+}
+
 bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS {
   Blocks blocks;
   Memory memory;
@@ -90,6 +103,7 @@ bool look(Work& work, const os::Threads& threads) ACRE_NO_THREAD_SAFETY_ANALYSIS
   reach_ignored(graph, blocks, work.request);
   if (work.request.mode != LeakMode::kDraconian) {
     reach_from_threads(graph, threads);
+    reach_arguments(graph);
     for (const Range& range : memory.roots) graph.reach_range(range.start, range.end);
     graph.find_roots();
     if (!fill::clears_sampled()) graph.count_doubtful(work.scratch, &work.finding.doubtful_blocks);

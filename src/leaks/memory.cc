@@ -15,6 +15,7 @@ namespace {
 // Functions may use so many bytes below the stack pointer without moving it.
 constexpr size_t kRedZone = 128;
 constexpr size_t kMoreMappings = 256;  // the check itself makes some mappings
+constexpr size_t kMostGaps = size_t{1} << 16;  // pages in mappings that cannot be read
 
 struct Looking {
   const os::Threads& threads;
@@ -30,31 +31,60 @@ bool is_device(const char* path) {
   return strncmp(path, kShared, sizeof kShared - 1) != 0 && strncmp(path, kZero, sizeof kZero - 1) != 0;
 }
 
-// Returns where the used part of a mapping begins: in a stack, at the stack pointer. A mapping is a stack if it holds
-// just one stack pointer, and that thread's control block above the stack pointer, or if the kernel calls it one.
-Address used_from(const report::Mapping& mapping, const os::Threads& threads) {
-  const bool is_first = strcmp(mapping.path, "[stack]") == 0;
-  Address from = mapping.start;
-  unsigned pointers = 0;
+bool is_in(const report::Mapping& mapping, Address a) { return a - mapping.start < mapping.end - mapping.start; }
+
+bool has_pointer_in(const os::Threads& threads, Address start, Address end) {
   for (unsigned i = 0; i < threads.count; ++i) {
-    const os::ThreadState& thread = threads.thread[i];
-    if (thread.stack_pointer - mapping.start >= mapping.end - mapping.start) continue;
-    ++pointers;
-    const Address block = thread.control_block;
-    if (is_first || (block > thread.stack_pointer && block < mapping.end)) from = thread.stack_pointer - kRedZone;
+    if (threads.thread[i].stack_pointer - start < end - start) return true;
   }
-  return pointers == 1 ? larger(from, mapping.start) : mapping.start;
+  return false;
+}
+
+// Returns where the thread's stack begins, which is in this mapping; 0: that is not known. A stack other than the first
+// thread's begins behind a guard, which is a mapping or a page (MADV_GUARD_INSTALL), and ends with its thread's control
+// block. Where no guard is, there may be other data below, as below a stack in static memory.
+Address start_of_stack(const Looking& looking, const report::Mapping& mapping, const os::ThreadState& thread) {
+  const Address pointer = thread.stack_pointer, block = thread.control_block;
+  const bool is_first = strcmp(mapping.path, "[stack]") == 0;
+  if (!is_in(mapping, pointer)) return 0;
+  if (is_first ? is_in(mapping, block) : !is_in(mapping, block) || block < pointer) return 0;
+  const bool is_guarded = looking.before.end == mapping.start && !looking.before.readable;
+  if ((is_first || is_guarded) && !has_pointer_in(looking.threads, mapping.start, pointer)) return mapping.start;
+  for (Address page = align_down(pointer, kPageBytes); page > mapping.start; page -= kPageBytes) {
+    if (!os::is_readable(page - kPageBytes)) return has_pointer_in(looking.threads, page, pointer) ? 0 : page;
+  }
+  return 0;
+}
+
+// No roots are in stacks below the stack pointer.
+void leave_out_unused(const report::Mapping& mapping, void* argument) {
+  auto& looking = *static_cast<Looking*>(argument);
+  for (unsigned i = 0; mapping.writable && i < looking.threads.count; ++i) {
+    const os::ThreadState& thread = looking.threads.thread[i];
+    const Address start = start_of_stack(looking, mapping, thread);
+    if (start != 0) looking.out.add(start, thread.stack_pointer - kRedZone);
+  }
+  looking.before = mapping;
 }
 
 void count_mapping(const report::Mapping&, void* argument) { ++static_cast<Looking*>(argument)->count; }
 
+// A mapping may have pages that cannot be read: guards (MADV_GUARD_INSTALL), and those behind a file's end.
+void add_readable(Ranges& roots, Address from, Address end) {
+  while (from < end) {
+    const Address page_end = smaller(end, align_down(from, kPageBytes) + kPageBytes);
+    if (os::is_readable(from)) roots.add(from, page_end);
+    from = page_end;
+  }
+}
+
 void add_roots(Looking& looking, Address from, Address end) {
   for (const Range& out : looking.out) {
     if (out.end <= from || out.start >= end) continue;
-    if (out.start > from) looking.memory.roots.add(from, out.start);
+    if (out.start > from) add_readable(looking.memory.roots, from, out.start);
     from = larger(from, out.end);
   }
-  looking.memory.roots.add(from, end);
+  add_readable(looking.memory.roots, from, end);
 }
 
 // The variables of a file that could be written until the loader was done (RELRO) lie before its other variables.
@@ -65,12 +95,10 @@ bool are_early_variables(const report::Mapping& mapping, const report::Mapping& 
 
 void add_mapping(const report::Mapping& mapping, void* argument) {
   auto& looking = *static_cast<Looking*>(argument);
-  if (mapping.readable && !is_device(mapping.path)) {
-    looking.memory.readable.add(mapping.start, mapping.end);
-    if (mapping.writable) {
-      if (are_early_variables(looking.before, mapping)) add_roots(looking, looking.before.start, mapping.start);
-      add_roots(looking, used_from(mapping, looking.threads), mapping.end);
-    }
+  if (mapping.readable) looking.memory.readable.add(mapping.start, mapping.end);
+  if (mapping.readable && mapping.writable && !is_device(mapping.path)) {
+    if (are_early_variables(looking.before, mapping)) add_roots(looking, looking.before.start, mapping.start);
+    add_roots(looking, mapping.start, mapping.end);
   }
   looking.before = mapping;
 }
@@ -131,14 +159,16 @@ bool Memory::look(Room& room, const Blocks& blocks, const os::Threads& threads, 
   Looking looking{threads, *this, {}, 0, {}};
   if (!report::for_each_part(count_mapping, &looking)) return false;
   constexpr size_t kOthers = 64;
-  const size_t parts = count_parts(blocks) + count_regions() + left_out_count + kOthers;
+  const size_t parts = count_parts(blocks) + count_regions() + left_out_count + threads.count + kOthers;
   const size_t mappings = looking.count + kMoreMappings;
   if (!looking.out.prepare(room, parts)) return false;
-  if (!readable.prepare(room, mappings) || !roots.prepare(room, 2 * mappings + parts)) return false;
+  if (!readable.prepare(room, mappings) || !roots.prepare(room, 2 * mappings + parts + kMostGaps)) return false;
   add_own(looking.out, blocks, room);
   looking.out.add(threads.helper_start, threads.helper_end);
   for (size_t i = 0; i < left_out_count; ++i) looking.out.add(left_out[i].start, left_out[i].end);
+  if (!report::for_each_part(leave_out_unused, &looking)) return false;
   looking.out.sort();
+  looking.before = {};
   if (!report::for_each_part(add_mapping, &looking)) return false;
   return looking.out.is_whole() && readable.is_whole() && roots.is_whole();
 }

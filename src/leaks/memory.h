@@ -2,8 +2,8 @@
 //
 // Roots are all memory that the program can write to and that is not heap: variables of the program and its libraries;
 // stacks from the stack pointer up, with the thread-local storage behind them; registers; and the program's own
-// mappings. No roots are acre's own memory, stacks below the stack pointer, devices, and what the program asked to
-// leave out.
+// mappings. No roots are acre's own memory, stacks between their guard and the stack pointer, devices, pages that cannot
+// be read, and what the program asked to leave out.
 #pragma once
 
 #include "leaks/blocks.h"

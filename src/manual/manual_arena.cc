@@ -131,8 +131,8 @@ ACRE_COLD void* allocate_seen(ManualArena& arena, SizeClass c, size_t n, size_t 
 }
 
 void* allocate_small(ManualArena& arena, SizeClass c, size_t n, size_t alignment, bool zeroed,
-                     Heap** kept = nullptr) {
-  if (ACRE_UNLIKELY(sampler::is_on()) && sampler::sees(size_of_class(c))) {
+                     Heap** kept = nullptr, bool may_be_seen = true) {
+  if (ACRE_UNLIKELY(sampler::is_on()) && may_be_seen && sampler::sees(size_of_class(c))) {
     if (void* block = allocate_seen(arena, c, n, alignment, zeroed)) return block;
   }
   void* block = take_small(arena, c, kept);
@@ -178,9 +178,9 @@ void* allocate_in(ManualArena& arena, size_t n, size_t alignment, bool zeroed) {
   return block;
 }
 
-void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept) {
+void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept, bool may_be_seen) {
   const size_t bytes = size_of_class(c);
-  return allocate_small(arena, c, asked, bytes & (~bytes + 1), false, kept);
+  return allocate_small(arena, c, asked, bytes & (~bytes + 1), false, kept, may_be_seen);
 }
 
 void give_back_heap(ManualArena& arena, Heap* heap) { leave(arena, heap); }
@@ -221,6 +221,14 @@ void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument) {
   for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
     Lock lock(arena->arena.heaps_lock);
     for (Heap* heap = arena->heaps; heap != nullptr; heap = heap->next) visit(*heap, argument);
+  }
+}
+
+ACRE_COLD void for_each_argument(void (*visit)(const void* argument, void* to), void* to) {
+  for (ManualArena* arena = first(); arena != nullptr; arena = after(arena)) {
+    if (arena->state.load() == ManualArena::State::kGone) continue;
+    visit(arena->soft_limit.argument, to);
+    visit(arena->source.hooks(), to);
   }
 }
 

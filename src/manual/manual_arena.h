@@ -117,8 +117,9 @@ void* memory_of_first_heap(ManualArena& arena);
 void* allocate_in(ManualArena& arena, size_t n, size_t alignment, bool zeroed);
 
 // A small block, of which the program asked for `asked` bytes. *kept: null, or the heap of the arena that the calling
-// thread keeps for this. A thread may keep one, until give_back_heap(). kept null: the thread keeps none.
-void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept);
+// thread keeps for this. A thread may keep one, until give_back_heap(). kept null: the thread keeps none. may_be_seen:
+// the block may be sampled, and has whole pages then.
+void* allocate_small_in(ManualArena& arena, SizeClass c, size_t asked, Heap** kept, bool may_be_seen = true);
 void give_back_heap(ManualArena& arena, Heap* heap);
 
 // Like realloc, for p != null and n != 0. The returned block is in this arena, wherever p is.
@@ -163,6 +164,9 @@ bool destroy_number(size_t number);
 
 // Calls visit for the heaps of all manual arenas. No arena that a visited heap belongs to is reset meanwhile.
 void for_each_heap(void (*visit)(Heap& heap, void* argument), void* argument);
+
+// Calls visit for the argument of each arena's function and for its hooks. Takes no lock: other threads are stopped.
+void for_each_argument(void (*visit)(const void* argument, void* to), void* to);
 
 void manual_at_fork(ForkStage stage);
 void manual_sources_at_fork(ForkStage stage);  // later, by the order of locks

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "cache/free.h"
 #include "cache/large.h"
 #include "cache/malloc.h"
 #include "cache/registry.h"
@@ -207,20 +208,29 @@ bool charge_asking(Tag& tag, size_t bytes) {
 
 // --- Blocks ---------------------------------------------------------------------------------------------------
 
+static void* allocate_uncharged(SizeClass c, size_t asked, bool may_be_seen) {
+  ThreadTags* mine = tags_of_caller();
+  Heap** kept = mine == nullptr || mine->depth == 0 ? nullptr : &mine->kept;
+  return arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c, asked, kept, may_be_seen);
+}
+
 void* allocate(Tag& tag, SizeClass c, size_t asked) {
   if (!charge_asking(tag, size_of_class(c))) return out_of_memory(kSmallMax);
-  ThreadTags* mine = tags_of_caller();
-  void* block = arenas::allocate_small_in(*g_arena.load(std::memory_order_acquire), c, asked,
-                                          mine == nullptr || mine->depth == 0 ? nullptr : &mine->kept);
+  void* block = allocate_uncharged(c, asked, true);
+  Found found = block == nullptr ? Found() : find_block(block);
+  // A sampled block has whole pages. If the limit does not allow for them, the block is not sampled.
+  if (ACRE_UNLIKELY(found.run != nullptr) && !charge(tag, found.run->bytes() - size_of_class(c))) {
+    release(block);
+    block = allocate_uncharged(c, asked, false);
+    found = block == nullptr ? Found() : find_block(block);
+  }
   if (block == nullptr) {
     discharge(tag, size_of_class(c));
     return nullptr;
   }
-  const Found found = find_block(block);
   if (ACRE_LIKELY(found.slab != nullptr)) {
     labels::of(found.slab, block) = tag.number;
-  } else {  // a sampled block, in whole pages
-    tag.allocated.fetch_add(found.run->bytes() - size_of_class(c), std::memory_order_relaxed);
+  } else {
     found.run->tag = &tag;
   }
   note_peak(tag);

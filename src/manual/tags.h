@@ -104,6 +104,9 @@ void* allocate(Tag& tag, size_t n, size_t alignment, bool zeroed);
 // As charge() (cache/upcalls.h), but asks the program's function before it refuses.
 bool charge_asking(Tag& tag, size_t bytes);
 
+// Calls visit for the argument of each tag's function. Takes no lock: all other threads are stopped.
+void for_each_argument(void (*visit)(const void* argument, void* to), void* to);
+
 void at_fork(ForkStage stage);
 // The part that sees to which tags there are (tags_table.cc). In the child no tag is in force afterwards.
 void table_at_fork(ForkStage stage);

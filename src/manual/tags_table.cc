@@ -188,6 +188,14 @@ Asked callback_of(const Tag& tag) {
   return {tag.callback, tag.argument};
 }
 
+ACRE_COLD void for_each_argument(void (*visit)(const void* argument, void* to),
+                                 void* to) ACRE_NO_THREAD_SAFETY_ANALYSIS {
+  for (uint32_t number = 0; number < numbers(); ++number) {
+    const Tag* tag = at(number);
+    if (!is_gone(*tag)) visit(tag->argument, to);
+  }
+}
+
 void table_at_fork(ForkStage stage) {
   g_table_lock.at_fork(stage);
   if (stage != ForkStage::kInChild) return;

@@ -25,6 +25,10 @@ class ProgramSource {
 
   void use(const Function* function) { function_.store(function, std::memory_order_release); }
   bool is_in_use() const { return function_.load(std::memory_order_acquire) != nullptr; }
+  const void* argument() const {
+    const Function* function = function_.load(std::memory_order_acquire);
+    return function == nullptr ? nullptr : function->opaque;
+  }
 
   // As window::allocate.
   window::Chunk chunk(size_t bytes);

@@ -75,6 +75,8 @@ ACRE_COLD void Source::use_program(const ProgramSource::Function* function) {
   __atomic_store_n(&g_automatic, &g_by_options, __ATOMIC_RELEASE);
 }
 
+ACRE_COLD const void* Source::program_argument() { return g_by_options.program_.argument(); }
+
 ACRE_COLD huge_pages::Range Source::without_program(huge_pages::Range range) {
   return g_by_options.program_.first_to_purge(range);
 }

@@ -27,6 +27,8 @@ class Source {
   // From now on chunks of arenas without a source of their own come from this function, and not from a file or device.
   // Null: no longer. Must not run while the process forks.
   static void use_program(const ProgramSource::Function* function);
+  // The function's argument, or null.
+  static const void* program_argument();
   // has_program: whether there may be memory of such a function, which must be neither purged nor unmapped.
   // first_to_purge: the first part of a range without such memory. Neither takes a lock.
   static bool has_program() { return g_has_program.load(std::memory_order_relaxed); }

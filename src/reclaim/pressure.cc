@@ -161,6 +161,8 @@ ACRE_COLD void set_callback(Callback callback, void* argument) {
   g_argument = argument;
 }
 
+ACRE_COLD const void* argument() ACRE_NO_THREAD_SAFETY_ANALYSIS { return g_argument; }
+
 ACRE_COLD Found found() {
   return {g_ceiling.load(std::memory_order_relaxed), g_group_most.load(std::memory_order_relaxed),
           g_group_high.load(std::memory_order_relaxed), g_stalls.load(std::memory_order_relaxed),

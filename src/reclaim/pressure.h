@@ -45,6 +45,7 @@ void return_for_hard_limit();
 // The program's function, or null. One thread at a time calls it, and never from within it.
 using Callback = void (*)(size_t held, size_t limit, void* argument);
 void set_callback(Callback callback, void* argument);
+const void* argument();  // takes no lock: all other threads are stopped
 
 // For the statistics: the results of the last look.
 struct Found {

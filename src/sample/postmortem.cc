@@ -34,9 +34,33 @@ constinit std::atomic<uint32_t> g_making{0};
 constinit std::atomic<size_t> g_room_end{0};  // an offset in the file
 constinit size_t g_inherited = 0;             // bytes of entries that the parent's file had
 constinit std::atomic<uint32_t> g_files{0};   // that this process and its parents made
+constinit uint32_t g_files_at_fork = 0;
+constinit std::atomic<uint32_t> g_forking{0};  // threads between before_fork() and after_fork…()
+constinit std::atomic<long> g_process{0};     // that made the file
 constinit uint32_t g_filled = 0;              // the last file into which all stacks were written
 constinit std::atomic<uint64_t> g_mean{0};
 constinit uint32_t g_text_half = 0, g_text_bytes = 0;
+
+// Leaves the parent's file to the parent. Its memory stays, without the file: a signal handler may have forked in the
+// middle of a write, which goes on.
+void leave(Head* head) {
+  const size_t used = g_making.load() != 0 ? kMostBytes : g_room_end.load();
+  g_making.store(0);
+  g_inherited = head->rows_end.load() - kRows;
+  if (!g_head.compare_exchange_strong(head, nullptr)) return;
+  os::unmap(head, kMostBytes);
+  os::map_at(address_of(head), used);
+}
+
+// Null: there is no file of this process. A child of fork may write before after_fork_in_child(), in another handler.
+// The number of the process is compared only then: a child of vfork has the parent's memory, and another number.
+Head* own_head() {
+  Head* head = g_head.load(std::memory_order_acquire);
+  if (ACRE_LIKELY(g_forking.load(std::memory_order_relaxed) == 0) || head == nullptr) return head;
+  if (g_process.load(std::memory_order_relaxed) == getpid()) return head;
+  leave(head);
+  return nullptr;
+}
 
 char* at(Head* head, size_t offset) { return reinterpret_cast<char*>(head) + offset; }
 
@@ -58,9 +82,9 @@ os::OpenFile make_file() {
   return file;
 }
 
-void fill_head(Head* head) {
+void fill_head(Head* head, long process) {
   head->version = kVersion;
-  head->pid = static_cast<uint64_t>(getpid());
+  head->pid = static_cast<uint64_t>(process);
   head->start_ns = os::wall_clock_ns();
   head->rows_end.store(kRows);
   head->mean.store(g_mean.load());
@@ -70,6 +94,7 @@ void fill_head(Head* head) {
 
 // Descriptors of other threads or of former times are not to be relied on, so the file is opened by its path each time.
 void grow(Head* head, size_t by) {
+  const long process = getpid();
   const size_t from = g_room_end.load();
   const size_t bytes = smaller(by, kMostBytes - from);
   if (bytes == 0) return head->growth.store(Growth::kAtMost);
@@ -77,11 +102,12 @@ void grow(Head* head, size_t by) {
   const bool done = file.descriptor >= 0 && !file.is_empty && add_part(head, file, from, from + bytes);
   os::close_file(file);
   if (!done) return head->growth.store(Growth::kRefused);
-  g_room_end.store(from + bytes);
+  if (getpid() == process) g_room_end.store(from + bytes);
 }
 
 // With room for the stacks that a child of fork inherits. Returns 0 or an error number.
 int make() {
+  const long process = getpid();
   void* memory = os::reserve(kMostBytes);
   if (memory == nullptr) return ENOMEM;
   const os::OpenFile file = make_file();
@@ -97,10 +123,11 @@ int make() {
     os::unmap(memory, kMostBytes);
     return ENOSPC;
   }
-  fill_head(head);
+  fill_head(head, process);
   g_room_end.store(kRows + kRoomStep);
   if (g_inherited != 0) grow(head, align_up(g_inherited, kRoomStep));
   g_files.fetch_add(1);
+  g_process.store(process, std::memory_order_relaxed);
   g_head.store(head, std::memory_order_release);
   return 0;
 }
@@ -115,26 +142,30 @@ void make_whole(TextPlace& place, uint32_t half, uint32_t bytes) {
 
 }  // namespace
 
-// The file is the parent's.
+static void before_fork() {
+  g_files_at_fork = g_files.load();
+  g_forking.fetch_add(1);
+}
+static void after_fork_in_parent() { g_forking.fetch_sub(1); }
+
+// The file is the parent's, unless another handler was first to write.
 static void after_fork_in_child() {
   Head* head = g_head.load();
-  g_making.store(0);
-  g_head.store(nullptr);
-  if (head == nullptr) return;
-  g_inherited = head->rows_end.load() - kRows;
-  os::unmap(head, kMostBytes);
+  g_forking.store(0);
+  if (head == nullptr) return g_making.store(0);
+  if (g_files.load() == g_files_at_fork || g_process.load() != getpid()) leave(head);
 }
 
 bool is_on() { return g_folder != nullptr && !g_refused.load(std::memory_order_relaxed); }
 
 void note_mean(uint64_t mean) {
   g_mean.store(mean);
-  if (Head* head = g_head.load()) head->mean.store(mean);
+  if (Head* head = own_head()) head->mean.store(mean);
 }
 
 int start(const char* folder) {
   g_folder = folder;
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   const int error = make();
   if (error != 0) g_refused.store(true);
   return error;
@@ -142,7 +173,7 @@ int start(const char* folder) {
 
 bool lacks_room() {
   if (!is_on()) return false;
-  const Head* head = g_head.load(std::memory_order_acquire);
+  const Head* head = own_head();
   if (head == nullptr) return true;
   if (head->growth.load(std::memory_order_relaxed) != Growth::kGoesOn) return false;
   const size_t needed = kMostOfRow + (python::is_active() ? kMostOfPython : 0);
@@ -157,7 +188,7 @@ void make_room() {
     if (g_head.load() == nullptr) os::wait_while(g_making, 1, kLongestWaitMs);
     return;
   }
-  Head* head = g_head.load();
+  Head* head = own_head();
   if (head != nullptr) {
     if (lacks_room()) grow(head, kRoomStep);  // no other thread was faster
   } else if (make() != 0) {
@@ -245,13 +276,13 @@ static void write_row(Head* head, profile::Stack& stack) {
 }
 
 void write_all(profile::Stack* first) {
-  Head* head = g_head.load(std::memory_order_acquire);
+  Head* head = own_head();
   if (head == nullptr) return;
   for (profile::Stack* stack = first; stack != nullptr; stack = stack->next) write_row(head, *stack);
 }
 
 void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first) {
-  Head* head = g_head.load(std::memory_order_acquire);
+  Head* head = own_head();
   if (head == nullptr) return;
   if (g_filled != g_files.load()) {
     g_filled = g_files.load();
@@ -264,14 +295,14 @@ void write(profile::Stack& stack, uint64_t last_peak, profile::Stack* first) {
 // --- Texts ----------------------------------------------------------------------------------------------------------
 
 void begin_statistics() {
-  if (g_head.load() == nullptr) make_room();
-  Head* head = g_head.load();
+  if (own_head() == nullptr) make_room();
+  Head* head = own_head();
   g_text_half = head == nullptr ? 0 : 1 - head->statistics.half.load();
   g_text_bytes = 0;
 }
 
 void add_statistics(const char* text) {
-  Head* head = g_head.load();
+  Head* head = own_head();
   if (head == nullptr) return;
   const size_t bytes = smaller(strlen(text), kHalfBytes - g_text_bytes);
   memcpy(half_of(head, 0, g_text_half) + g_text_bytes, text, bytes);
@@ -279,14 +310,14 @@ void add_statistics(const char* text) {
 }
 
 void end_statistics() {
-  Head* head = g_head.load();
+  Head* head = own_head();
   if (head == nullptr) return;
   make_whole(head->statistics, g_text_half, g_text_bytes);
   head->statistics_ns.store(os::wall_clock_ns());
 }
 
 void copy_mappings() {
-  Head* head = g_head.load();
+  Head* head = own_head();
   const long maps = head == nullptr ? -1 : os::open_file("/proc/thread-self/maps");
   if (maps < 0) return;
   const uint32_t half = 1 - head->mappings.half.load();
@@ -300,7 +331,7 @@ void copy_mappings() {
 }
 
 void end(uint32_t written) {
-  Head* head = g_head.load();
+  Head* head = own_head();
   if (head == nullptr) return;
   head->written.store(written);
   head->state.store(State::kEnded);

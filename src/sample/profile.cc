@@ -2,6 +2,7 @@
 
 #include "base/fatal.h"
 #include "base/probes.h"
+#include "cache/lookup.h"
 #include "observe/sampler.h"
 #include "os/os.h"
 #include "pages/huge.h"
@@ -176,7 +177,10 @@ Ticket allocated(const void* block, size_t bytes, Address beside) {
   const Ticket ticket = record(sample, trace, &due);
   if (ticket != kNoTicket) {
     capture::Frames& native = trace.native;
-    if (auto hook = sampler::g_on_sampled.load()) hook(block, bytes, native.pointers(), native.count, bytes);
+    if (auto hook = sampler::g_on_sampled.load()) {
+      const size_t usable = block_bytes(find_block(block));  // more than `bytes` if it has whole pages (allocate_seen)
+      hook(block, usable, native.pointers(), native.count, usable);
+    }
     probes::alloc(block, bytes, static_cast<uint64_t>(sample.weight * static_cast<double>(bytes) + 0.5));
   }
   if (due) ask();

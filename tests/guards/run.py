@@ -74,6 +74,7 @@ HANDLERS = {
     "returns": (FAULT, "mine: fault\n", True),
     "ignored": (FAULT, "", True),
     "later handler": (FAULT, "mine: fault\n", True),
+    "set meanwhile": (7, "mine: fault\n", True),
     "chains": (7, "mine: fault\n", True),
     "never above": (7, "mine: fault\n", False),
     "restored": (FAULT, "", True),
@@ -195,7 +196,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/program"
         build = ["gcc", "-O1", "-g", "-fno-builtin", "-w", "-pthread"]
-        subprocess.run([*build, str(HERE / "program.c"), "-o", program], check=True)
+        subprocess.run([*build, "-rdynamic", str(HERE / "program.c"), "-o", program], check=True)
         for name in MISUSES:
             check_misuse(checks, program, name)
         for name in HARDENED:

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "acre/acre.h"
+#include "acre/heap.h"
+#include "acre/tags.h"
 #include "cache/registry.h"
 #include "control/nodes.h"
 #include "ctl_calls.h"
@@ -329,6 +331,37 @@ TEST_F(Ctl, HooksAreToldOfSampledBlocksAndOfProfiles) {
   for (const char* name : {kSampled, kFreed, kWritten}) EXPECT_EQ(set<Function>(name, nullptr), 0);
   EXPECT_EQ(set<size_t>("prof.reset", 19), 0);
   EXPECT_EQ(set<bool>("prof.active", false), 0);
+}
+
+// A sampled small block of a heap, or of a tag, has pages of its own.
+TEST_F(Ctl, HooksAreToldTheSizeThatABlockHas) {
+  using Function = void (*)();
+  hooked::sampled.clear();
+  hooked::freed.clear();
+  EXPECT_EQ(set("experimental.hooks.prof_sample", reinterpret_cast<Function>(hooked::on_sampled)), 0);
+  EXPECT_EQ(set("experimental.hooks.prof_sample_free", reinterpret_cast<Function>(hooked::on_freed)), 0);
+  acre_heap_t* heap = acre_heap_create(nullptr);
+  EXPECT_EQ(set<bool>("prof.active", true), 0);
+  EXPECT_EQ(set<size_t>("prof.reset", 0), 0);
+  hooked::is_on = true;
+  EXPECT_EQ(acre_tag_push("hooked"), 0);
+  void* const blocks[] = {acre_heap_malloc(heap, 100), acre_malloc(100)};
+  size_t bytes[2];
+  for (size_t i : {0, 1}) {
+    bytes[i] = acre_malloc_usable_size(blocks[i]);
+    acre_free(blocks[i]);
+  }
+  EXPECT_EQ(acre_tag_pop(), 0);
+  hooked::is_on = false;
+  ASSERT_EQ(hooked::sampled.size(), 2u);
+  for (size_t i : {0, 1}) EXPECT_EQ(hooked::sampled[i], std::pair(static_cast<const void*>(blocks[i]), bytes[i]));
+  EXPECT_EQ(hooked::freed, hooked::sampled);
+  for (const char* name : {"experimental.hooks.prof_sample", "experimental.hooks.prof_sample_free"}) {
+    EXPECT_EQ(set<Function>(name, nullptr), 0);
+  }
+  EXPECT_EQ(set<size_t>("prof.reset", 19), 0);
+  EXPECT_EQ(set<bool>("prof.active", false), 0);
+  acre_heap_destroy(heap);
 }
 
 TEST_F(Ctl, BackgroundThread) {

@@ -2,8 +2,10 @@
 #include "sample/postmortem.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -260,6 +262,85 @@ TEST_F(Postmortem, OfAChildOfForkHasAllStacksThatItInherited) {
     if (!is_right) _exit(2);
   });
   EXPECT_EQ(kept.rows.size(), kStacks);  // the parent's file has nothing of its child's
+}
+
+void (*g_at_fork)() = nullptr;
+Writer* g_writer = nullptr;
+void* g_page = nullptr;
+pid_t g_forked = -1;
+
+void write_77(unsigned i) {
+  profile::Stack& stack = g_writer->stack(0x1000 * (i + 1), 6, {});
+  stack.sums.live.blocks = 77;
+  g_writer->write(stack);
+}
+
+bool ended_by_kill(pid_t process) {
+  int status = 0;
+  return waitpid(process, &status, 0) == process && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+// A handler that was registered before the profiler's comes before it.
+TEST_F(Postmortem, OfAParentHasNothingOfTheChildsHandlers) {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (g_at_fork != nullptr) g_at_fork();
+  });
+  ASSERT_EQ(registered, 0);
+  const Kept kept = run([&] {
+    Writer writer;
+    g_writer = &writer;
+    for (unsigned i = 0; i < 2; ++i) writer.write(writer.stack(0x1000 * (i + 1), 6, {}));
+    g_at_fork = [] { write_77(0); };
+    const pid_t child = fork();
+    if (child == 0) {
+      write_77(1);
+      raise(SIGKILL);
+    }
+    const bool is_killed = ended_by_kill(child);
+    const Kept of_child = left(child);
+    if (!is_killed || !of_child.is_whole || of_child.rows.size() != 2) _exit(2);
+    if (of_child.rows[0].live != 77 || of_child.rows[1].live != 77) _exit(3);
+    for (const auto& entry : fs::directory_iterator(folder_)) {  // it has gone on with the handler's file
+      if (entry.path().string().find("." + std::to_string(child) + ".1.") != std::string::npos) _exit(4);
+    }
+  });
+  ASSERT_EQ(kept.rows.size(), 2u);
+  EXPECT_EQ(kept.rows[0].live, 0u);
+}
+
+// The write reads a page that cannot be read, and the handler forks. The write goes on in the child, too.
+TEST_F(Postmortem, AHandlerThatInterruptsAWriteMayFork) {
+  constexpr unsigned kStacks = 200, kInterrupted = 100;
+  const Kept kept = run([&] {
+    Writer writer;
+    g_writer = &writer;
+    for (unsigned i = 0; i < kStacks; ++i) writer.write(writer.stack(0x1000 * (i + 1), 6, {}));
+    profile::Stack& stack = writer.stack(0x1000 * (kInterrupted + 1), 6, {});
+    stack.sums.live.blocks = 5;
+    g_page = pointer_to(align_down(address_of(&stack), os::page_bytes()));
+    struct sigaction action = {};
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_handler = [](int) {
+      mprotect(g_page, 2 * os::page_bytes(), PROT_READ | PROT_WRITE);
+      g_forked = fork();
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    mprotect(g_page, 2 * os::page_bytes(), PROT_NONE);
+    postmortem::write(stack, 1, nullptr);
+    if (g_forked == 0) {
+      write_77(kInterrupted);
+      raise(SIGKILL);
+    }
+    const bool is_killed = ended_by_kill(g_forked);
+    const Kept of_child = left(g_forked);
+    if (!is_killed || !of_child.is_whole || of_child.rows.size() != kStacks) _exit(2);
+    for (const KeptRow& row : of_child.rows) {
+      if (row.live != (row.native[0] == 0x1000 * (kInterrupted + 1) ? 77 : 0)) _exit(3);
+    }
+  });
+  ASSERT_TRUE(kept.is_whole);
+  ASSERT_EQ(kept.rows.size(), kStacks);
+  EXPECT_EQ(kept.rows[kInterrupted].live, 5u);
 }
 
 // As seen by a reader at any moment, so also by one after a SIGKILL at this moment.

@@ -5,8 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <set>
 #include <thread>
 #include <vector>
@@ -72,6 +75,35 @@ TEST(AtWork, IsTakenOnceByAThread) {
   EXPECT_TRUE(inner.is_inner());
   std::thread([] { EXPECT_FALSE(AtWork().is_inner()); }).join();
   EXPECT_TRUE(AtWork().is_inner());
+}
+
+// So many threads have a place, and wait meanwhile, perhaps for a lock of the next thread's.
+TEST(AtWork, AThreadBeyondTheMostWaitsForAWhile) {
+  constexpr unsigned kMost = 64;
+  std::atomic<unsigned> at_work{0};
+  std::atomic<bool> goes_on{false};
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kMost; ++i) {
+    threads.emplace_back([&, ended] {
+      const AtWork mine;
+      EXPECT_FALSE(mine.is_inner());
+      at_work.fetch_add(1);
+      ended.wait();
+    });
+  }
+  while (at_work.load() != kMost) std::this_thread::yield();
+  std::thread next([&] {
+    EXPECT_TRUE(AtWork().is_inner());
+    goes_on.store(true);
+  });
+  for (int i = 0; i < 1000 && !goes_on.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(goes_on.load());
+  end.set_value();
+  for (std::thread& thread : threads) thread.join();
+  next.join();
+  EXPECT_FALSE(AtWork().is_inner());
 }
 
 // --- Stacks -----------------------------------------------------------------------------------------------------

@@ -9,11 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "acre/heap.h"
 #include "acre/tcmalloc.h"
 #include "cache/registry.h"
 #include "control/block_lists.h"
 #include "control/ctl.h"
 #include "control/statistics.h"
+#include "pages/page_map.h"
+#include "support.h"
 #include "tables/options.h"
 
 namespace acre {
@@ -280,6 +283,24 @@ TEST_F(Properties, BlocksBySize) {
   for (void* block : blocks) acre_free(block);
 }
 
+// Of heaps that are destroyed a few are kept, and others are retired.
+TEST_F(Properties, CountsDoNotFallWithTheArenaThatTheyAreOf) {
+  constexpr unsigned kHeaps = 100, kPurges = 20;
+  const size_t first = get("tcmalloc.pageheap_total_decommit_bytes");
+  acre_heap_settings settings = {};
+  settings.dirty_decay_ms = ACRE_DECAY_AT_ONCE;
+  std::vector<acre_heap_t*> heaps;
+  for (unsigned i = 0; i < kHeaps; ++i) {
+    heaps.push_back(acre_heap_create(&settings));
+    for (unsigned purge = 0; purge < kPurges; ++purge) acre_free(acre_heap_malloc(heaps[i], 100000));
+  }
+  const size_t bytes = get("tcmalloc.pageheap_total_decommit_bytes"), calls = get("tcmalloc.pageheap_decommit_count");
+  EXPECT_GE(bytes - first, size_t{kHeaps} * kPurges * 100000);
+  for (acre_heap_t* heap : heaps) acre_heap_destroy(heap);
+  EXPECT_GE(get("tcmalloc.pageheap_total_decommit_bytes"), bytes);
+  EXPECT_GE(get("tcmalloc.pageheap_decommit_count"), calls);
+}
+
 // What the heap profiler samples lies in runs of its own.
 TEST_F(Properties, SampledBlocksAreAmongAllBlocks) {
   bool on = true;
@@ -332,6 +353,19 @@ TEST_F(Properties, RangesCoverTheHeap) {
   acre_malloc_trim(0);
   acre_ranges(Ranges::visit, &ranges);
   EXPECT_EQ(ranges.kind, 2) << "and without memory";
+}
+
+// A reader without a lock may see what a run is before it sees the header: on ARM, and where an arena is retired.
+TEST_F(Properties, RangesPassOverARunWithoutItsHeader) {
+  const Address base = Address{1} << 46;
+  PageRun run = test::run_at(base, 1);
+  run.kind = RunKind::kSampled;
+  ASSERT_TRUE(g_page_map.prepare(base, run.bytes()));
+  g_page_map.set_all(&run, &run);
+  Ranges ranges{pointer_to(base)};
+  acre_ranges(Ranges::visit, &ranges);
+  g_page_map.set_all(&run, nullptr);
+  EXPECT_EQ(ranges.kind, -1);
 }
 
 // --- acre_verify_memory -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "acre/jemalloc.h"
 #include "acre/tags.h"
 #include "cache/heap.h"
+#include "sample/profile.h"
 #include "support.h"
 
 namespace acre {
@@ -48,6 +49,30 @@ struct Scope {
   explicit Scope(acre_tag_t* tag) { EXPECT_EQ(acre_tag_enter(tag), 0); }
   ~Scope() { EXPECT_EQ(acre_tag_pop(), 0); }
 };
+
+// A sampled small block has pages of its own, which count. If they do not fit, the block is as others.
+TEST_F(Tags, SampledBlocksKeepToTheLimit) {
+  constexpr size_t kLimit = 10000;
+  ASSERT_TRUE(profile::prepare(0));
+  profile::reset(0);
+  profile::set_active(true);
+  acre_tag_limit(tag, kLimit);
+  std::vector<void*> blocks;
+  blocks.reserve(kLimit);
+  {
+    Scope scope(tag);
+    while (void* p = acre_malloc(100)) {
+      blocks.push_back(p);
+      ASSERT_LE(info().live, kLimit);
+    }
+  }
+  profile::set_active(false);
+  EXPECT_EQ(acre_malloc_usable_size(blocks.front()), size_t{4096});
+  EXPECT_EQ(acre_malloc_usable_size(blocks.back()), size_t{112});
+  EXPECT_GT(info().live, kLimit - 112);
+  for (void* p : blocks) acre_free(p);
+  EXPECT_EQ(info().live, 0u);
+}
 
 constexpr size_t kTagSizes[] = {0,    1,     8,     100,    1000,            1024,            1025,
                                 5000, 32768, 32769, 100000, size_t{5} << 20, size_t{70} << 20};
