@@ -21,7 +21,7 @@ from root import Root
 
 COMPILERS = [*(f"gcc-{version}" for version in range(12, 17)), *(f"clang-{version}" for version in range(16, 25))]
 IN_DEBIAN_13 = ("gcc-13", "gcc-14", "clang-17", "clang-18")
-PACKAGES = ("g++", "cmake", "ninja-build", "python3", "pkg-config", "valgrind", "libgtest-dev", "libzstd-dev",
+PACKAGES = ("g++", "cmake", "ninja-build", "python3", "pkg-config", "valgrind", "googletest", "libzstd-dev",
             "zlib1g-dev", "libgoogle-perftools-dev")
 TIMEOUT_S = 7200
 LABELS = ("unit", "surface", "misuse")
