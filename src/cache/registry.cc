@@ -26,6 +26,7 @@ constinit Heap* g_next_in_turn ACRE_GUARDED_BY(g_lock) = nullptr;
 constinit bool g_is_turn_open ACRE_GUARDED_BY(g_lock) = false;
 constinit unsigned g_live_count ACRE_GUARDED_BY(g_lock) = 0;
 constinit unsigned g_fallback_count ACRE_GUARDED_BY(g_lock) = 0;  // live fallback heaps
+constinit unsigned g_filling_threads ACRE_GUARDED_BY(g_lock) = 0;  // while blocks are filled: those that have allocated
 constinit Heap* g_lost ACRE_GUARDED_BY(g_lock) = nullptr;  // heaps of threads that a fork left behind in the parent
 // In the child of a fork: the thread that forked, until leave_lost_heaps() has run.
 constinit ThreadToken g_forked_thread ACRE_GUARDED_BY(g_lock) = kNoThread;
@@ -139,8 +140,21 @@ ACRE_COLD void disown_runs_of(ThreadToken token) {
   });
 }
 
+// While blocks are filled, the key has a value without a heap behind it.
+constinit char g_filling = 0;
+
+ACRE_COLD void end_filling_thread() {
+  bool is_last;
+  {
+    Lock lock(g_lock);
+    is_last = --g_filling_threads == 0;
+  }
+  if (is_last) on_last_thread();
+}
+
 // pthread's destructor for the thread's heap.
 ACRE_APART void end_thread_heap(void* argument) {
+  if (ACRE_UNLIKELY(argument == &g_filling)) return end_filling_thread();
   Heap* heap = static_cast<Heap*>(argument);
   if (ACRE_UNLIKELY(heap->tags != nullptr)) tags::end_thread(*heap);
   empty_heap(*heap);
@@ -167,12 +181,15 @@ ACRE_APART void end_thread_heap(void* argument) {
 }  // namespace
 
 // While blocks are filled, a thread goes on as if its heap was ended (fill.h). The borrowed heap makes sure of an
-// arena.
+// arena. Its end is seen all the same.
 ACRE_COLD static void go_without_heap() {
   Heap* heap = enter_fallback_heap();
   if (heap == nullptr) return;
   leave_fallback_heap(heap);
   t_heap = const_cast<HotHeap*>(&kTerminatedHeap);
+  if (pthread_setspecific(g_key, &g_filling) != 0) return;
+  Lock lock(g_lock);
+  ++g_filling_threads;
 }
 
 Heap* initialize_thread() {
@@ -201,7 +218,7 @@ void make_thread_key() {
 
 Heap* heap_of_thread() {
   start_process();
-  return static_cast<Heap*>(pthread_getspecific(g_key));
+  return fill::is_on() ? nullptr : static_cast<Heap*>(pthread_getspecific(g_key));
 }
 
 ACRE_COLD void put_heap_aside() {
@@ -295,6 +312,7 @@ ACRE_COLD void at_fork(ForkStage stage) ACRE_NO_THREAD_SAFETY_ANALYSIS {
   if (stage == ForkStage::kInChild) {
     g_forked_thread = this_thread();
     g_is_child.store(true, std::memory_order_relaxed);
+    g_filling_threads = pthread_getspecific(g_key) == &g_filling;
   }
   const bool is_whole = g_lock.at_fork(stage);
   if (stage == ForkStage::kInChild && is_whole) leave_lost_heaps();

@@ -1,4 +1,4 @@
-// What the programs about the background thread share.
+// What the programs about acre's own threads share.
 #ifndef ACRE_TESTS_SURFACE_BACKGROUND_H
 #define ACRE_TESTS_SURFACE_BACKGROUND_H
 
@@ -38,9 +38,9 @@ static inline unsigned long long of_task(const char *task, const char *name, int
     return strtoull(line + strlen(name), NULL, base);
 }
 
-// The background threads of this process: how many, and the name of one as a task. The list is read without the C
-// library, which allocates for it: an allocation may start such a thread.
-static inline int background_threads(char task[64]) {
+// The threads of this process that have this name: how many, and the name of one as a task. The list is read without the
+// C library, which allocates for it: an allocation may start such a thread.
+static inline int threads_named(const char *wanted, char task[64]) {
     static _Alignas(8) char list[4096];
     int count = 0;
     const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
@@ -52,7 +52,8 @@ static inline int background_threads(char task[64]) {
             char path[300], name[64];
             if (entry->d_name[0] == '.') continue;
             snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
-            if (read_file(path, name, sizeof name) == 0 || strcmp(name, "acre-decay\n") != 0) continue;
+            const size_t length = read_file(path, name, sizeof name);
+            if (length == 0 || length != strlen(wanted) + 1 || strncmp(name, wanted, length - 1) != 0) continue;
             snprintf(task, 64, "%s", entry->d_name);
             count++;
         }
@@ -60,5 +61,7 @@ static inline int background_threads(char task[64]) {
     close(tasks);
     return count;
 }
+
+static inline int background_threads(char task[64]) { return threads_named("acre-decay", task); }
 
 #endif
