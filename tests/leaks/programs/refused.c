@@ -1,29 +1,16 @@
 // A program that forbids ptrace to itself: other threads go on running, and what their stacks lead to is no leak.
 // leaks normal: 1 lose
 // running: 1
-#include "support.h"
+#include "waiting.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-static sem_t ready;
 
 static NOINLINE void lose(void) { malloc(10); }
-
-static void *wait_with_block(void *unused) {
-    void *volatile own = malloc(100);
-    sem_post(&ready);
-    pause();
-    free(own);
-    return unused;
-}
 
 static void forbid_ptrace(void) {
     struct sock_filter filter[] = {
@@ -38,10 +25,7 @@ static void forbid_ptrace(void) {
 }
 
 int main(void) {
-    pthread_t thread;
-    sem_init(&ready, 0, 0);
-    pthread_create(&thread, NULL, wait_with_block, NULL);
-    sem_wait(&ready);
+    begin_waiting(wait_with_block, NULL, 0);
     forbid_ptrace();
     LOSE(lose());
     return 0;

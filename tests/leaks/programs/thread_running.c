@@ -1,21 +1,7 @@
 // A thread that runs on while the program ends, and what its stack, its registers and its variables lead to.
 // leaks normal: none
 // leaks strict: none
-#include "support.h"
-
-#include <pthread.h>
-#include <semaphore.h>
-#include <unistd.h>
-
-static sem_t ready;
-
-static void *wait_with_block(void *unused) {
-    void *volatile own = malloc(100);
-    sem_post(&ready);
-    pause();
-    free(own);
-    return unused;
-}
+#include "waiting.h"
 
 // Turns with its block in a register alone.
 static void *turn_with_block(void *unused) {
@@ -31,12 +17,8 @@ static void *turn_with_block(void *unused) {
 }
 
 int main(void) {
-    pthread_t thread;
-    sem_init(&ready, 0, 0);
-    pthread_create(&thread, NULL, wait_with_block, NULL);
-    pthread_create(&thread, NULL, turn_with_block, NULL);
-    sem_wait(&ready);
-    sem_wait(&ready);
+    begin_waiting(wait_with_block, NULL, 0);
+    begin_waiting(turn_with_block, NULL, 0);
     usleep(20000);
     return 0;
 }
