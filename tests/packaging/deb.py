@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from root import Root, difference
+from root import Root, difference, failed
 
 TESTS = ("link", "tools", "drop-ins")  # packaging/debian/tests
 
@@ -14,10 +14,6 @@ def wanted_by(control):
     """The packages that the tests depend on, besides acre's own; what the package acre depends on is there before it."""
     names = re.findall(r"^Depends: (.*)$", control, re.M)
     return sorted({"python3"} | {name for line in names for name in line.split(", ") if "acre" not in name})
-
-
-def failed(ended):
-    return f"ended with {ended.returncode}\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}"
 
 
 def build(checks, source, work):
@@ -39,23 +35,18 @@ def build(checks, source, work):
     return {path.name.partition("_")[0]: path for path in paths if path.suffix == ".deb" and "-dbgsym" not in path.name}
 
 
-def apt(checks, root, what, *words):
-    ended = root.apt(*words)
-    return checks.that(ended.returncode == 0, what, failed(ended))
-
-
 def check_bare(checks, root, debs):
     """Where nothing else is: the packages bring all that they need."""
     before = root.files()
-    if apt(checks, root, "all packages can be installed in a bare Debian", "install", *debs.values()):
+    if root.installs(checks, "all packages can be installed in a bare Debian", "install", *debs.values()):
         ended = root.run("acre", "run", "--stats", "--", "true")
         checks.that(ended.returncode == 0 and "acre" in ended.stderr, "acre run works there", failed(ended))
         ended = root.run("acre", "doctor")
         checks.that(ended.returncode == 0 and "nothing wrong" in ended.stdout, "acre doctor finds nothing wrong", failed(ended))
         ended = root.run("sh", "-c", "man -w acre 2>/dev/null; ls /usr/share/man/man1/acre.1.gz /usr/share/doc/acre/README.md")
         checks.that("acre.1.gz" in ended.stdout, "the manual page is there", failed(ended))
-    apt(checks, root, "they can be purged", "purge", *debs)
-    apt(checks, root, "and what they brought along", "autoremove", "--purge")
+    root.installs(checks, "they can be purged", "purge", *debs)
+    root.installs(checks, "and what they brought along", "autoremove", "--purge")
     left = difference(before, root.files())
     checks.that(not left, "nothing is left of them", "\n".join(left))
 
@@ -63,27 +54,27 @@ def check_bare(checks, root, debs):
 def check_used(checks, root, debs, source):
     """Where compilers and servers are: debian/tests."""
     control = (source / "packaging/debian/tests/control").read_text()
-    if not apt(checks, root, "the tests' packages", "install", *wanted_by(control)):
+    if not root.installs(checks, "the tests' packages", "install", *wanted_by(control)):
         return
     shutil.copytree(source / "tests/package", root.folder / "tmp/source/tests/package")
     shutil.copytree(source / "packaging/debian/tests", root.folder / "tmp/source/debian/tests")
     before = root.files()
-    apt(checks, root, "the packages beside others'", "install", *debs.values())
+    root.installs(checks, "the packages beside others'", "install", *debs.values())
     for test in TESTS:
         ended = root.run(f"debian/tests/{test}", cwd="/tmp/source")
         checks.that(ended.returncode == 0, f"debian/tests/{test}", failed(ended))
     ended = root.run("sh", "-c", "update-alternatives --set libjemalloc.so.2-x86_64-linux-gnu "
                      "/usr/lib/x86_64-linux-gnu/acre/jemalloc/use-jemalloc.conf && ldconfig && ldd /usr/bin/redis-server")
     checks.that("libacre" not in ended.stdout, "the choice of jemalloc", failed(ended))
-    apt(checks, root, "an installation over the first", "install", "--reinstall", *debs.values())
+    root.installs(checks, "an installation over the first", "install", "--reinstall", *debs.values())
     ended = root.run("ldd", "/usr/bin/redis-server")
     checks.that("libacre" not in ended.stdout, "keeps what was chosen", failed(ended))
-    apt(checks, root, "the drop-ins can be removed", "remove", "libacre1-jemalloc", "libacre1-tcmalloc")
+    root.installs(checks, "the drop-ins can be removed", "remove", "libacre1-jemalloc", "libacre1-tcmalloc")
     ended = root.run("sh", "-c", "ldd /usr/bin/redis-server /usr/bin/swipl; ls /etc/ld.so.conf.d /etc/alternatives; "
                      "redis-server --version && swipl --version")
     checks.that(ended.returncode == 0 and "acre" not in ended.stdout and "00-lib" not in ended.stdout,
                 "then programs have their own library again", failed(ended))
-    apt(checks, root, "the rest can be purged", "purge", "acre", "libacre-dev", "libacre1")
+    root.installs(checks, "the rest can be purged", "purge", "acre", "libacre-dev", "libacre1")
     left = difference(before, root.files())
     checks.that(not left, "nothing is left of them", "\n".join(left))
 
@@ -93,11 +84,8 @@ def check(checks, source, work):
     if not checks.that(len(debs) == 5, "there are five packages", sorted(debs)):
         return
     root = Root(work / "root")
-    made = root.make()
-    if not checks.that(made.returncode == 0, "mmdebstrap makes a bare Debian", failed(made)):
+    if not root.is_made(checks):
         return
-    updated = root.apt("update")
-    checks.that(updated.returncode == 0, "apt works in there", failed(updated))
     (root.folder / "tmp/debs").mkdir()
     inside = {name: f"/tmp/debs/{Path(shutil.copy(path, root.folder / 'tmp/debs')).name}" for name, path in debs.items()}
     check_bare(checks, root, inside)

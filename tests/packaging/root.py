@@ -21,6 +21,10 @@ JOURNALS = ("dev", "proc", "run", "sys", "tmp", "var/cache", "var/lib/apt", "var
 TIMEOUT_S = 1200
 
 
+def failed(ended):
+    return f"ended with {ended.returncode}\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}"
+
+
 class Root:
     def __init__(self, folder, suite=SUITE, source=""):
         """source: a folder that is seen as /source in there"""
@@ -46,6 +50,16 @@ class Root:
 
     def apt(self, *words):
         return self.run("apt-get", "-y", "-qq", "--no-install-recommends", *words)
+
+    def installs(self, checks, what, *words):
+        ended = self.apt(*words)
+        return checks.that(ended.returncode == 0, what, failed(ended))
+
+    def is_made(self, checks):
+        """A Debian in which apt works."""
+        made = self.make()
+        return (checks.that(made.returncode == 0, f"mmdebstrap makes a bare Debian: {self.suite}", failed(made))
+                and self.installs(checks, "apt works in there", "update"))
 
     def files(self):
         """-> {path: what is there}, without journals"""

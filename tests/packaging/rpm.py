@@ -6,8 +6,7 @@ Debian's loader does not look in /usr/lib64, where rpm puts libraries: a file in
 import subprocess
 from pathlib import Path
 
-from deb import failed
-from root import Root, difference
+from root import Root, difference, failed
 
 # What packages of Fedora's and openSUSE's have on every machine.
 FOLDERS = ("usr/lib64/cmake", "usr/lib64/pkgconfig", "usr/share/licenses")
@@ -28,10 +27,8 @@ def check(checks, source, work):
     checks.that(sorted(rpms) == ["acre", "acre-devel", "acre-jemalloc", "acre-libs", "acre-tcmalloc"] and len(paths) == 6,
                 "there are five packages and the source package", made.stdout)
     root = Root(work / "root")
-    built = root.make()
-    if not checks.that(built.returncode == 0, "mmdebstrap makes a bare Debian", failed(built)):
+    if not root.is_made(checks):
         return
-    root.apt("update")
     root.apt("install", *NEEDED)
     (root.folder / "etc/ld.so.conf.d/lib64.conf").write_text("/usr/lib64\n")
     for folder in FOLDERS:

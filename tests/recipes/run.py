@@ -52,12 +52,7 @@ def built(checks, work):
 
 
 def bare_debian(checks, folder):
-    if folder.exists():
-        return True
-    root = Root(folder)
-    made = root.make()
-    return (checks.that(made.returncode == 0, "mmdebstrap makes a bare Debian", made.stderr)
-            and checks.that(root.apt("update").returncode == 0, "apt works in there"))
+    return folder.exists() or Root(folder).is_made(checks)
 
 
 def copied(bare, folder):
