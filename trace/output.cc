@@ -52,10 +52,11 @@ bool Output::open(const std::string& path, uint64_t limit, uint32_t stack_every,
   header_ = new_file_header(stack_every);
   std::vector<std::string> others = segments_of(path_);
   if (limit_ != 0) others.push_back(path_);
-  const bool is_taken = std::any_of(others.begin(), others.end(), is_being_written);
-  const std::string first = segment_path(limit_ != 0 ? 1 : 0);
-  if (!is_taken && lock(first)) return true;
-  if (!is_taken && lock_ < 0) return fail("cannot write", first, errno);
+  if (std::none_of(others.begin(), others.end(), is_being_written)) {
+    const std::string first = segment_path(limit_ != 0 ? 1 : 0);
+    if (lock(first)) return true;
+    if (lock_ < 0) return fail("cannot write", first, errno);
+  }
   failure_ = "'" + path_ + "' is being written by another recording";
   return false;
 }
