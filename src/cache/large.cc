@@ -162,7 +162,7 @@ ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
   if (sampler::is_on()) {
     if (fill::clears_sampled() && !run->fresh) fill::clear(block, 0, run->bytes());
     sampler::allocated_run(run);
-    hooks::allocated(block, run->bytes(), n);
+    hooks::allocated(block, run->slack_filled ? n : run->bytes(), n);  // as malloc_usable_size
   }
   report(block, n);
 }
@@ -173,6 +173,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
   run->asked = n;
   run->made_by = Kind::kMalloc;
   run->slack_filled = false;
+  if (ACRE_UNLIKELY(hardened::is_on())) hardened::fill_slack(run);  // before a hook asks for the block's size
   if (zeroed && !run->fresh) memset(block, 0, n);
   if (Heap* heap = heap_if_any()) {
     thread_bytes::count_allocated(*heap, run->bytes());
@@ -196,9 +197,7 @@ ACRE_COLD static void* allocate_seldom(size_t n, size_t alignment, bool zeroed) 
   void* block;
   if (manual::allocate_large(n, alignment, zeroed, &block)) return block;
   Run* run = hardened::is_on() ? hardened::find_guarded_run(n, alignment) : nullptr;
-  block = run != nullptr ? hand_out(run, n, zeroed) : allocate_from_any(n, alignment, zeroed);
-  if (hardened::is_on()) hardened::fill_slack(block);
-  return block;
+  return run != nullptr ? hand_out(run, n, zeroed) : allocate_from_any(n, alignment, zeroed);
 }
 
 void* allocate(size_t n, size_t alignment, bool zeroed) {

@@ -100,7 +100,7 @@ static Run* resize_to(Run* run, size_t n, May may) {
   } else {
     run->asked = n;
   }
-  if (ACRE_UNLIKELY(has_slack) && to != nullptr) hardened::fill_slack(pointer_to(to->base));
+  if (ACRE_UNLIKELY(has_slack) && to != nullptr) hardened::fill_slack(to);
   return to;
 }
 

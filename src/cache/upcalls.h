@@ -262,9 +262,9 @@ void check_nothing(const void* p, const char* caller);
 // A run for a large block, with a guard page behind it, and before it if its alignment allows. Null: refused.
 // home: null, or the arena that the run comes from.
 Run* find_guarded_run(size_t n, size_t alignment, Arena* home = nullptr);
-// Fills what a large block's pages have behind the bytes that the program asked for, which free and realloc check. p: the
-// block, or null.
-void fill_slack(void* p);
+// Fills what a large block's pages have behind the bytes that the program asked for, which free and realloc check. Does
+// nothing in manual arenas.
+void fill_slack(Run* run);
 // Ends the program if the slack of a large block in use was written, in a function of this name.
 void check_slack(const Run* run, const char* caller);
 // Makes the pages of a large block, which was freed, guard pages for a while. They then go back.

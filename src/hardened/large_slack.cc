@@ -4,7 +4,6 @@
 
 #include "cache/upcalls.h"
 #include "hardened/checks.h"
-#include "pages/page_map.h"
 
 namespace acre::hardened {
 
@@ -25,9 +24,9 @@ constexpr unsigned char kFilling = 0xa5;
 
 }  // namespace
 
-ACRE_COLD void fill_slack(void* p) {
-  if (p == nullptr) return;
-  Run* run = g_page_map.find(p);
+ACRE_COLD void fill_slack(Run* run) {
+  const Arena* arena = arena_of(run);
+  if (arena != nullptr && arena->is_manual) return;  // their blocks are not protected
   const Slack slack = slack_of(run);
   memset(const_cast<unsigned char*>(slack.start), kFilling, slack.bytes);
   run->slack_filled = true;

@@ -4,6 +4,7 @@
 #include "cache/free.h"
 #include "cache/misuse.h"
 #include "cache/owner_at_work.h"
+#include "cache/registry.h"
 #include "hardened/checks.h"
 #include "hardened/quarantine.h"
 #include "hardened/zero_size.h"
@@ -24,8 +25,9 @@ ACRE_COLD Quarantine* make_quarantine(Heap& heap) {
 
 namespace {
 
-// Runs for types with pointers take their blocks back at once: a list or an adopted run would hand them to any type.
-ACRE_COLD void release_for_pointers(Heap* heap, Slab* slab, void* p) {
+// For a thread without a heap (null), and for runs for types with pointers: a list or an adopted run would hand their blocks
+// to any type.
+ACRE_COLD void release_at_once(Heap* heap, Slab* slab, void* p) {
   const SizeClass c = slab->size_class;
   slab::give_back(slab, p);
   if (heap == nullptr) return;
@@ -37,7 +39,7 @@ ACRE_COLD void release_for_pointers(Heap* heap, Slab* slab, void* p) {
 }
 
 ACRE_APART void release_in_other_run(Heap& heap, Slab* slab, void* p) {
-  arena_of(slab)->is_of_pointers ? release_for_pointers(&heap, slab, p) : release_told(heap, slab, p);
+  arena_of(slab)->is_of_pointers ? release_at_once(&heap, slab, p) : release_told(heap, slab, p);
 }
 
 ACRE_ALWAYS_INLINE void release_now(Heap& heap, Slab* slab, void* p) {
@@ -61,12 +63,6 @@ ACRE_ALWAYS_INLINE void wipe(void* block, size_t bytes) {
   memset(block, 0, bytes - kTailBytes);
 }
 
-ACRE_COLD void release_without_heap(Slab* slab, void* p) {
-  if (!arena_of(slab)->is_of_pointers) return release_elsewhere(slab, p);
-  hooks::freeing(p);
-  release_for_pointers(nullptr, slab, p);
-}
-
 bool is_free_already(Slab* slab, const void* p) {
   if (is_marked(slab, p)) return misuse::is_free(slab, p);
   return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
@@ -84,10 +80,11 @@ ACRE_NOINLINE void release_unusual(Slab* slab, void* p, const char* caller, Kind
   const Tail tail = checked_tail(p, bytes, caller);
   check_kind(caller, p, tail.kind, kind);
   check_before(slab, p, caller);
+  if (ACRE_UNLIKELY(t_heap == &kUninitializedHeap)) registry::initialize_thread();
   Heap* heap = heap_if_any();
-  if (heap != nullptr && hooks::are_told()) hooks::freeing(p);  // others are told below
+  if (hooks::are_told()) hooks::freeing(p);
   wipe(p, bytes);
-  if (ACRE_UNLIKELY(heap == nullptr)) return release_without_heap(slab, p);
+  if (ACRE_UNLIKELY(heap == nullptr)) return release_at_once(nullptr, slab, p);
   quarantine_of(*heap) != nullptr ? put_aside(*heap, slab, p) : release_now(*heap, slab, p);
 }
 

@@ -66,7 +66,6 @@ void* large_for_pointers(const Request& request) {
   void* block = run != nullptr ? large::hand_out(run, n, request.zeroed)
                                : large::allocate_in(home, n, request.alignment, request.zeroed);
   if (block != nullptr) set_kind(block, request.kind);
-  fill_slack(block);
   return block;
 }
 

@@ -29,6 +29,7 @@ static_assert(sizeof(sockaddr_un::sun_path) == kMostSocketPath);
 namespace {
 
 constexpr int kBacklog = 16;
+constexpr uint64_t kRefusedWaitMs = 100;
 
 struct Name {
   sockaddr_un address = {};
@@ -130,9 +131,17 @@ long accept_client(int socket) {
   return raw_syscall(SYS_accept4, socket, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-static bool poll(struct pollfd* wanted, unsigned count, uint64_t ms) {
+static long poll_for(struct pollfd* wanted, unsigned count, uint64_t ms) {
   struct timespec time = {static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1000000)};
-  return raw_syscall(SYS_ppoll, as_long(wanted), count, as_long(&time), 0, 0) > 0;
+  return raw_syscall(SYS_ppoll, as_long(wanted), count, as_long(&time), 0, 0);
+}
+
+// The kernel waits for no more descriptors than the process may open (RLIMIT_NOFILE). The limit may be raised, so the
+// caller should try again, but not at once.
+static bool poll(struct pollfd* wanted, unsigned count, uint64_t ms) {
+  const long ready = poll_for(wanted, count, ms);
+  if (ready == -EINVAL) poll_for(nullptr, 0, smaller(ms, kRefusedWaitMs));
+  return ready > 0;
 }
 
 bool wait_for(int socket, Direction direction, uint64_t ms) {

@@ -12,7 +12,7 @@
 
 namespace interleave {
 
-alignas(64 << 10) char g_world[kWorldBytes];
+alignas(64 << 10) char g_world[kWorldBytes + kUnseenBytes];
 
 namespace {
 

@@ -78,7 +78,9 @@ void wait_while(const void* address, unsigned bytes, uint64_t value);
 // The memory whose accesses are searched: everything that threads share must lie here. Accesses elsewhere are not seen.
 // All of it is zero before set_up.
 inline constexpr size_t kWorldBytes = size_t{512} << 10;
-extern char g_world[kWorldBytes];
+// Behind it is memory whose accesses are not seen, for objects of which scenarios use the start alone.
+inline constexpr size_t kUnseenBytes = size_t{4} << 20;
+extern char g_world[kWorldBytes + kUnseenBytes];
 
 // A name for an object in the world, for traces.
 void name(const void* address, const char* text);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Searches the interleavings of the ownership protocol, as src/slab/ has it; README.md says how.
+"""Searches the interleavings of the ownership protocol and of the page map, as src/ has them; README.md says how.
 
 Every scenario must pass. Every planted bug must be found, and every memory order that is weakened: a search that cannot
 fail says nothing.
@@ -28,9 +28,9 @@ from planted import BUGS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SLAB = ROOT / "src" / "slab"
-CODE = ("holder.cc", "transitions.cc", "reclaim.cc", "bin.cc", "purge.cc")
-SCENARIOS = ("world.cc", "scenarios.cc")
+CODE = ("slab/holder.cc", "slab/transitions.cc", "slab/reclaim.cc", "slab/bin.cc", "slab/purge.cc",
+        "pages/page_map.cc")
+SCENARIOS = ("world.cc", "scenarios.cc", "page_map_scenarios.cc")
 ENGINE = ("engine.cc", "fiber.cc", "tsan_runtime.cc")
 ALWAYS_PLANTED = 5
 SKIPPED = 77
@@ -78,9 +78,9 @@ class Search:
         place = self.folder / name
         place.mkdir()
         flags = [f"-I{source_root}", *SEEN]
-        seen = [*(source_root / "slab" / file for file in CODE), *(HERE / file for file in SCENARIOS)]
-        jobs = [(source, place / (source.stem + ".o"), flags) for source in seen
-                if again is None or source.name in again]
+        seen = {**{file: source_root / file for file in CODE}, **{file: HERE / file for file in SCENARIOS}}
+        jobs = [(source, place / (source.stem + ".o"), flags) for file, source in seen.items()
+                if again is None or file in again]
         if again is None:
             jobs += [(HERE / file, place / (Path(file).stem + ".o"), UNSEEN) for file in (*ENGINE, "main.cc")]
             jobs.append((HERE / "litmus.cc", place / "litmus.o", SEEN))
@@ -103,10 +103,10 @@ def plant(search, bug, folder):
     """The search program over a copy of src/ that has this bug."""
     copy = folder / ("src-" + bug.name)
     shutil.copytree(ROOT / "src", copy)
-    file = copy / "slab" / bug.file
+    file = copy / bug.file
     text = file.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
-        raise Failed(f"{bug.name}: its text is {text.count(bug.old)} times in src/slab/{bug.file}; mend planted.py")
+        raise Failed(f"{bug.name}: its text is {text.count(bug.old)} times in src/{bug.file}; mend planted.py")
     file.write_text(text.replace(bug.old, bug.new), encoding="utf-8")
     again = (bug.file,) if bug.file.endswith(".cc") else CODE + SCENARIOS
     return search.build(bug.name, copy, again)

@@ -671,6 +671,10 @@ std::vector<Case> cases() {
 
 }  // namespace
 
-std::vector<Case> all_cases() { return cases(); }
+std::vector<Case> all_cases() {
+  std::vector<Case> all = cases();
+  for (Case& each : page_map_cases()) all.push_back(std::move(each));
+  return all;
+}
 
 }  // namespace interleave

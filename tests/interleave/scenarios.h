@@ -11,6 +11,7 @@ struct Case {
   Scenario scenario;
   bool large = false;
 };
+std::vector<Case> page_map_cases();
 std::vector<Case> all_cases();
 
 }  // namespace interleave

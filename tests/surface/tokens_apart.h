@@ -85,6 +85,18 @@ void check_moves() {
     }
 }
 
+// Blocks of no bytes are as aligned as asked for.
+void check_empty(bool pointers) {
+    for (By by : {kByArgument, kByName}) {
+        for (size_t alignment : {size_t{16}, size_t{64}, 16 * KIB}) {
+            const auto a = static_cast<std::align_val_t>(alignment);
+            void *block = CALL(by, pointers, _ZnwmSt11align_val_t, 0, a);
+            CHECK_AT(block != nullptr && is_aligned(block, alignment), alignment);
+            operator delete(block, a);
+        }
+    }
+}
+
 int check_apart() {
     void *memory = mmap(nullptr, kPages * sizeof *g_pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
@@ -94,7 +106,10 @@ int check_apart() {
             for (By by : {kByArgument, kByName}) check_calls(by, pointers, size, note);
         }
     }
-    for (bool pointers : {false, true}) check_bad_calls(pointers);
+    for (bool pointers : {false, true}) {
+        check_bad_calls(pointers);
+        check_empty(pointers);
+    }
     check_moves();
     pthread_t threads[kThreads];
     for (uintptr_t i = 0; i < kThreads; i++) {
