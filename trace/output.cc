@@ -50,15 +50,29 @@ bool Output::open(const std::string& path, uint64_t limit, uint32_t stack_every,
   segment_limit_ = limit / kSegments / 16 * 15;  // the rest is for the index
   checkpoint_ = std::move(checkpoint);
   header_ = new_file_header(stack_every);
-  std::vector<std::string> others = segments_of(path_);
-  if (limit_ != 0) others.push_back(path_);
-  if (std::none_of(others.begin(), others.end(), is_being_written)) {
+  if (!is_written_by_another()) {
     const std::string first = segment_path(limit_ != 0 ? 1 : 0);
     if (lock(first)) return true;
     if (lock_ < 0) return fail("cannot write", first, errno);
   }
   failure_ = "'" + path_ + "' is being written by another recording";
   return false;
+}
+
+// Another recording locks its next segment before it leaves one. So a list of segments none of which is locked tells
+// of all recordings if it still holds afterwards.
+bool Output::is_written_by_another() const {
+  const auto files = [this] {
+    std::vector<std::string> found = segments_of(path_);
+    if (limit_ != 0) found.push_back(path_);
+    return found;
+  };
+  for (std::vector<std::string> seen = files();;) {
+    if (std::any_of(seen.begin(), seen.end(), is_being_written)) return true;
+    std::vector<std::string> now = files();
+    if (now == seen) return false;
+    seen = std::move(now);
+  }
 }
 
 bool Output::lock(const std::string& segment) {
