@@ -30,8 +30,8 @@ class Output {
 
  private:
   std::string segment_path(uint32_t number) const;
-  // Holds the lock of the segment in place of the one before. False: it cannot be written, or another has its lock.
   bool is_written_by_another() const;
+  // Holds the lock of the segment in place of the one before. False: it cannot be written, or another has its lock.
   bool lock(const std::string& segment);
   bool begin();
   bool begin_segment();

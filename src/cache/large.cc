@@ -162,7 +162,7 @@ ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
   if (sampler::is_on()) {
     if (fill::clears_sampled() && !run->fresh) fill::clear(block, 0, run->bytes());
     sampler::allocated_run(run);
-    hooks::allocated(block, run->slack_filled ? n : run->bytes(), n);  // as malloc_usable_size
+    hooks::allocated(block, run->slack_filled ? n : run->bytes(), n);  // what malloc_usable_size says
   }
   report(block, n);
 }

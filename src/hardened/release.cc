@@ -25,8 +25,8 @@ ACRE_COLD Quarantine* make_quarantine(Heap& heap) {
 
 namespace {
 
-// For a thread without a heap (null), and for runs for types with pointers: a list or an adopted run would hand their blocks
-// to any type.
+// For a thread without a heap (null), and for runs for types with pointers: a list or an adopted run would hand their
+// blocks to any type.
 ACRE_COLD void release_at_once(Heap* heap, Slab* slab, void* p) {
   const SizeClass c = slab->size_class;
   slab::give_back(slab, p);
@@ -80,7 +80,7 @@ ACRE_NOINLINE void release_unusual(Slab* slab, void* p, const char* caller, Kind
   const Tail tail = checked_tail(p, bytes, caller);
   check_kind(caller, p, tail.kind, kind);
   check_before(slab, p, caller);
-  if (ACRE_UNLIKELY(t_heap == &kUninitializedHeap)) registry::initialize_thread();
+  if (ACRE_UNLIKELY(t_heap == &kUninitializedHeap)) registry::initialize_thread();  // a thread that only frees
   Heap* heap = heap_if_any();
   if (hooks::are_told()) hooks::freeing(p);
   wipe(p, bytes);

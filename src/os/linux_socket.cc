@@ -136,8 +136,8 @@ static long poll_for(struct pollfd* wanted, unsigned count, uint64_t ms) {
   return raw_syscall(SYS_ppoll, as_long(wanted), count, as_long(&time), 0, 0);
 }
 
-// The kernel waits for no more descriptors than the process may open (RLIMIT_NOFILE). The limit may be raised, so the
-// caller should try again, but not at once.
+// The kernel refuses to wait for more descriptors than the process may open (RLIMIT_NOFILE). Callers try again, since the
+// limit may be raised, so this waits a little for them.
 static bool poll(struct pollfd* wanted, unsigned count, uint64_t ms) {
   const long ready = poll_for(wanted, count, ms);
   if (ready == -EINVAL) poll_for(nullptr, 0, smaller(ms, kRefusedWaitMs));

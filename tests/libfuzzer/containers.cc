@@ -263,8 +263,6 @@ constexpr void (*kContainers[])(Input&) = {pairing_heap, free_runs, run_ages, ad
 }  // namespace acre
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  acre::fuzz::Input input(data + 1, size - 1);
-  acre::kContainers[data[0] % std::size(acre::kContainers)](input);
+  acre::fuzz::run_one(acre::kContainers, data, size);
   return 0;
 }

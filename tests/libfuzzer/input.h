@@ -30,6 +30,14 @@ class Input : public FuzzedDataProvider {
   bool empty() { return remaining_bytes() == 0; }
 };
 
+// The first byte names a part, which gets the rest.
+template <size_t N>
+void run_one(void (*const (&parts)[N])(Input&), const uint8_t* data, size_t size) {
+  if (size == 0) return;
+  Input input(data + 1, size - 1);
+  parts[data[0] % N](input);
+}
+
 }  // namespace acre::fuzz
 
 #endif
