@@ -23,6 +23,21 @@ void *malloc(size_t n) { return one + (n & 0); }
 void free(void *p) { (void)p; }
 """
 
+# The main thread sleeps once it has waited for others to begin, as one that gets no processor for a while.
+LATE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+int pthread_barrier_wait(pthread_barrier_t *gate) {
+    int (*wait)(pthread_barrier_t *) = (int (*)(pthread_barrier_t *))dlsym(RTLD_NEXT, "pthread_barrier_wait");
+    const int result = wait(gate);
+    static int waits;
+    if (getpid() == gettid() && waits++ == 0) usleep(200000);
+    return result;
+}
+"""
+
 
 class Pairs(unittest.TestCase):
     @classmethod
@@ -51,6 +66,11 @@ class Pairs(unittest.TestCase):
         source.write_text(BROKEN)
         with self.assertRaisesRegex(Failed, "a block was overwritten"):
             musl.run(self.build("broken", source), "own", 1, 20_000)
+
+    def test_a_late_main_thread_shortens_no_time(self):
+        source = Path(self.folder.name) / "late.c"
+        source.write_text(LATE)
+        self.assertGreater(musl.run(self.build("late", source), "own", 1, 200_000), 1)
 
     def test_wrong_words(self):
         with self.assertRaisesRegex(Failed, "1 to 64 threads"):
