@@ -45,9 +45,9 @@ def labelled(*labels):
 SUITES = (
     Suite("release", "release", ["all"], ["-LE", "^(real-quick|bench|prometheus|viewers|site|wheel|rust|packaging|recipes|compilers)$"],
           "every test on the library as it is used"),
-    Suite("clang", "clang-release", ["acre", "acre_static", *tests("surface", "faces")],
-          [*labelled("surface", "faces"), "-E", r"\.(preload|hardened)$"],
-          "the same library built by clang 19, linked and static"),
+    Suite("clang", "clang-release", ["acre", *tests("surface_linked", "faces")],
+          [*labelled("surface", "faces"), "-E", r"\.(static|preload|hardened)$"],
+          "the same library built by clang 19, linked"),
     Suite("debug", "debug", tests(*LABELS), labelled(*LABELS), "with internal checks, by gcc; only by name"),
     Suite("asan", "asan", tests(*LABELS), labelled(*LABELS),
           "with internal checks, under AddressSanitizer and UndefinedBehaviorSanitizer"),
