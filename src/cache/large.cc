@@ -58,8 +58,22 @@ ACRE_COLD void freeing_without_heap(Run* run) {
 // other's memory again. To fill such a run takes much longer than to find it, but not than to wait for 64 threads.
 constexpr size_t kSharedFrom = (size_t{256} << 10) / kPageBytes;
 constexpr unsigned kSharing = 8;
+
+// Whether a run may be dirty in part. Not for calloc, which would touch the part that is clean, nor for a run that
+// pages are moved to.
+enum class Join : bool { kNo, kYes };
+
+ACRE_ALWAYS_INLINE Run* joined_run(Arena* arena, size_t pages, size_t align_pages, Join join) {
+  if (align_pages != 1 || join == Join::kNo) return nullptr;
+  if (arena->pages.dirty_pages() + arena->pages.muzzy_pages() < pages / 2) return nullptr;
+  size_t clean;
+  Run* run = arena->pages.allocate_joined(pages, &clean);
+  if (run != nullptr) arenas::grew_by(clean);
+  return run;
+}
+
 // Takes dirty memory of any arena before memory that would make the process grow.
-Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
+Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages, Join join) {
   const unsigned count = arenas::count();
   if (hardened::is_on() && arena->is_of_class) arena = arenas::at(0);
   if (pages >= kSharedFrom && !hardened::is_on()) arena = arenas::at(arena->index - arena->index % kSharing);
@@ -68,6 +82,7 @@ Run* run_of_pages(Arena* arena, size_t pages, size_t align_pages) {
     if (other->pages.dirty_pages() < pages || (hardened::is_on() && other->is_of_class)) continue;
     if (Run* run = other->pages.allocate_free(pages, align_pages, true)) return run;
   }
+  if (Run* run = joined_run(arena, pages, align_pages, join)) return run;
   if (Run* run = arena->pages.allocate(pages, align_pages)) {
     if (run->fresh) arenas::grew_by(pages);
     return run;
@@ -100,13 +115,13 @@ void free_emptied(Run* run) {
   run->home->free(run, false);
 }
 
-ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment) {
+ACRE_ALWAYS_INLINE Run* try_to_find_run(Arena* arena, size_t n, size_t alignment, Join join) {
   if (is_huge(n, alignment) && !(may_come_from_chunk(n, alignment) && huge::counts().blocks >= kManyHugeBlocks)) {
     Run* run = huge::allocate(n, larger(alignment, kPageBytes));
     if (run != nullptr) arenas::grew_by(run->pages);
     if (run != nullptr || !fits_in_chunk(n, alignment)) return run;
   }
-  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes));
+  return run_of_pages(arena, pages_for(larger<size_t>(n, 1)), larger<size_t>(1, alignment / kPageBytes), join);
 }
 
 }  // namespace
@@ -118,7 +133,8 @@ ACRE_APART Run* move_to_other_run(Run* run, size_t n) {
   if (!to_huge && g_moves.fetch_add(1, std::memory_order_relaxed) >= kMostMoves) return nullptr;
   Arena* arena = arena_of_thread();
   if (arena == nullptr) return nullptr;
-  Run* bigger = to_huge ? huge::allocate(n, kPageBytes) : run_of_pages(arena, pages_for(n), os::page_bytes() / kPageBytes);
+  Run* bigger = to_huge ? huge::allocate(n, kPageBytes)
+                        : run_of_pages(arena, pages_for(n), os::page_bytes() / kPageBytes, Join::kNo);
   if (bigger == nullptr) return nullptr;
   const os::Move move = os::move_pages(pointer_to(run->base), pointer_to(bigger->base), run->bytes());
   if (move != os::Move::kDone) {
@@ -138,23 +154,25 @@ ACRE_APART Run* move_to_other_run(Run* run, size_t n) {
 // Threads without a turn may take what was unmapped.
 constexpr unsigned kMostUnmapped = 4;
 
-ACRE_COLD static Run* find_run_after_refusal(Arena* arena, size_t n, size_t alignment) {
+ACRE_COLD static Run* find_run_after_refusal(Arena* arena, size_t n, size_t alignment, Join join) {
   reclaim_before_refusal();
-  if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+  if (Run* run = try_to_find_run(arena, n, alignment, join)) return run;
   const TurnToUnmap turn;
   for (unsigned i = 0; i < kMostUnmapped; ++i) {
-    if (Run* run = try_to_find_run(arena, n, alignment)) return run;
+    if (Run* run = try_to_find_run(arena, n, alignment, join)) return run;
     if (!unmap_before_refusal(n, alignment)) return nullptr;
   }
-  return try_to_find_run(arena, n, alignment);
+  return try_to_find_run(arena, n, alignment, join);
 }
 
-Run* find_run(size_t n, size_t alignment) {
+static Run* find_run(size_t n, size_t alignment, Join join) {
   Arena* arena = arena_of_thread();
   if (ACRE_UNLIKELY(arena == nullptr)) return nullptr;
-  Run* run = try_to_find_run(arena, n, alignment);
-  return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment);
+  Run* run = try_to_find_run(arena, n, alignment, join);
+  return ACRE_LIKELY(run != nullptr) ? run : find_run_after_refusal(arena, n, alignment, join);
 }
+
+Run* find_run(size_t n, size_t alignment) { return find_run(n, alignment, Join::kNo); }
 
 ACRE_COLD static void tell_of_block(Run* run, size_t n, const void* caller) {
   const KnownCaller known(heap_if_any(), caller);
@@ -187,7 +205,7 @@ void* hand_out(Run* run, size_t n, bool zeroed) {
 }
 
 ACRE_ALWAYS_INLINE static void* allocate_from_any(size_t n, size_t alignment, bool zeroed) {
-  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment);
+  Run* run = n > PTRDIFF_MAX ? nullptr : find_run(n, alignment, zeroed ? Join::kNo : Join::kYes);
   if (ACRE_UNLIKELY(run == nullptr) && new_handler::ask()) return allocate(n, alignment, zeroed);
   return hand_out(run, n, zeroed);
 }

@@ -74,13 +74,18 @@ void PageHeap::remove_free(Run* run) {
   run->kind = RunKind::kNone;
 }
 
-// A free run of this arena and kind that begins or ends at this page, or null. Under another arena's lock the entry may
+// A free run of this arena that begins or ends at this page, or null. Under another arena's lock the entry may
 // change its run, and the memory of a retired arena's header may become a header of another arena, but not of this one,
 // whose lock is held: only headers of this arena are looked at further.
-Run* PageHeap::free_neighbour(Address page, Holds holds) {
+Run* PageHeap::free_neighbour(Address page) {
   Run* run = g_page_map.find(pointer_to(page));
   if (run == nullptr || racy_load(run->home) != this) return nullptr;
-  return relaxed_load(run->kind) == RunKind::kFree && run->holds == holds ? run : nullptr;
+  return relaxed_load(run->kind) == RunKind::kFree ? run : nullptr;
+}
+
+Run* PageHeap::free_neighbour(Address page, Holds holds) {
+  Run* run = free_neighbour(page);
+  return run != nullptr && run->holds == holds ? run : nullptr;
 }
 
 void PageHeap::insert_free(Run* run, Holds holds) {
@@ -259,30 +264,6 @@ ACRE_ALWAYS_INLINE void PageHeap::on_dirty() {
 void PageHeap::free(Run* run, bool touched) {
   put_free(run, touched);
   on_dirty();
-}
-
-ACRE_APART bool PageHeap::grow_in_place(Run* run, size_t pages) {
-  if (!reserve_headers()) return false;
-  Lock lock(lock_);
-  if (header_count_ < kHeadersPerOperation || is_aligned(run->end(), window::kLinkReach)) return false;
-  size_t more = pages - run->pages;
-  if (over_limit(more)) return false;
-  Run* after = nullptr;
-  for (Holds holds : {Holds::kDirty, Holds::kMuzzy, Holds::kClean}) {
-    if (after == nullptr) after = free_neighbour(run->end(), holds);
-  }
-  if (after == nullptr || after->pages < more) return false;
-  const Holds holds = after->holds;
-  if (holds == Holds::kClean && !limit::take(more << kPageShift)) return false;
-  remove_free(after);
-  g_page_map.set_ends(run, nullptr);
-  if (after->pages > more) insert_free(split(after, more), holds);
-  drop_header(after);
-  run->pages = pages;
-  g_page_map.set_ends(run, run);
-  count_used(more, 0);
-  run->fresh = false;  // no longer known: all of it may be dirty
-  return true;
 }
 
 ACRE_APART void PageHeap::shrink_in_place(Run* run, size_t pages) {

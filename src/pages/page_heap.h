@@ -1,7 +1,8 @@
 // An arena's page runs: allocation by best fit at the lowest address (dirty memory first, then muzzy, then clean),
 // coalescing in constant time through the page map, and the return of dirty pages to the OS by decay (purge.cc).
 //
-// A free run is wholly dirty, muzzy or clean, and coalesces with neighbours of the same kind.
+// A free run is wholly dirty, muzzy or clean, and coalesces with neighbours of the same kind. Where no dirty run is long
+// enough for a large block, neighbours of several kinds are joined (join.cc).
 // Invariant, checked by the tests: pages obtained = pages in use + dirty + muzzy + clean + pages being purged.
 #pragma once
 
@@ -70,6 +71,10 @@ class PageHeap {
 
   // The same from free runs alone.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
+
+  // A run of free neighbours, dirty and clean ones, at least half of it dirty. run->fresh is false. clean: pages that
+  // come into use. Null, as mostly: there are no such neighbours (join.cc).
+  Run* allocate_joined(size_t pages, size_t* clean);
 
   // The same from free runs of the window, where a slab run's header needs no memory. Looks at a few of the longest.
   Run* allocate_in_window(size_t pages, size_t align_pages);
@@ -203,7 +208,16 @@ class PageHeap {
   Run* split(Run* run, size_t pages) ACRE_REQUIRES(lock_);
   void insert_free(Run* run, Holds holds) ACRE_REQUIRES(lock_);
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
+  Run* free_neighbour(Address page) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
+
+  // join.cc
+  struct Range;
+  enum class To : bool { kLower, kHigher };
+  size_t widen(Range& range, size_t missing, To to) ACRE_REQUIRES(lock_);
+  Range range_around(Run* run, size_t pages) ACRE_REQUIRES(lock_);
+  Run* take(const Range& range) ACRE_REQUIRES(lock_);
+
   static constexpr size_t place(Holds holds) { return static_cast<size_t>(holds); }
   static constexpr size_t at(Holds holds) { return place(holds) - place(Holds::kDirty); }  // for kinds that age
   // The asm keeps the set's address in a register; otherwise the compiler computes it again for each field.

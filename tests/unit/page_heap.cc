@@ -285,11 +285,12 @@ TEST_F(MuzzyTest, KindsDoNotCoalesceAndRunsGrowIntoBoth) {
   heap.free(third, true);
   EXPECT_EQ(heap.counts().muzzy, 3u);
   EXPECT_EQ(heap.counts().dirty, 4u);
-  EXPECT_FALSE(heap.grow_in_place(run, 9)) << "over two runs";
-  ASSERT_TRUE(heap.grow_in_place(run, 5));
+  ASSERT_TRUE(heap.grow_in_place(run, 4));
+  EXPECT_EQ(heap.counts().muzzy, 1u);
+  EXPECT_FALSE(heap.grow_in_place(run, 10));
+  ASSERT_TRUE(heap.grow_in_place(run, 8)) << "over two runs";
   EXPECT_EQ(heap.counts().muzzy, 0u);
-  ASSERT_TRUE(heap.grow_in_place(run, 9));
-  EXPECT_EQ(heap.counts().dirty, 0u);
+  EXPECT_EQ(heap.counts().dirty, 1u);
 }
 
 TEST_F(MuzzyTest, TrimTakesMuzzyPagesFirst) {

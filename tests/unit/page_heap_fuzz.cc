@@ -47,6 +47,7 @@ class FuzzedPageHeap {
 
   // Nothing is left behind: all pages can be had again as the chunks they came in.
   void finish() {
+    EXPECT_GT(joined_, 20u);
     while (!live_.empty()) free(live_.begin());
     check_counts();
     heap_.purge_to(0);
@@ -77,7 +78,10 @@ class FuzzedPageHeap {
     static constexpr size_t kAlignments[] = {1, 1, 1, 16, 16, 64, 512};
     size_t align_pages = kAlignments[random_.below(7)];
     PageRun* run;
-    if (random_.one_in(3)) {
+    if (random_.one_in(4)) {
+      align_pages = 1;
+      if ((run = join(pages)) == nullptr) return;
+    } else if (random_.one_in(3)) {
       run = heap_.allocate_free(pages, align_pages, random_.one_in(2));
       if (run == nullptr) return;
     } else {
@@ -96,6 +100,17 @@ class FuzzedPageHeap {
     if (live.touched) mark(live, 0);
     live_[run->base] = live;
     used_ += pages;
+  }
+
+  PageRun* join(size_t pages) {
+    const PageCounts before = heap_.counts();
+    size_t clean = 0;
+    PageRun* run = heap_.allocate_joined(pages, &clean);
+    const PageCounts after = heap_.counts();
+    EXPECT_EQ(before.clean - after.clean, run == nullptr ? 0 : clean);
+    EXPECT_LE(clean, pages / 2);
+    if (run != nullptr) ++joined_;
+    return run;
   }
 
   void expect_apart(const PageRun* run) {
@@ -186,6 +201,7 @@ class FuzzedPageHeap {
   PageHeap& heap_;
   LiveMap live_;
   size_t used_ = 0;
+  size_t joined_ = 0;
   uint64_t now_;
 };
 
