@@ -89,11 +89,13 @@ def breadth_first(plan):
 
 
 def steps(workloads, allocators, extent, rounds, threads=()):
-    """Round by round, case by case, all allocators next to each other."""
+    """Round by round, case by case, all allocators next to each other. The warm-up brings files into memory, for which
+    one case of a workload is enough."""
     plan = []
     for number in range(WARM_UP, rounds + 1):
         for workload in workloads:
-            for case in cases_of(workload, extent, threads):
+            cases = cases_of(workload, extent, threads)
+            for case in cases[:1] if number == WARM_UP else cases:
                 order = shuffled(allocators, (workload.name, case.variant, case.threads), number)
                 plan += [Step(workload, case, allocator, number) for allocator in order]
                 if workload.latency and number > WARM_UP and case.extent == QUICK:

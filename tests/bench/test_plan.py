@@ -28,6 +28,10 @@ class Order(unittest.TestCase):
         for taken in orders().values():
             self.assertEqual(sorted(taken), sorted(a.name for a in ALLOCATORS))
 
+    def test_only_one_case_is_warmed_up(self):
+        taken = orders(rounds=1, cases=3)
+        self.assertEqual(sorted(taken), [(1, 0), (1, 1), (2, 1), (3, 1)])
+
     def test_it_is_the_same_in_each_run(self):
         self.assertEqual(orders(), orders())
 
