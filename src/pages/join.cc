@@ -47,7 +47,7 @@ ACRE_COLD size_t PageHeap::widen(Range& range, size_t missing, To to) {
   return missing;
 }
 
-// Returns a range of so many pages with all of a shorter dirty run. Its `first` is null if its neighbours do not do.
+// Returns a range of so many pages with all of a shorter dirty run. Its `first` is null if the neighbours are too short.
 ACRE_COLD PageHeap::Range PageHeap::range_around(Run* run, size_t pages) {
   Range range{run, run->base, run->end(), 0};
   const size_t missing = widen(range, pages - run->pages, To::kHigher);
@@ -81,15 +81,12 @@ ACRE_COLD Run* PageHeap::allocate_joined(size_t pages, size_t* clean) {
     if (run->pages >= pages) return false;
     const Range range = range_around(run, pages);
     if (range.first != nullptr && range.clean < best.clean) best = range;
-    return false;
+    return false;  // look at the others, too
   });
   if (best.first == nullptr || !hold(best.clean)) return nullptr;
   *clean = best.clean;
   Run* run = take(best);
-  run->kind = RunKind::kLarge;
-  run->fresh = false;
-  run->tag = nullptr;
-  g_page_map.set_ends(run, run);
+  put_in_use(run, false);
   count_used(pages, 0);
   return run;
 }

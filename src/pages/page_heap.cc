@@ -74,8 +74,8 @@ void PageHeap::remove_free(Run* run) {
   run->kind = RunKind::kNone;
 }
 
-// A free run of this arena that begins or ends at this page, or null. Under another arena's lock the entry may
-// change its run, and the memory of a retired arena's header may become a header of another arena, but not of this one,
+// A free run of this arena that begins or ends at this page, or null. Under another arena's lock the entry may change
+// its run, and the memory of a retired arena's header may become a header of another arena, but not of this one,
 // whose lock is held: only headers of this arena are looked at further.
 Run* PageHeap::free_neighbour(Address page) {
   Run* run = g_page_map.find(pointer_to(page));
@@ -145,10 +145,7 @@ Run* PageHeap::carve(Run* found, size_t lead, size_t pages) {
     insert_free(found, holds);
   }
   if (run->pages > pages) insert_free(split(run, pages), holds);
-  run->kind = RunKind::kLarge;
-  run->fresh = holds == Holds::kClean;
-  run->tag = nullptr;
-  g_page_map.set_ends(run, run);
+  put_in_use(run, holds == Holds::kClean);
   count_used(pages, 0);
   return run;
 }
@@ -216,12 +213,9 @@ ACRE_COLD Run* PageHeap::cut_in_use(Run* run, size_t pages) {
   Lock lock(lock_);
   Run* rest = split(run, pages);
   if (rest == nullptr) return nullptr;
-  rest->kind = RunKind::kLarge;
-  rest->fresh = run->fresh;
-  rest->tag = nullptr;
   rest->ticket = kNoTicket;
   g_page_map.set_ends(run, run);
-  g_page_map.set_ends(rest, rest);
+  put_in_use(rest, run->fresh);
   return rest;
 }
 

@@ -72,8 +72,8 @@ class PageHeap {
   // The same from free runs alone.
   Run* allocate_free(size_t pages, size_t align_pages, bool dirty_only);
 
-  // A run of free neighbours, dirty and clean ones, at least half of it dirty. run->fresh is false. clean: pages that
-  // come into use. Null, as mostly: there are no such neighbours (join.cc).
+  // The same from free neighbours that hold different things, at most half of it clean (join.cc). run->fresh is false.
+  // clean: pages that were clean. Returns null if there are no such neighbours, as is usual.
   Run* allocate_joined(size_t pages, size_t* clean);
 
   // The same from free runs of the window, where a slab run's header needs no memory. Looks at a few of the longest.
@@ -147,7 +147,7 @@ class PageHeap {
     return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
   }
 
-  // Grows a large run in place if the pages behind it are free. Returns false, with nothing changed, if not.
+  // Grows a large run in place, to more pages than it has, if those behind it are free. Returns false, with nothing changed, if not.
   bool grow_in_place(Run* run, size_t pages);
 
   void shrink_in_place(Run* run, size_t pages);
@@ -210,6 +210,13 @@ class PageHeap {
   void remove_free(Run* run) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page) ACRE_REQUIRES(lock_);
   Run* free_neighbour(Address page, Holds holds) ACRE_REQUIRES(lock_);
+
+  static void put_in_use(Run* run, bool fresh) {
+    run->kind = RunKind::kLarge;
+    run->fresh = fresh;
+    run->tag = nullptr;
+    g_page_map.set_ends(run, run);
+  }
 
   // join.cc
   struct Range;
