@@ -6,6 +6,8 @@
 - Only os/ and base/ ask which platform this is.
 - A file has at most 350 lines.
 - A folder has a README.md, which names its headers.
+- A file that uses a header which is precompiled for the library has it, or has a file that has it: else it
+  compiles only where the header is precompiled.
 - docs/porting.md names each function of the contract in os/, and no other.
 - trace/ includes its own headers, and of src/ record/format.h alone.
 """
@@ -33,6 +35,15 @@ DECLARED = re.compile(r"^(?:\[\[\w+\]\] )?[\w:]+(?:<[^>]*>)?[*&]?(?: [\w:]+[*&]?
 FOR_TESTS = re.compile(r"^namespace testing \{.*?^\}", re.M | re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)")
+STANDARD = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
+# As in cmake/AcreTarget.cmake, with what of them src/ uses.
+PRECOMPILED = {
+    "atomic": re.compile(r"\bstd::(?:atomic|memory_order)\w*"),
+    "cstddef": re.compile(r"\bstd::(?:size_t|ptrdiff_t|max_align_t|byte)\b"),
+    "cstdint": re.compile(r"\bu?int(?:\d+|ptr)_t\b"),
+    "new": re.compile(r"\bstd::(?:nothrow|align_val_t|launder|bad_alloc|\w+_new_handler)\b|\bnew \((?!std::)"),
+}
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 PLATFORM = re.compile(r"\b(" + "|".join(PLATFORM_MACROS) + r")\b")
 
 
@@ -53,6 +64,8 @@ class Layout:
         self.root = root
         self.problems = []
         self.includes = {}  # file -> [(line number, file)], all relative to the root
+        self.standard = {}  # file -> the standard headers that it includes
+        self.used = {}  # file -> the precompiled headers that it uses names of
 
     def name(self, file):
         return str(file.relative_to(self.root))
@@ -68,9 +81,15 @@ class Layout:
             self.problems.append(f"{name}: '{folder}' is no layer; the layers are {', '.join(LAYERS)}")
             return
         self.includes[name] = []
+        self.standard[name] = set()
+        code = COMMENT.sub("", text)
+        self.used[name] = {header for header, names in PRECOMPILED.items() if folder and names.search(code)}
         for number, line in numbered_lines(text):
             where = f"{name}:{number}"
             include = INCLUDE.match(line)
+            standard = STANDARD.match(line)
+            if standard:
+                self.standard[name].add(re.sub(r"^(std\w+)\.h$", r"c\1", standard.group(1)))
             if include:
                 self.check_include(where, name, folder, include.group(1), number)
             condition = CONDITION.match(line)
@@ -99,6 +118,18 @@ class Layout:
         other = Path(target).parts[0]
         if other in LAYERS and LAYERS.index(other) < LAYERS.index(folder):
             self.problems.append(f"{where}: {folder}/ includes '{target}' of the higher layer {other}/")
+
+    def check_precompiled(self):
+        for name in sorted(self.used):
+            reached, left = set(), [name]
+            while left:
+                file = left.pop()
+                if file not in reached:
+                    reached.add(file)
+                    left += [target for _, target in self.includes.get(file, ())]
+            headers = set().union(*(self.standard.get(file, set()) for file in reached))
+            for header in sorted(self.used[name] - headers):
+                self.problems.append(f"{name}: uses <{header}>, which neither it nor a file that it includes has")
 
     def check_readmes(self):
         for layer in LAYERS:
@@ -184,6 +215,7 @@ def main():
     for file in files:
         layout.check_file(file)
     layout.check_cycles()
+    layout.check_precompiled()
     layout.check_readmes()
     layout.check_style()
     layout.check_porting()

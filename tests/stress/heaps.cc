@@ -126,7 +126,7 @@ void destroy_at_once(size_t times) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const stress::Arguments arguments(argc, argv, 200);
+  const stress::Arguments arguments(argc, argv, ACRE_TSAN ? 80 : 200);
   destroy_at_once(arguments.operations * 10);
   std::atomic<bool> stop{false};
   std::vector<std::thread> makers, walkers;

@@ -1,4 +1,4 @@
-// acre-test: env=ACRE_CONF=background_thread:true
+// acre-test: not-preload not-hardened env=ACRE_CONF=background_thread:true
 // The C library frees while it holds the lock that it takes to make a thread: acre makes its own threads elsewhere.
 #include "check.h"
 
