@@ -58,7 +58,7 @@ function(acre_target target)
     ${acre_warnings})
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # <atomic> is 40000 lines: up to two thirds of the time of a source. Not with ccache, which keeps nothing of
-    # what uses a precompiled header. That a source has what it uses of them is tests/layout/check.py's to see.
+    # what uses a precompiled header. tests/layout/check.py sees to it that a source includes what it uses of these.
     target_precompile_headers(${target} PRIVATE <atomic> <cstddef> <cstdint> <new>)
   endif()
   # A unity build compiles a folder as one: so names in unnamed namespaces are unique in a folder.

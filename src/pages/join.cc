@@ -47,7 +47,8 @@ ACRE_COLD size_t PageHeap::widen(Range& range, size_t missing, To to) {
   return missing;
 }
 
-// Returns a range of so many pages with all of a shorter dirty run. Its `first` is null if the neighbours are too short.
+// Returns a range of so many pages that holds all of a shorter dirty run. `first` is null if the neighbours are too
+// short.
 ACRE_COLD PageHeap::Range PageHeap::range_around(Run* run, size_t pages) {
   Range range{run, run->base, run->end(), 0};
   const size_t missing = widen(range, pages - run->pages, To::kHigher);

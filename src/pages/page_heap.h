@@ -147,7 +147,8 @@ class PageHeap {
     return used - smaller(used, __atomic_load_n(&perhaps_untouched_, __ATOMIC_RELAXED));
   }
 
-  // Grows a large run in place, to more pages than it has, if those behind it are free. Returns false, with nothing changed, if not.
+  // Grows a large run in place, to more pages than it has, if those behind it are free. Returns false, with nothing
+  // changed, if not.
   bool grow_in_place(Run* run, size_t pages);
 
   void shrink_in_place(Run* run, size_t pages);

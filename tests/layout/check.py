@@ -6,8 +6,8 @@
 - Only os/ and base/ ask which platform this is.
 - A file has at most 350 lines.
 - A folder has a README.md, which names its headers.
-- A file that uses a header which is precompiled for the library has it, or has a file that has it: else it
-  compiles only where the header is precompiled.
+- A file of src/ that uses a precompiled header includes it, itself or by the files that it includes: so it compiles
+  without precompiled headers, too.
 - docs/porting.md names each function of the contract in os/, and no other.
 - trace/ includes its own headers, and of src/ record/format.h alone.
 """
@@ -36,7 +36,7 @@ FOR_TESTS = re.compile(r"^namespace testing \{.*?^\}", re.M | re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)")
 STANDARD = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
-# As in cmake/AcreTarget.cmake, with what of them src/ uses.
+# The headers that cmake/AcreTarget.cmake precompiles, and the names of each that src/ uses.
 PRECOMPILED = {
     "atomic": re.compile(r"\bstd::(?:atomic|memory_order)\w*"),
     "cstddef": re.compile(r"\bstd::(?:size_t|ptrdiff_t|max_align_t|byte)\b"),
@@ -120,6 +120,10 @@ class Layout:
             self.problems.append(f"{where}: {folder}/ includes '{target}' of the higher layer {other}/")
 
     def check_precompiled(self):
+        target = (self.root / "cmake/AcreTarget.cmake").read_text(encoding="utf-8")
+        listed = set(re.findall(r"<(\w+)>", re.search(r"target_precompile_headers\((.*?)\)", target, re.S)[1]))
+        for header in sorted(listed ^ set(PRECOMPILED)):
+            self.problems.append(f"cmake/AcreTarget.cmake and tests/layout/check.py: only one of them has <{header}>")
         for name in sorted(self.used):
             reached, left = set(), [name]
             while left:
