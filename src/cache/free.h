@@ -46,17 +46,33 @@ struct SizeOf {
   bool operator()(const Slab* slab) const { return size_t{slab->block_bytes} - n < slab->spread; }
 };
 
+// Puts a block that the calling thread frees on its private list. Returns false if the list is full or closed.
+ACRE_ALWAYS_INLINE bool put_on_list(Slab* slab, void* p) {
+  Slot& slot = t_heap->list_of(slab);
+  if (!is_positive(slot.room)) return false;  // always in the two constant heaps
+  --slot.room;
+  slot.head = write_link(p, slot.head);
+  return true;
+}
+
+// Frees a block that is known to be live: to the private list, or, if that takes none, to the thread's own run, or
+// elsewhere.
+ACRE_ALWAYS_INLINE void release_block(Slab* slab, void* p, void (*elsewhere)(Slab*, void*) = release_elsewhere) {
+  if (ACRE_LIKELY(put_on_list(slab, p))) return;
+  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return elsewhere(slab, p);
+  slab::defer(slab, p);
+  if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
+}
+
 // slab: the header that the unit table names for p. slow(p), elsewhere(slab, p): as release_slow, release_elsewhere.
 // fits(slab): whether the program may free blocks of the run by this call; if not, slow(p) says so.
 template <class Slow, class Fits = AnySize>
 ACRE_ALWAYS_INLINE void release_at(Slab* slab, void* p, Slow slow, void (*elsewhere)(Slab*, void*) = release_elsewhere,
                                    Fits fits = {}) {
   if (ACRE_UNLIKELY(!is_block_start(slab, p))) return slow(p);
-  if (ACRE_UNLIKELY(is_marked(slab, p))) return slow(p);  // free already? (slab/free_list.h)
+  if (ACRE_UNLIKELY(is_marked(p))) return slow(p);  // free already? (slab/free_list.h)
   if (ACRE_UNLIKELY(!fits(slab))) return slow(p);
-  if (ACRE_UNLIKELY(relaxed_load(slab->owner) != this_thread())) return elsewhere(slab, p);
-  slab::defer(slab, p);
-  if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
+  release_block(slab, p, elsewhere);
 }
 
 ACRE_ALWAYS_INLINE void release(void* p, const char* name = "free") {

@@ -25,7 +25,7 @@ bool is_size_of(const Found& found, size_t n, size_t alignment) {
 }
 
 ACRE_COLD void check_size_exactly(const Found& found, const void* p, size_t n, size_t alignment, const char* name) {
-  if (found.slab != nullptr && is_marked(found.slab, p)) return;  // the free that follows says that it is free already
+  if (found.slab != nullptr && is_marked(p)) return;  // the free that follows says that it is free already
   if (hardened::is_size_of(found, p, n, alignment, name)) return;
   const size_t asked = hardened::size_of(found, p, name);
   misuse::wrong_size(name, p, n, alignment, asked, asked);

@@ -13,43 +13,6 @@ namespace acre {
 
 namespace {
 
-// Where runs have few blocks (RunShape::most_kept), the private list also takes blocks that the thread frees in runs it
-// does not own: runs of shared classes, and its own used-up runs. The runs count these blocks as used. Otherwise each
-// block of a shared class would cost the bin's lock twice, and a used-up run would be adopted for one block and
-// released again by the next malloc. Returns false if the list may not take the block.
-template <class Allowed>
-ACRE_ALWAYS_INLINE bool keep_block_if(Heap& heap, Slab* slab, void* p, Allowed allowed) {
-  const SizeClass c = slab->size_class;
-  RunLists& lists = heap.use(c).lists;
-  Slot& slot = heap.slots[c];
-  if (lists.kept >= run_shape(c).most_kept) return false;
-  if (reveal_of(slab) != slot.reveal) {
-    if (!is_end(slot.head) || lists.current != nullptr) return false;
-    slot.set_run(slab);
-  }
-  if (!allowed(c)) return false;
-  ++lists.kept;
-  ++heap.use(c).blocks.recycled;
-  lists.busy = true;
-  write_link(slab, p, slot.head);
-  slot.head = low_address(p);
-  if (lists.current == nullptr) slot.mark = mark_of(slab);  // so that malloc need not look the block's run up
-  return true;
-}
-
-bool is_watched(const Heap& heap, SizeClass c) { return hooks::is_on() || sampler::watches(heap, c); }
-
-ACRE_COLD bool keep_block_while_sampling(Heap& heap, Slab* slab, void* p) {
-  if (!is_watched(heap, slab->size_class)) return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
-  const bool is_kept = keep_block_if(heap, slab, p, [&heap](SizeClass c) { return sampler::may_keep(heap, c); });
-  if (is_kept) hooks::tick_after_free(heap);
-  return is_kept;
-}
-
-ACRE_ALWAYS_INLINE bool keep_block(Heap& heap, Slab* slab, void* p) {
-  return keep_block_if(heap, slab, p, [](SizeClass) { return true; });
-}
-
 // Gives a block back to its run without a heap.
 ACRE_COLD void give_back_now(Slab* slab, void* p) {
   if (fill::is_on()) fill::freed_block(p, slab->block_bytes);
@@ -100,28 +63,10 @@ ACRE_APART void inherit_and_release(Heap& heap, Slab* slab, void* p) {
 
 bool has_no_owner_left(const Slab* slab) { return OwnerLives::has_ended(relaxed_load(slab->last_owner)); }
 
-ACRE_COLD void keep_or_release_while_sampling(Heap& heap, Slab* slab, void* p) {
-  if (!keep_block_while_sampling(heap, slab, p)) adopt_and_release(heap, slab, p);
-}
-
-ACRE_NOINLINE void keep_or_release(Heap& heap, Slab* slab, void* p) {
-  if (ACRE_UNLIKELY(sampler::is_on())) return keep_or_release_while_sampling(heap, slab, p);
-  if (!keep_block(heap, slab, p)) adopt_and_release(heap, slab, p);
-}
-
-// For a run that this thread owned last.
-ACRE_ALWAYS_INLINE void release_in_last_run(Heap& heap, Slab* slab, void* p) {
-  slab->enough <= kFewEnough ? keep_or_release(heap, slab, p) : adopt_and_release(heap, slab, p);
-}
-
 ACRE_NOINLINE void give_back_shared(Heap& heap, Slab* slab, void* p) {
   ++heap.use(slab->size_class).blocks.freed;
   slab::give_back(slab, p);
   hooks::tick_after_free(heap);
-}
-
-ACRE_COLD void release_shared_while_sampling(Heap& heap, Slab* slab, void* p) {
-  if (!keep_block_while_sampling(heap, slab, p)) give_back_shared(heap, slab, p);
 }
 
 }  // namespace
@@ -132,9 +77,9 @@ ACRE_APART void release_told(Heap& heap, Slab* slab, void* p) {
     slab::defer(slab, p);
     if (slab->countdown == 0) release_event(slab);
   } else if (is_shared_class(slab->size_class)) {
-    release_shared_while_sampling(heap, slab, p);
+    give_back_shared(heap, slab, p);
   } else if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    release_in_last_run(heap, slab, p);
+    adopt_and_release(heap, slab, p);
   } else {
     has_no_owner_left(slab) ? inherit_and_release(heap, slab, p) : hand_over(heap, slab, p);
   }
@@ -165,7 +110,7 @@ ACRE_APART void release_unusual(Slab* slab, void* p) {
 
 ACRE_COLD void release_by_outbox(Heap& heap, Slab* slab, void* p) {
   if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    return release_in_last_run(heap, slab, p);
+    return adopt_and_release(heap, slab, p);
   }
   hand_over(heap, slab, p);
 }
@@ -178,8 +123,7 @@ ACRE_COLD void release_manual_or_checked(Slab* slab, void* p) {
   if (hot->kind != HeapKind::kUsual) return release_unusual(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (!is_shared_class(slab->size_class)) return release_by_outbox(heap, slab, p);
-  if (sampler::is_on()) return release_shared_while_sampling(heap, slab, p);
-  if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
+  give_back_shared(heap, slab, p);
 }
 
 // For blocks that do not go to the outbox, and for threads without a usual heap. Shared classes come last: they need no call.
@@ -188,15 +132,12 @@ ACRE_NOINLINE void release_otherwise(Slab* slab, void* p) {
   HotHeap* hot = t_heap;
   if (ACRE_UNLIKELY(hot->kind != HeapKind::kUsual)) return release_unusual(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
-  if (ACRE_UNLIKELY(sampler::is_on())) return release_shared_while_sampling(heap, slab, p);
-  if (!keep_block(heap, slab, p)) give_back_shared(heap, slab, p);
+  give_back_shared(heap, slab, p);
 }
 
 void release_in_slab(Slab* slab, void* p, const char* name) {
-  if (is_marked(slab, p) && misuse::is_free(slab, p)) misuse::double_free(name, p, slab->block_bytes);
-  if (relaxed_load(slab->owner) != this_thread()) return release_elsewhere(slab, p);
-  slab::defer(slab, p);
-  if (slab->countdown == 0) release_event(slab);
+  if (is_marked(p) && misuse::is_free(slab, p)) misuse::double_free(name, p, slab->block_bytes);
+  release_block(slab, p);
 }
 
 }  // namespace
@@ -207,7 +148,7 @@ ACRE_NOINLINE void release_elsewhere(Slab* slab, void* p) {
   if (ACRE_UNLIKELY(relaxed_load(slab->free_path) != FreePath::kOutbox || hot->kind != HeapKind::kUsual)) return release_otherwise(slab, p);
   Heap& heap = *static_cast<Heap*>(hot);
   if (relaxed_load(slab->last_owner) == heap.lives.current()) {
-    return release_in_last_run(heap, slab, p);
+    return adopt_and_release(heap, slab, p);
   }
   if (ACRE_UNLIKELY(has_no_owner_left(slab))) return inherit_and_release(heap, slab, p);
   const bool done = OwnerAtWork::enter_quickly(heap) && heap.outbox().add_quickly(slab, p);

@@ -7,8 +7,7 @@
 //
 //   malloc: slot → block                          cache/malloc.h     private list of the class
 //     └ slow path: refill → next run              cache/refill.cc    everything else
-//   free: unit table → header → free list         cache/free.h       blocks of runs that the thread owns; blocks of
-//     |                                                             the current run go to the private list (current.h)
+//   free: unit table → header → private list      cache/free.h       or, if that is full, the run's deferred list
 //     └ slow: adopt, outbox, large, misuse        cache/free_slow.cc everything else
 #pragma once
 
@@ -31,19 +30,13 @@ namespace hardened {
 class Quarantine;    // hardened/quarantine.h
 }
 
-// The private list of one class: blocks of the current run, and up to RunLists::kept others. Aligned to lie in one cache
-// line.
-struct alignas(16) Slot {
-  Address reveal = 0;             // turns head and links into addresses (reveal_of)
-  LowAddress head = kEndOfList;
-  Mark mark = 0;                  // of blocks of the run that the list was filled from: malloc takes the slow path for
-                                  // a block with another
-  // For an empty list: the run that it is filled from.
-  void set_run(const Slab* slab) {
-    reveal = reveal_of(slab);
-    mark = mark_of(slab);
-  }
+// The private list of one class (private_list.h). Aligned to lie in one cache line.
+struct alignas(kListBytes) Slot {
+  Link* head = nullptr;
+  int32_t room = 0;  // how many more blocks free() may put on the list; malloc adds one, free() takes one off
+  int32_t left = 0;  // how many more blocks malloc may take before the slow path counts them
 };
+static_assert(sizeof(Slot) == kListBytes);
 
 // A list of runs through node.next and node.prev, newest first.
 class RunList {
@@ -69,13 +62,14 @@ struct RunLists {
   uint16_t available_count = 0;
   uint16_t low_water = 0;  // least available_count since collection last came to the class
   uint16_t empties = 0;    // available runs whose blocks are all free
-  uint8_t kept = 0;        // blocks of other runs on the private list, at most; exact for shared classes (free_slow.cc:
-                           // keep_block_if)
+  uint16_t bound = 0;      // of the private list, which has bound - room blocks; 0: the list is closed
+  int32_t room = 0;        // this and the next: of the slot, when the private list was counted last
+  int32_t left = 0;
   uint8_t keep_more = 0;   // how many `empties` to keep, less one: grows when a run was returned and a new one is made
   bool returned = false;   // a run was returned to the page heap since the last new one was made
   bool busy = false;       // blocks went onto the private list since collection last came to the class
   uint8_t times_few = 0;   // how often the heap took a few blocks of a run that it left to others (refill.cc)
-  uint32_t unseen = kNotDrawn;  // blocks beyond the private list that pass before a sampled one (observe/sampler.cc)
+  uint32_t unseen = kNotDrawn;  // blocks that pass before a sampled one (observe/sampler.cc)
 };
 
 // Small blocks of a class that the thread has allocated and freed, as far as the slow path knows (thread_bytes.h adds
@@ -133,7 +127,7 @@ struct Call {
 };
 
 // The state of a heap for the slow path and for other threads. Without meaning in the two constant heaps.
-struct HeapState {
+struct alignas(kCacheLine) HeapState {
   // The owner's, in one cache line. Reclaimers read it, and write `reclaim` when they announce themselves.
   ThreadToken token = kNoThread;
   Arena* arena = nullptr;
@@ -175,23 +169,33 @@ struct HeapState {
 // list in the table, and free finds a run that the thread seems not to own.
 enum class HeapKind : uint8_t { kNone, kUsual, kObserved };
 
-// The part of a heap that malloc reads. The t_heap of a thread without a heap points to one of two constant heaps,
-// which have empty lists and own no run, so that the hot paths need no null check.
-struct alignas(kCacheLine) HotHeap : HeapState {
-  Slot none;              // always empty; slot_at leads here while a class is unused or the heap is not plain
+// The private lists. First in a heap, so that a list's place is its distance from the heap.
+struct Slots {
+  Slot none;              // always empty and full; slot_at leads here while a class is unused or the heap is not plain, and
+                          // list_at (slab/slab.h) for runs of manual arenas and such with purged pages
   Slot slots[kSmallClasses] = {};
+};
+
+// The part of a heap that malloc reads. The t_heap of a thread without a heap points to one of two constant heaps,
+// which have empty and full lists, and own no run, so that the hot paths need no null check.
+struct alignas(kCacheLine) HotHeap : Slots, HeapState {
   OwnerLives lives;       // its own line: other threads read it, and no later field is written often
   HeapKind kind = HeapKind::kNone;  // kNone in the two constant heaps
   bool is_plain = false;  // malloc's hot path uses the lists: the heap is neither diverted nor observed
-  uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: in steps of kStep bytes from `none`
+  uint8_t slot_at[kTableEntries] = {};  // where the slot for n bytes lies: in steps of kStep bytes
 
-  static constexpr size_t kSlotsAt = align_up(sizeof(HeapState), alignof(Slot));
   static constexpr size_t kStep = 8;  // the largest factor that processors multiply by in an address
   static constexpr size_t kStepsPerSlot = sizeof(Slot) / kStep;
+
+  // The private list for blocks of a run.
+  Slot& list_of(const Slab* slab) {
+    return *reinterpret_cast<Slot*>(reinterpret_cast<char*>(this) + relaxed_load(slab->list_at));
+  }
 
   // Makes slot_at lead to the slot of c, a class that slot_at covers, if the heap is plain.
   void enter_in_table(SizeClass c);
 };
+static_assert(offsetof(Slots, none) == kNoListAt && offsetof(Slots, slots[1]) == list_at(1));
 
 extern const HotHeap kUninitializedHeap ACRE_HIDDEN;  // a thread that has not allocated yet
 extern const HotHeap kTerminatedHeap ACRE_HIDDEN;    // any other thread without a heap in use
@@ -283,9 +287,6 @@ Slab* take_available(Heap& heap, SizeClass c);
 
 // The same for an adopted run in which others have freed so much meanwhile that it is worth it.
 Slab* take_adopted(Heap& heap, SizeClass c);
-
-// Puts a list of blocks of the class's current run, taken off the private list, onto the run's deferred list.
-void put_back(Heap& heap, Slab* current, LowAddress list);
 
 // Gives up the current run of a class, and its private list.
 void retire_current(Heap& heap, SizeClass c);

@@ -35,6 +35,17 @@ ACRE_ALWAYS_INLINE Found find_block(const void* p) {
   }
 }
 
+// Whether a block of a run has the mark, and a link that could be on a list of its class. By chance one live block in some
+// ten thousands has the mark, and hardly any has such a link.
+inline bool seems_free(const Slab* slab, const void* block) {
+  const auto* link = static_cast<const Link*>(block);
+  if (!seems_marked(link)) return false;
+  const Link* next = racy_next(link);
+  if (next == nullptr) return true;
+  const Slab* of_next = find_block(next).slab;
+  return of_next != nullptr && racy_load(of_next->size_class) == racy_load(slab->size_class);
+}
+
 inline bool is_sampled(const Found& found) { return found.slab == nullptr && found.run->kind == RunKind::kSampled; }
 // Finds the live block that starts at p. If there is none, ends the program with a message that names the caller.
 Found find_live_block(const void* p, const char* caller);

@@ -10,6 +10,7 @@
 #include "cache/lookup.h"
 #include "cache/misuse.h"
 #include "cache/new_handler.h"
+#include "cache/private_list.h"
 #include "cache/registry.h"
 #include "cache/rounding.h"
 #include "cache/thread_bytes.h"
@@ -51,24 +52,29 @@ ACRE_COLD void* allocate_while_sampling(size_t n, SizeClass c, Heap& heap) {
 
 // The order of the parameters saves moves between registers.
 template <Refused kRefused>
-ACRE_NOINLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
+ACRE_ALWAYS_INLINE void* allocate_in(size_t n, SizeClass c, Heap& heap) {
   Slot* at = &heap.slots[c];
   asm("" : "+r"(at));  // else the compiler computes it again after refill(), and keeps c and heap for that
   Slot& slot = *at;
-  if (is_end(slot.head)) {
-    if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(n, c, heap);
-    if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
-    return refill(heap, c) ? pop(slot) : kRefused(slot);
+  if (may_take(slot)) return pop(slot);
+  if (ACRE_UNLIKELY(sampler::is_on())) return allocate_while_sampling<kRefused>(n, c, heap);
+  if (ACRE_UNLIKELY(tick_is_due(heap))) tick_for(heap, c, n);
+  if (slot.head == nullptr) {
+    if (!refill(heap, c)) return kRefused(slot);
+  } else {
+    private_list::count_and_let(heap, c, private_list::kMostLeft);
   }
-  return pop_any(heap, c);
+  return pop(slot);
 }
+ACRE_NOINLINE void* allocate_in_own(size_t n, SizeClass c, Heap& heap) { return allocate_in<own_refused>(n, c, heap); }
+ACRE_APART void* allocate_in_any(size_t n, SizeClass c, Heap& heap) { return allocate_in<fallback_refused>(n, c, heap); }
 
 // Takes a block from a fallback heap: for a thread whose heap was ended or put aside, and for any thread while blocks
 // are filled (fill.h). asked: the bytes that the program asked for. arena: if not null, the block comes from it alone.
 ACRE_COLD void* allocate_from_fallback(SizeClass c, size_t asked, Arena* arena = nullptr) {
   Heap* heap = registry::enter_fallback_heap(arena);
   if (heap == nullptr) return out_of_memory(kSmallMax);
-  void* block = allocate_in<fallback_refused>(asked, c, *heap);
+  void* block = allocate_in_any(asked, c, *heap);
   registry::leave_fallback_heap(heap);
   if (block == nullptr) return arena == nullptr ? refused(asked) : out_of_memory(kSmallMax);
   if (fill::is_on()) fill::new_bytes(block, 0, size_of_class(c), false);
@@ -97,7 +103,7 @@ ACRE_APART void* observed(Heap& heap, void* block, SizeClass c, size_t n) {
 }
 
 ACRE_APART void* refill_and_observe(Heap& heap, SizeClass c, size_t n) {
-  void* block = allocate_in<fallback_refused>(n, c, heap);
+  void* block = allocate_in_any(n, c, heap);
   return ACRE_LIKELY(block != nullptr) ? observed(heap, block, c, n) : refused(n);
 }
 
@@ -107,8 +113,8 @@ ACRE_APART void* allocate_observed(Heap& heap, size_t n) {
   if (ACRE_UNLIKELY(heap.is_diverted || on == 0 || is_ending())) return allocate_seldom(n);
   const SizeClass c = class_of_size(n);
   Slot& slot = heap.slots[c];
-  if (ACRE_UNLIKELY(is_end(slot.head))) return refill_and_observe(heap, c, n);
-  void* block = pop_any(heap, c);
+  if (ACRE_UNLIKELY(!may_take(slot))) return refill_and_observe(heap, c, n);
+  void* block = pop(slot);
   return ACRE_LIKELY(on == hooks::kRecorded) ? record::allocated(&heap, block, n) : observed(heap, block, c, n);
 }
 
@@ -117,7 +123,7 @@ ACRE_NOINLINE void* allocate_first(size_t n) {
   const SizeClass c = class_of_size(n);
   // The process may have started only now, so the function that the program has called is not known.
   if (hardened::is_on()) return hardened::allocate(n, Kind::kAny);
-  if (heap != nullptr) return heap->is_plain ? allocate_in<own_refused>(n, c, *heap) : allocate_slow(n);
+  if (heap != nullptr) return heap->is_plain ? allocate_in_own(n, c, *heap) : allocate_slow(n);
   return t_heap == &kTerminatedHeap ? allocate_from_fallback(c, n) : out_of_memory(kSmallMax);
 }
 
@@ -136,23 +142,6 @@ void* allocate_beside(const Found& found, const void* p, size_t n) {
 
 }  // namespace
 
-// The block is of a run that the private list was not filled from.
-static ACRE_NOINLINE void* pop_other(Slot& slot, SizeClass c) {
-  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
-  const Slab* slab = unit_table::header_at(block);
-  if (ACRE_UNLIKELY(!is_block_start(slab, block))) slab = find_block(block).slab;
-  if (slab == nullptr || slab->size_class != c || !is_marked(slab, block)) overwritten_list();
-  return take_first(slot, block);
-}
-
-// Not inlined, and with its call last: so its callers save no registers.
-ACRE_NOINLINE void* pop_any(Heap& heap, SizeClass c) {
-  Slot& slot = heap.slots[c];
-  if (is_shared_class(c)) --heap.use(c).lists.kept;
-  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
-  return ACRE_LIKELY(block->mark == slot.mark) ? take_first(slot, block) : pop_other(slot, c);
-}
-
 // A program that asks for the size of a block may use all of it.
 ACRE_COLD static void check_live_sampled(const char* caller, const Found& found, const void* p) {
   SampledRun* run = found.run->sampled;
@@ -163,7 +152,7 @@ ACRE_COLD static void check_live_sampled(const char* caller, const Found& found,
 Found find_live_block(const void* p, const char* caller) {
   Found found = find_block(p);
   if (found.slab != nullptr) {
-    if (is_marked(found.slab, p) || slab::has_purged(found.slab)) misuse::check_live(caller, found.slab, p);
+    if (is_marked(p) || slab::has_purged(found.slab)) misuse::check_live(caller, found.slab, p);
     return found;
   }
   if (found.run == nullptr) misuse::not_a_block(caller, p);
@@ -173,15 +162,15 @@ Found find_live_block(const void* p, const char* caller) {
 
 void* take_block(Heap& heap, SizeClass c) {
   Slot& slot = heap.slots[c];
-  if (is_end(slot.head)) {
+  if (slot.head == nullptr) {
     tick(heap);
     if (!refill(heap, c)) return nullptr;
   }
-  return pop_any(heap, c);
+  return pop(heap.slots[c]);
 }
 
 ACRE_APART void* take_or_null(Heap& heap, SizeClass c, size_t asked) {
-  return is_end(heap.slots[c].head) ? allocate_in<fallback_refused>(asked, c, heap) : pop_any(heap, c);
+  return may_take(heap.slots[c]) ? pop(heap.slots[c]) : allocate_in_any(asked, c, heap);
 }
 
 ACRE_COLD void* allocate_without_heap(SizeClass c, size_t asked) {
@@ -200,8 +189,8 @@ ACRE_NOINLINE void* allocate_slow(size_t n) {
   HotHeap* heap = t_heap;
   if (ACRE_UNLIKELY(!heap->is_plain)) return allocate_otherwise(n);
   const SizeClass c = class_of_size(n);
-  if (!is_end(heap->slots[c].head)) return pop_any(*static_cast<Heap*>(heap), c);
-  return allocate_in<own_refused>(n, c, *static_cast<Heap*>(heap));
+  if (may_take(heap->slots[c])) return pop(heap->slots[c]);
+  return allocate_in_own(n, c, *static_cast<Heap*>(heap));
 }
 
 ACRE_COLD void* out_of_memory(size_t n) {
@@ -336,7 +325,7 @@ ACRE_APART static void* reallocate_observed(void* p, size_t n) {
 void* reallocate(void* p, size_t n) {
   if (ACRE_UNLIKELY(hooks::is_on())) return reallocate_observed(p, n);
   Slab* slab = unit_table::at(p);
-  if (ACRE_LIKELY(is_block_start(slab, p) && !is_marked(slab, p))) {
+  if (ACRE_LIKELY(is_block_start(slab, p) && !is_marked(p))) {
     return is_of_class(n, slab->size_class) ? p : move_block({slab, nullptr}, p, n);
   }
   return reallocate_any(p, n);

@@ -8,27 +8,30 @@ namespace acre {
 // The slow path, and sizes that the table does not cover. On failure sets errno to ENOMEM and returns null.
 void* allocate_slow(size_t n);
 
-// Takes the first block, which was checked, off a private list.
-ACRE_ALWAYS_INLINE void* take_first(Slot& slot, Link* block) {
-  slot.head = block->next;
+// Takes the first block, whose link leads to `next`, off a private list. Counts it but in `left`.
+ACRE_ALWAYS_INLINE void* take_first(Slot& slot, Link* block, Link* next) {
+  slot.head = next;
+  ++slot.room;
   clear_link(block);
   return block;
 }
 
-// Takes the first block of the private list for n bytes. If it is empty, or n is beyond the table, returns slow(n).
+// Takes the first block of the private list for n bytes. If the list is empty or has to be counted, or n is beyond the
+// table, returns slow(n).
 template <class Slow>
 ACRE_ALWAYS_INLINE void* allocate_or(bool is_beyond, size_t n, Slow slow) {
   if (ACRE_UNLIKELY(is_beyond)) return slow(n);
   char* heap = reinterpret_cast<char*>(t_heap);
   // The slot's address is computed first, at the cost of an instruction: a processor forwards a value that malloc or
   // free() has just stored there several cycles sooner if a plain register addresses the load.
-  Slot* slot = reinterpret_cast<Slot*>(heap + HotHeap::kSlotsAt + t_heap->slot_at[n] * HotHeap::kStep);
+  Slot* slot = reinterpret_cast<Slot*>(heap + t_heap->slot_at[n] * HotHeap::kStep);
   asm("" : "+r"(slot));
-  const LowAddress head = slot->head;
-  if (ACRE_UNLIKELY(is_end(head))) return slow(n);
-  Link* block = reinterpret_cast<Link*>(slot->reveal ^ head);
-  if (ACRE_UNLIKELY(block->mark != slot->mark)) return slow(n);
-  return take_first(*slot, block);
+  Link* block = slot->head;
+  if (ACRE_UNLIKELY(block == nullptr)) return slow(n);
+  Link* next = block->next();
+  if (ACRE_UNLIKELY(!is_address(next))) return slow(n);
+  if (ACRE_UNLIKELY(!take_one(slot->left))) return slow(n);
+  return take_first(*slot, block, next);
 }
 
 // Allocates n bytes, aligned to the largest power of two that divides the size class. Null and ENOMEM on failure.
@@ -44,14 +47,17 @@ void* take_or_null(Heap& heap, SizeClass c, size_t asked);
 // or ends the program (option xmalloc).
 void* out_of_memory(size_t n);
 
-// Takes the first block off a private list that is not empty. pop(): one that was just filled, from one run. Ends the
-// program if the list was overwritten.
+// Whether malloc may take a block off a private list without a look of the slow path.
+inline bool may_take(const Slot& slot) { return slot.head != nullptr && slot.left > 0; }
+
+// Takes the first block off a private list that is not empty, and counts it. Ends the program if the list was
+// overwritten.
 inline void* pop(Slot& slot) {
-  Link* block = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
-  if (ACRE_UNLIKELY(block->mark != slot.mark)) overwritten_list();
-  return take_first(slot, block);
+  Link* next = slot.head->next();
+  if (ACRE_UNLIKELY(!is_address(next))) overwritten_list();
+  --slot.left;
+  return take_first(slot, slot.head, next);
 }
-void* pop_any(Heap& heap, SizeClass c);
 
 void* allocate_zeroed(size_t n);
 

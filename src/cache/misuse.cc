@@ -14,16 +14,12 @@ namespace acre {
 
 namespace {
 
-bool seems_marked(const Slab* slab, const Link* link) { return racy_load(link->mark) == mark_of(slab); }
-
 // Other threads may change the list meanwhile, so each link is checked before the walk goes on.
-bool list_holds(const Slab* slab, LowAddress head, const void* block) {
-  LowAddress low = head;
-  for (uint32_t i = 0; i < slab->capacity && !is_end(low); ++i) {
-    Link* link = link_at(slab, low);
+bool list_holds(const Slab* slab, const Link* head, const void* block) {
+  const Link* link = head;
+  for (uint32_t i = 0; i < slab->capacity && link != nullptr; ++i, link = racy_next(link)) {
     if (link == block) return true;
-    if (!is_block_start(slab, link) || !seems_marked(slab, link)) return false;
-    low = racy_load(link->next);
+    if (!is_block_start(slab, link) || !seems_marked(link)) return false;
   }
   return false;
 }
@@ -54,14 +50,11 @@ struct Search {
 // Like list_holds, for a list that may have blocks of several runs.
 bool private_list_holds(const Heap& heap, SizeClass c, const void* block) {
   const RunShape& shape = run_shape(c);
-  const Address reveal = racy_load(heap.slots[c].reveal);
-  LowAddress low = racy_load(heap.slots[c].head);
-  for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_kept && !is_end(low); ++i) {
-    Link* link = reinterpret_cast<Link*>(reveal ^ low);
+  const Link* link = racy_load(heap.slots[c].head);
+  for (uint32_t i = 0; i < uint32_t{shape.capacity} + shape.most_listed && link != nullptr; ++i, link = racy_next(link)) {
     if (link == block) return true;
     const Slab* slab = find_block(link).slab;
-    if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(slab, link)) return false;
-    low = racy_load(link->next);
+    if (slab == nullptr || racy_load(slab->size_class) != c || !seems_marked(link)) return false;
   }
   return false;
 }
@@ -95,7 +88,7 @@ bool is_foreign(const void* p) {
 
 bool is_free(Slab* slab, const void* block) {
   if (slab::is_uncut(slab, block)) return true;
-  if (!is_marked(slab, block)) return false;
+  if (!seems_free(slab, block)) return false;
   if (list_holds(slab, racy_load(slab->deferred), block)) return true;
   if (list_holds(slab, head_block(slab, load_remote(slab)), block)) return true;
   Search search{slab, block, false};

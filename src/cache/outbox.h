@@ -80,12 +80,12 @@ class Outbox {
   struct Group {
     Slab* slab = nullptr;
     Link* last = nullptr;
-    LowAddress head = 0;
+    Link* head = 0;
     uint32_t count = 0;
   };
 
   ACRE_ALWAYS_INLINE void wait(Slab* slab, void* block, uint32_t bytes) {
-    write_link(slab, block, kEndOfList);  // marks it as free (slab/free_list.h)
+    write_link(block, nullptr);  // marks it as free (slab/free_list.h)
     unsorted_[unsorted_count_++] = {slab, link_of(block)};
     unsorted_bytes_ = bytes;
   }
@@ -104,11 +104,11 @@ class Outbox {
     Group& group = groups_[c];
     if (group.slab != slab) {
       if (group.slab != nullptr) send(c);
-      group = {slab, block, kEndOfList, 0};
+      group = {slab, block, nullptr, 0};
       occupied_[c / 64] |= uint64_t{1} << (c % 64);
     }
-    block->next = group.head;
-    group.head = low_address(block);
+    block->set_next(group.head);
+    group.head = link_of(block);
     ++group.count;
     bytes_ += slab->block_bytes;
     if ((group.count + 1) * slab->block_bytes > kMostBytes) send(c);

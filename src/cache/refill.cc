@@ -6,7 +6,7 @@
 // on dirty pages, including pages of runs that other classes do not use; a new run on new memory.
 #include <string.h>
 
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/malloc.h"
 #include "cache/owner_at_work.h"
 #include "cache/placement.h"
@@ -30,19 +30,19 @@ uint32_t batch_for(const Slab* slab) {
   return larger(smaller(page, larger(carved, page / kFirstShare + 1)), carved / 4);
 }
 
-LowAddress recycle(BlockCounts& blocks, Slab* slab) {
+Link* recycle(BlockCounts& blocks, Slab* slab) {
   blocks.recycled += slab::deferred_count(slab);
   return slab::take_deferred(slab);
 }
 
 bool fill_from_current(Slot& slot, BlockCounts& blocks, SizeClass c, Slab* slab) {
-  if (!is_end(slab->deferred)) {
+  if (slab->deferred != nullptr) {
     slot.head = recycle(blocks, slab);
   } else if (load_remote(slab).free >= run_shape(c).enough_to_stay) {
     slot.head = slab::collect_remote(slab, &blocks.listed);
   } else if (const uint32_t uncarved = slab->capacity - slab->carved; uncarved != 0) {
     const uint32_t fresh = smaller(batch_for(slab), uncarved);
-    slot.head = slab::carve(slab, fresh, kEndOfList);
+    slot.head = slab::carve(slab, fresh, nullptr);
     blocks.listed += fresh;
   } else {
     return false;
@@ -118,10 +118,10 @@ bool begins_with_few(const Heap& heap, SizeClass c) {
 }
 
 // More blocks are cut than the caller takes, so that there is an order.
-ACRE_COLD LowAddress blocks_by_chance(Slab* slab, uint32_t count) {
+ACRE_COLD Link* blocks_by_chance(Slab* slab, uint32_t count) {
   const uint32_t cut = smaller<uint32_t>(larger(count, slab::kLeastCut), slab->capacity);
-  const LowAddress head = slab::carve(slab, cut, kEndOfList);
-  if (cut != count) slab::return_list(slab, cut_off(reveal_of(slab), head, count).rest);
+  Link* const head = slab::carve(slab, cut, nullptr);
+  if (cut != count) slab::return_list(slab, cut_off(head, count).rest);
   return head;
 }
 
@@ -130,24 +130,25 @@ BlockList blocks_from_new_run(Heap& heap, PageHeap& own, SizeClass c, uint32_t m
   Slab* slab = new_run(heap, own, c);
   if (slab == nullptr) return {};
   const uint32_t count = smaller<uint32_t>(most, slab->capacity);
-  const LowAddress head = slab::is_by_chance() ? blocks_by_chance(slab, count) : slab::carve(slab, count, kEndOfList);
+  Link* const head = slab::is_by_chance() ? blocks_by_chance(slab, count) : slab::carve(slab, count, nullptr);
   const BlockList blocks{slab, head, count};
   slab::release(slab);
   return blocks;
 }
 
+ACRE_APART BlockList take_few(Heap& heap, SizeClass c) {
+  const uint32_t few = smaller<uint32_t>(1u << heap.use(c).lists.times_few++, run_shape(c).first_batch);
+  BlockList found = from_bins(heap, c, [few](Bin& bin) { return bin.take_blocks(few); });
+  return found ? found : blocks_from_new_run(heap, home_pages(heap, c), c, few);
+}
+
 // Gets a run from outside the heap, or blocks of a run that the heap does not own. Not inlined, so that a refill
 // without it keeps its values in registers.
 ACRE_NOINLINE Bin::Taken from_elsewhere(Heap& heap, SizeClass c) {
-  auto& [lists, blocks] = heap.use(c);
+  BlockCounts& blocks = heap.use(c).blocks;
   heap.outbox().flush();
   if (heap.shared != nullptr) unshare_runs(heap);
-  if (ACRE_UNLIKELY(begins_with_few(heap, c))) {
-    const uint32_t few = smaller<uint32_t>(1u << lists.times_few++, run_shape(c).first_batch);
-    BlockList found = from_bins(heap, c, [few](Bin& bin) { return bin.take_blocks(few); });
-    if (!found) found = blocks_from_new_run(heap, home_pages(heap, c), c, few);
-    return {nullptr, found};
-  }
+  if (ACRE_UNLIKELY(begins_with_few(heap, c))) return {nullptr, take_few(heap, c)};
   const uint32_t most = 2u * run_shape(c).enough;
   const Bin::Taken found = from_bins(heap, c, [&heap, most](Bin& bin) { return bin.take(heap.owner(), most); });
   if (found.run != nullptr) blocks.freed -= slab::deferred_count(found.run);  // these were freed by others
@@ -171,16 +172,13 @@ static bool change_run(Heap& heap, SizeClass c) {
   if (found.run == nullptr) found = from_elsewhere(heap, c);
   Slot& slot = heap.slots[c];
   if (found.run != nullptr) {
-    slot.set_run(found.run);
     slab::set_list(found.run, OwnersList::kCurrent);
     lists.current = found.run;
     return true;
   }
   if (!found.blocks) return false;
-  slot.set_run(found.blocks.run);
   slot.head = found.blocks.head;
   heap.use(c).blocks.listed += found.blocks.count;
-  lists.kept = kMostKeptBlocks;  // no block is of a current run, and keep_block_if() adds none
   return true;
 }
 
@@ -206,9 +204,8 @@ ACRE_NOINLINE static bool refill_shared(Heap& heap, SizeClass c) {
   if (!block) return false;
   ++heap.use(c).blocks.listed;
   Slot& slot = heap.slots[c];
-  slot.set_run(block.run);
   slot.head = block.head;
-  heap.use(c).lists.kept = 0;  // the caller takes the one block at once
+  private_list::filled(heap, c, 1);
   return true;
 }
 
@@ -220,7 +217,6 @@ ACRE_COLD void* take_past_list(Heap& heap, Arena& home, SizeClass c) {
     if (block) {
       ++heap.use(c).blocks.listed;
       Slot slot;
-      slot.set_run(block.run);
       slot.head = block.head;
       return pop(slot);
     }
@@ -235,17 +231,19 @@ bool refill(Heap& heap, SizeClass c) {
   relaxed_add(blocks.refills, uint64_t{1});
   lists.busy = true;
   if (ACRE_UNLIKELY(is_shared_class(c))) return refill_shared(heap, c);
-  lists.kept = 0;
-  current::settle(heap, c);
+  const uint64_t before = blocks.put_on_list();
+  const auto listed = [&blocks, before] { return static_cast<uint32_t>(blocks.put_on_list() - before); };
   for (bool tried_all = false;;) {
     Slab* slab = lists.current;
     if (slab != nullptr && fill_from_current(slot, blocks, c, slab)) {
-      current::after_refill(heap, c, slab);
+      slab::stop_counting_down(slab);
+      private_list::filled(heap, c, listed());
       return true;
     }
     if (ACRE_LIKELY(change_run(heap, c))) {
-      if (!is_end(slot.head)) return true;
-      continue;
+      if (slot.head == nullptr) continue;
+      private_list::filled(heap, c, listed());
+      return true;
     }
     if (tried_all) return false;
     tried_all = true;

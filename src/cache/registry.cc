@@ -252,7 +252,7 @@ ACRE_APART Heap* enter_fallback_heap(Arena* bound_to) {
   return heap;
 }
 
-void leave_fallback_heap(Heap* heap) {
+ACRE_APART void leave_fallback_heap(Heap* heap) {
   Lock lock(g_lock);
   heap->next_fallback = g_fallback_heaps;
   g_fallback_heaps = heap;

@@ -1,5 +1,5 @@
 #include "cache/allowance.h"
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/free.h"
 #include "cache/lookup.h"
 #include "cache/owner_at_work.h"
@@ -83,7 +83,7 @@ ACRE_ALWAYS_INLINE void on_countdown(Heap& heap, Slab* slab) {
 
 void collect_class(Heap& heap, SizeClass c) {
   RunLists& lists = heap.use(c).lists;
-  current::settle(heap, c);
+  private_list::count(heap, c);
   if (lists.busy) {
     lists.busy = false;
     // Gives up half of the runs that were never needed since the last collection.
@@ -132,7 +132,6 @@ void keep_adopted(Heap& heap, Slab* slab) {
 ACRE_NOINLINE void release_event(Slab* slab) {
   Heap* heap = heap_if_any();
   if (heap == nullptr) return slab::disown(slab);
-  if (slab->list == OwnersList::kCurrent) return current::on_countdown(*heap, slab->size_class);
   const OwnerAtWork busy(*heap);
   if (ACRE_LIKELY(relaxed_load(slab->owner) == heap->token)) on_countdown(*heap, slab);
 }
@@ -156,15 +155,13 @@ Slab* take_adopted(Heap& heap, SizeClass c) {
   return nullptr;
 }
 
-// Returns a list with blocks of other runs than the current one, if there is one. Each of them goes where a thread
-// without a heap would give it back.
-static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress head) {
-  const Address reveal = heap.slots[c].reveal;
-  for (LowAddress next; !is_end(head); head = next) {
-    Link* link = reinterpret_cast<Link*>(reveal ^ head);
+// Returns the blocks of the private list to their runs, the current run, if there is one, among them. A block of
+// another run goes where a thread without a heap would give it back.
+static void return_list(Heap& heap, SizeClass c, Slab* current, Link* head) {
+  for (Link *link = head, *next; link != nullptr; link = next) {
     Slab* slab = find_block(link).slab;
-    if (slab == nullptr || !is_marked(slab, link)) overwritten_list();
-    next = link->next;
+    if (slab == nullptr || slab->size_class != c || !is_marked(link)) overwritten_list();
+    next = link->next();
     --heap.use(c).blocks.listed;
     if (slab == current) {
       --heap.use(c).blocks.freed;  // count_freed() will count it, although the thread has not freed it
@@ -175,29 +172,14 @@ static void return_mixed_list(Heap& heap, SizeClass c, Slab* current, LowAddress
   }
 }
 
-void put_back(Heap& heap, Slab* current, LowAddress list) {
-  const uint32_t blocks = slab::return_list(current, list);
-  heap.use(current->size_class).blocks.listed -= blocks;
-  heap.use(current->size_class).blocks.freed -= blocks;  // the same, for count_freed()
-}
-
 void retire_current(Heap& heap, SizeClass c) {
-  Slot& slot = heap.slots[c];
   RunLists& lists = heap.use(c).lists;
-  current::close(heap, c);
+  Link* const head = private_list::take_all(heap, c);
   Slab* slab = lists.current;
-  const LowAddress head = slot.head;
-  slot.head = kEndOfList;
   lists.times_few = 0;
   lists.unseen = kNotDrawn;  // the next sampled block may have been among the blocks given up
   lists.current = nullptr;
-  const bool is_mixed = slab == nullptr || heap.use(c).lists.kept != 0;
-  heap.use(c).lists.kept = 0;
-  if (is_mixed) {
-    return_mixed_list(heap, c, slab, head);
-  } else if (!is_end(head)) {
-    put_back(heap, slab, head);
-  }
+  return_list(heap, c, slab, head);
   if (slab == nullptr) return;
   count_freed(heap, slab);
   slab::release(slab);
@@ -205,12 +187,12 @@ void retire_current(Heap& heap, SizeClass c) {
 
 // Whether no block of this current run is live. If many blocks are used, some are live as a rule: they are not counted.
 static bool is_unused(Heap& heap, SizeClass c) {
-  current::settle(heap, c);
+  private_list::count(heap, c);
   const Slab* slab = heap.use(c).lists.current;
   const uint32_t out = slab::used(slab);
-  if (out > kMostLookedAt || heap.use(c).lists.kept != 0) return false;
+  if (out > kMostLookedAt) return false;
   uint32_t listed = 0;
-  for (LowAddress low = heap.slots[c].head; !is_end(low); low = link_at(slab, low)->next) ++listed;
+  for (Link* link = heap.slots[c].head; link != nullptr; link = link->next()) listed += is_block_start(slab, link);
   return listed + load_remote(slab).free == out;
 }
 

@@ -28,7 +28,7 @@ ACRE_COLD static Slab* take_kept_runs_from(Heap& heap, Slab* slab, Take take, un
       take_off_list(heap, slab);
       count_freed(heap, slab);
       slab::free_pages(slab);
-    } else if (const LowAddress hostage = slab::find_hostage(slab); !is_end(hostage)) {
+    } else if (Link* const hostage = slab::find_hostage(slab); hostage != nullptr) {
       take_off_list(heap, slab);
       heap.use(slab->size_class).blocks.freed += slab::share(slab, hostage);
       slab->next = heap.shared;

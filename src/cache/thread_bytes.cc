@@ -1,17 +1,11 @@
 #include "cache/thread_bytes.h"
 
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/owner_at_work.h"
 
 namespace acre::thread_bytes {
 
 namespace {
-
-uint64_t list_length(const Slot& slot) {
-  uint64_t length = 0;
-  for (LowAddress low = slot.head; !is_end(low); low = reinterpret_cast<const Link*>(slot.reveal ^ low)->next) ++length;
-  return length;
-}
 
 uint64_t deferred_blocks(const RunList& runs) {
   uint64_t blocks = 0;
@@ -27,10 +21,10 @@ void look(Heap& heap) {
   uint64_t allocated = 0;
   uint64_t freed = heap.outbox().total_bytes();
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    current::settle(heap, c);
+    private_list::count(heap, c);
     const RunLists& lists = heap.use(c).lists;
     const uint64_t recycled = heap.use(c).blocks.recycled;
-    const uint64_t taken = recycled + heap.use(c).blocks.listed - list_length(heap.slots[c]);
+    const uint64_t taken = recycled + heap.use(c).blocks.listed - private_list::length(heap, c);
     uint64_t returned = recycled + heap.use(c).blocks.freed + deferred_blocks(lists.available);
     if (lists.current != nullptr) returned += slab::deferred_count(lists.current);
     allocated += taken * size_of_class(c);

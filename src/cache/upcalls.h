@@ -87,18 +87,12 @@ ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
 inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
-// While it is on: whether it sees blocks of this class. If not, blocks that are freed are kept as while it is off.
-bool watches(const Heap& heap, SizeClass c);
-
-// While it is on, in place of refill: returns a sampled block, or one that passes unseen, from the private list, which
-// is filled for it. Null if memory is refused. asked: the bytes that the program asked for, or more.
+// While it is on, where malloc does not take a block off the private list without a look: returns a sampled block, or
+// one that passes unseen, from the list. Null if memory is refused. asked: the bytes that the program asked for, or more.
 void* allocate(Heap& heap, SizeClass c, size_t asked);
 
-// While it is on. may_pass: how many blocks may go on the private list before one has to be seen. passed: so many went
-// there. may_keep: whether one more freed block may go there; if so, it is counted.
-uint32_t may_pass(Heap& heap, SizeClass c);
+// While it is on: so many blocks were taken off the private list.
 void passed(Heap& heap, SizeClass c, uint32_t blocks);
-bool may_keep(Heap& heap, SizeClass c);
 
 // Called for each large or huge block that the program gets.
 void allocated_run(Run* run);

@@ -1,6 +1,6 @@
 #include "cache/verify.h"
 
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/lookup.h"
 #include "cache/owner_at_work.h"
 
@@ -8,12 +8,10 @@ namespace acre {
 
 namespace {
 
-uint32_t list_length(const Slab* slab, LowAddress head) {
+uint32_t list_length(const Slab* slab, const Link* head) {
   uint32_t length = 0;
-  for (LowAddress low = head; !is_end(low); ++length) {
-    const Link* link = link_at(slab, low);
-    if (length == slab->capacity || !is_block_start(slab, link) || !is_marked(slab, link)) return kBroken;
-    low = link->next;
+  for (const Link* link = head; link != nullptr; ++length, link = link->next()) {
+    if (length == slab->capacity || !is_block_start(slab, link) || !is_marked(link)) return kBroken;
   }
   return length;
 }
@@ -29,13 +27,11 @@ bool run_is_whole(const Slab* slab) {
 
 uint32_t private_list_length(const Heap& heap, SizeClass c) {
   const RunShape& shape = run_shape(c);
-  const uint32_t most = uint32_t{shape.capacity} + shape.most_kept;
+  const uint32_t most = uint32_t{shape.capacity} + shape.most_listed;
   uint32_t length = 0;
-  for (LowAddress low = heap.slots[c].head; !is_end(low); ++length) {
-    const Link* link = reinterpret_cast<const Link*>(heap.slots[c].reveal ^ low);
+  for (const Link* link = heap.slots[c].head; link != nullptr; ++length, link = link->next()) {
     const Slab* slab = find_block(link).slab;
-    if (length == most || slab == nullptr || slab->size_class != c || !is_marked(slab, link)) return kBroken;
-    low = link->next;
+    if (length == most || slab == nullptr || slab->size_class != c || !is_marked(link)) return kBroken;
   }
   return length;
 }
@@ -43,8 +39,8 @@ uint32_t private_list_length(const Heap& heap, SizeClass c) {
 bool lists_are_whole(Heap& heap) {
   const OwnerAtWork busy(heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
-    current::settle(heap, c);
-    if (private_list_length(heap, c) == kBroken) return false;
+    private_list::count(heap, c);
+    if (private_list_length(heap, c) != private_list::length(heap, c)) return false;
   }
   bool whole = true;
   g_page_map.for_each_run([&](const Run* run) {

@@ -3,7 +3,7 @@
 #include "cache/sampled_run.h"
 #include "cache/upcalls.h"
 #include "control/ctl.h"
-#include "control/private_list.h"
+#include "control/list_walk.h"
 #include "control/sums.h"
 #include "manual/binding.h"
 #include "os/os.h"
@@ -166,12 +166,11 @@ uint64_t add_private_list(const Gathering& to, const Heap& heap, SizeClass c) {
   });
 }
 
-// Blocks that the owner has freed onto the private list since that was last counted (cache/current.h).
-uint64_t unsettled_frees(const Heap& heap, SizeClass c) {
-  const Slab* slab = racy_load(heap.use(c).lists.current);
-  if (slab == nullptr || racy_load(slab->free_list) == &slab->deferred) return 0;
-  const int32_t freed = racy_load(slab->carved) - (racy_load(slab->countdown) + racy_load(slab->floor));
-  return static_cast<uint64_t>(larger(freed, 0));
+// Blocks that the owner has freed onto the private list since that was last counted. Below zero if it is counted now.
+int64_t uncounted_frees(const Heap& heap, SizeClass c) {
+  const RunLists& lists = heap.use(c).lists;
+  const Slot& slot = heap.slots[c];
+  return int64_t{racy_load(lists.left)} - racy_load(slot.left) + racy_load(lists.room) - racy_load(slot.room);
 }
 
 void add_waiting(const Gathering& to, const Slab* slab, uint32_t blocks) {
@@ -208,7 +207,7 @@ void add_heap(Heap& heap, void* argument) {
   add_outbox(to, heap);
   for (SizeClass c = 0; c < kSmallClasses; ++c) {
     add_events(own.classes[c], registry::events_of(heap, c));
-    own.classes[c].allocated += unsettled_frees(heap, c) - add_private_list(to, heap, c);
+    own.classes[c].allocated += static_cast<uint64_t>(uncounted_frees(heap, c)) - add_private_list(to, heap, c);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "cache/registry.h"
-#include "control/private_list.h"
+#include "control/list_walk.h"
 #include "slab/slab_use.h"
 
 namespace acre {

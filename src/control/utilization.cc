@@ -58,7 +58,8 @@ bool is_worth_moving(const void* block) {
   const ClassStatistics figures = class_figures(kAllArenas, use.size_class);
   if (use.free() == 0 || figures.nonfull < 2) return false;
   const uint64_t in_full = (figures.runs - figures.nonfull) * run_shape(use.size_class).capacity;
-  const uint64_t in_others = figures.live - smaller(in_full, figures.live);
+  const uint64_t used = figures.live + figures.private_list + figures.outbox;  // as use.live counts
+  const uint64_t in_others = used - smaller(in_full, used);
   return 8 * use.live * figures.nonfull <= 9 * in_others;
 }
 

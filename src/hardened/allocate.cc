@@ -53,10 +53,9 @@ ACRE_ALWAYS_INLINE void* allocate_usual(SizeClass c, size_t n, Kind kind, size_t
   const bool is_plain = hot->kind != HeapKind::kNone && !hot->is_diverted && !is_ending() && !hooks::are_told();
   Slot& slot = hot->slots[c];
   const size_t bytes = size_of_class(c);
-  if (ACRE_UNLIKELY(!is_plain || is_shared_class(c) || is_end(slot.head))) return allocate_small(c, n, kind, alignment);
-  Link* link = reinterpret_cast<Link*>(slot.reveal ^ slot.head);
-  if (ACRE_UNLIKELY(link->mark != slot.mark)) return allocate_small(c, n, kind, alignment);
-  void* block = take_first(slot, link);
+  if (ACRE_UNLIKELY(!is_plain || is_shared_class(c) || !may_take(slot))) return allocate_small(c, n, kind, alignment);
+  if (ACRE_UNLIKELY(!is_address(slot.head->next()))) return allocate_small(c, n, kind, alignment);
+  void* block = pop(slot);
   if (ACRE_UNLIKELY(!are_zero(block, 0, bytes))) return protect_again(block, c, n, kind);
   write_tail(block, bytes, n, kind);
   return block;

@@ -39,11 +39,13 @@ ACRE_COLD void release_at_once(Heap* heap, Slab* slab, void* p) {
 }
 
 ACRE_APART void release_in_other_run(Heap& heap, Slab* slab, void* p) {
-  arena_of(slab)->is_of_pointers ? release_at_once(&heap, slab, p) : release_told(heap, slab, p);
+  if (arena_of(slab)->is_of_pointers) return release_at_once(&heap, slab, p);
+  if (!put_on_list(slab, p)) release_told(heap, slab, p);
 }
 
 ACRE_ALWAYS_INLINE void release_now(Heap& heap, Slab* slab, void* p) {
   if (ACRE_UNLIKELY(relaxed_load(slab->owner) != heap.token)) return release_in_other_run(heap, slab, p);
+  if (ACRE_LIKELY(put_on_list(slab, p))) return;
   slab::defer(slab, p);
   if (ACRE_UNLIKELY(slab->countdown == 0)) release_event(slab);
 }
@@ -52,7 +54,7 @@ ACRE_ALWAYS_INLINE void release_now(Heap& heap, Slab* slab, void* p) {
 ACRE_ALWAYS_INLINE void release_to_run(Heap& heap, const Waiting& waiting) {
   if (waiting.block == nullptr) return;
   const Link* link = link_of(waiting.block);
-  if (ACRE_UNLIKELY(!is_marked(waiting.slab, link) || link->next != kEndOfList)) {
+  if (ACRE_UNLIKELY(!is_marked(link) || link->next() != nullptr)) {
     written_after_free(waiting.block, waiting.slab->block_bytes);
   }
   release_now(heap, waiting.slab, waiting.block);
@@ -64,13 +66,13 @@ ACRE_ALWAYS_INLINE void wipe(void* block, size_t bytes) {
 }
 
 bool is_free_already(Slab* slab, const void* p) {
-  if (is_marked(slab, p)) return misuse::is_free(slab, p);
+  if (is_marked(p)) return misuse::is_free(slab, p);
   return ACRE_UNLIKELY(slab::has_purged(slab)) && slab::is_uncut(slab, p);
 }
 
 // Puts a block, which is zero, into the quarantine.
 ACRE_NOINLINE void put_aside(Heap& heap, Slab* slab, void* p) {
-  write_link(slab, p, kEndOfList);
+  write_link(p, nullptr);
   release_to_run(heap, heap.quarantine->exchange(slab, p));
 }
 
@@ -94,7 +96,7 @@ constexpr size_t kWipedInPlace = 512;
 // Whether no check of release_unusual() would find anything, as far as is seen at once.
 ACRE_ALWAYS_INLINE bool is_sound(const Slab* slab, void* p, Kind kind) {
   const size_t bytes = slab->block_bytes;
-  if (is_marked(slab, p) || slab::has_purged(slab)) return false;
+  if (is_marked(p) || slab::has_purged(slab)) return false;
   const Tail tail = read_tail(p, bytes);
   if (!tail.is_whole || tail.kind != kind) return false;
   return is_slack_zero(p, size_in(tail, bytes), bytes - kTailBytes) && is_tail_before_whole(slab, p);

@@ -1,5 +1,6 @@
 #include "leaks/blocks.h"
 
+#include "cache/lookup.h"
 #include "cache/sampled_run.h"
 #include "pages/page_map.h"
 #include "slab/purge.h"
@@ -9,7 +10,7 @@ namespace acre::leaks {
 namespace {
 
 bool is_free_in(const Slab* slab, const void* block) {
-  return slab::is_uncut(slab, block) || is_marked(slab, block);
+  return slab::is_uncut(slab, block) || seems_free(slab, block);
 }
 
 bool is_free_in(const SampledRun& sampled, uint32_t index) {

@@ -1,8 +1,8 @@
 // All blocks of the program, and a state for each: a byte a block, stored outside the blocks.
 //
 // Filled from the page map while no other thread runs. A thread may have stopped in the middle of any operation, so
-// only headers are trusted: a run whose header does not fit is passed over, and a small block is free if it carries its
-// run's mark (slab/free_list.h) or was never cut. A freed block that the program overwrote counts as live.
+// only headers are trusted: a run whose header does not fit is passed over, and a small block is free if it
+// carries the mark and such a link as free blocks of its class have (seems_free), or was never cut. A freed block that the program overwrote counts as live.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,8 @@ namespace {
 //   |                 |        |        | clean  | bins of small   |
 //   |                 |        |        | runs   | classes| classes|
 struct Piece {
-  static constexpr size_t kListsBytes = HotHeap::kSlotsAt + (kSmallClasses + 1) * sizeof(Slot) + 2;  // up to the table
+  static constexpr size_t kListsBytes =
+      align_up(sizeof(Slots), kCacheLine) + sizeof(HeapState) + sizeof(OwnerLives) + 2;  // up to the table
   static constexpr size_t kHeapAt = 3 * kPageBytes - align_up(kListsBytes, kCacheLine) - sizeof(ColdHeap);
   static constexpr size_t kHeadersAt = align_up(kHeapAt + Heap::kBytes, kPageBytes);
   static constexpr size_t kHeaders = 8;

@@ -6,7 +6,7 @@
 #include "cache/large.h"
 #include "cache/lookup.h"
 #include "cache/malloc.h"
-#include "cache/owner_at_work.h"
+#include "cache/private_list.h"
 #include "cache/registry.h"
 #include "cache/upcalls.h"
 #include "manual/manual_arena.h"
@@ -132,12 +132,13 @@ size_t resize_in_place(void* p, size_t least, size_t most, const Request& reques
 
 void release_uncached(void* p) {
   const Slab* slab = find_block(p).slab;
-  const SizeClass c = slab == nullptr ? 0 : slab->size_class;
-  release(p);
   Heap* heap = heap_if_any();
-  if (slab == nullptr || heap == nullptr || heap->use(c).lists.kept == 0) return;
-  const OwnerAtWork busy(*heap);
-  retire_current(*heap, c);
+  if (slab == nullptr || heap == nullptr) return release(p);
+  const SizeClass c = slab->size_class;
+  const uint32_t bound = heap->use(c).lists.bound;
+  private_list::set_bound(*heap, c, 0);
+  release(p);
+  private_list::set_bound(*heap, c, bound);
 }
 
 }  // namespace acre::request

@@ -1,7 +1,7 @@
 #include "observe/sampler.h"
 
 #include "base/probes.h"
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/lookup.h"
 #include "cache/malloc.h"
 #include "cache/misuse.h"
@@ -50,7 +50,7 @@ ACRE_NOINLINE void draw(Heap& heap, SizeClass c) {
   }
 }
 
-// How many blocks pass, beyond those on the private list, before one is seen.
+// How many more blocks pass before one is seen.
 ACRE_ALWAYS_INLINE uint32_t unseen(Heap& heap, SizeClass c) {
   const uint32_t& unseen = heap.use(c).lists.unseen;
   const bool may_be_due = (unseen & (kDrawn | kThenDrawAgain)) != kDrawn;
@@ -97,26 +97,6 @@ void* allocate_sampled(Heap& heap, SizeClass c, size_t asked) {
   return block;
 }
 
-// The list was just filled from one run: the current one, or one that is shared.
-void return_rest(Heap& heap, SizeClass c, LowAddress rest) {
-  if (Slab* current = heap.use(c).lists.current) {
-    const OwnerAtWork busy(heap);  // reclaimers write the same counts
-    return put_back(heap, current, rest);
-  }
-  Slab* shared = find_block(pointer_to(heap.slots[c].reveal ^ rest)).slab;
-  const ListEnd end = walk_list(shared, rest);
-  heap.use(c).blocks.listed -= end.count;
-  slab::give_back(shared, rest, end.last, end.count);
-}
-
-// Cuts the private list after `most` blocks, at least 1. Returns how many it has then.
-uint32_t shorten_list(Heap& heap, SizeClass c, uint32_t most) {
-  const Slot& slot = heap.slots[c];
-  const CutOff cut = cut_off(slot.reveal, slot.head, most);
-  if (!is_end(cut.rest)) return_rest(heap, c, cut.rest);
-  return cut.count;
-}
-
 }  // namespace
 
 void start(const Sampler& sampler, size_t most) {
@@ -144,46 +124,22 @@ void set_thread(Heap& heap, bool on) {
 }
 void set_new_threads(bool on) { g_new_threads.store(on, std::memory_order_relaxed); }
 
-bool watches(const Heap& heap, SizeClass c) { return is_sampled(heap, c); }
-
 void* allocate(Heap& heap, SizeClass c, size_t asked) {
-  if (!is_sampled(heap, c)) {
-    if (!refill(heap, c)) return nullptr;
-    current::open_again(heap, c, UINT32_MAX);
-    return pop(heap.slots[c]);
-  }
-  current::settle(heap, c);
-  if (unseen(heap, c) == 0) {
+  private_list::count(heap, c);
+  const bool is_seen = is_sampled(heap, c);
+  if (is_seen && unseen(heap, c) == 0) {
     heap.use(c).lists.unseen = kNotDrawn;
     if (void* block = allocate_sampled(heap, c, asked)) return block;
   }
-  const BlockCounts& counts = heap.use(c).blocks;
-  const uint64_t before = counts.put_on_list();
-  if (!refill(heap, c)) return nullptr;
-  uint32_t listed = static_cast<uint32_t>(counts.put_on_list() - before);
-  const uint32_t left = unseen(heap, c);  // refill may have given up the gap
-  if (listed > left) listed = shorten_list(heap, c, left);
-  passed(heap, c, listed);
-  current::open_again(heap, c, unseen(heap, c));
+  if (heap.slots[c].head == nullptr && !refill(heap, c)) return nullptr;
+  const uint32_t left = is_seen ? unseen(heap, c) : UINT32_MAX;  // refill may have given up the gap
+  private_list::count_and_let(heap, c, static_cast<int32_t>(smaller<uint32_t>(left, private_list::kMostLeft)));
   return pop(heap.slots[c]);
-}
-
-uint32_t may_pass(Heap& heap, SizeClass c) {
-  return is_sampled(heap, c) ? unseen(heap, c) : UINT32_MAX;
 }
 
 void passed(Heap& heap, SizeClass c, uint32_t blocks) {
   uint32_t& unseen = heap.use(c).lists.unseen;
   unseen -= smaller(blocks_in(unseen), blocks);
-}
-
-// The list is closed meanwhile, since one block fewer may be freed onto it afterwards.
-bool may_keep(Heap& heap, SizeClass c) {
-  current::close(heap, c);
-  const bool may = may_pass(heap, c) != 0;
-  if (may) passed(heap, c, 1);
-  current::open_again(heap, c, may_pass(heap, c));
-  return may;
 }
 
 bool sees(size_t bytes) {

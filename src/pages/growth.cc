@@ -24,7 +24,7 @@ size_t growth(size_t had) {
 }
 
 static_assert(FreeRuns::bin_of(FreeRuns::kMostPages) == FreeRuns::kBins - 1);
-static_assert(window::kLinkReach >> kPageShift <= FreeRuns::kMostPages, "no run crosses a multiple of it");
+static_assert(window::kRunReach >> kPageShift <= FreeRuns::kMostPages, "no run crosses a multiple of it");
 static_assert(2 * window::kMostChunk >> kPageShift <= FreeRuns::kMostPages, "no chunk has room for more, aligned to more");
 
 }  // namespace

@@ -31,7 +31,7 @@ struct PageHeap::Range {
 ACRE_COLD size_t PageHeap::widen(Range& range, size_t missing, To to) {
   for (unsigned i = 0; i < kMostNeighbours && missing != 0; ++i) {
     const Address edge = to == To::kHigher ? range.end : range.start;
-    if (is_aligned(edge, window::kLinkReach)) break;
+    if (is_aligned(edge, window::kRunReach)) break;
     Run* next = free_neighbour(to == To::kHigher ? edge : edge - kPageBytes);
     if (next == nullptr) break;
     const size_t more = smaller(missing, next->pages);

@@ -89,7 +89,7 @@ Run* PageHeap::free_neighbour(Address page, Holds holds) {
 }
 
 void PageHeap::insert_free(Run* run, Holds holds) {
-  if (!is_aligned(run->base, window::kLinkReach)) {
+  if (!is_aligned(run->base, window::kRunReach)) {
     if (Run* before = free_neighbour(run->base - kPageBytes, holds)) {
       remove_free(before);
       run->base = before->base;
@@ -97,7 +97,7 @@ void PageHeap::insert_free(Run* run, Holds holds) {
       drop_header(before);
     }
   }
-  if (!is_aligned(run->end(), window::kLinkReach)) {
+  if (!is_aligned(run->end(), window::kRunReach)) {
     if (Run* after = free_neighbour(run->end(), holds)) {
       remove_free(after);
       run->pages += after->pages;

@@ -66,7 +66,7 @@ ProgramSource::Part* ProgramSource::take_spare(size_t bytes) {
 void ProgramSource::add_parts(Address start, Address end) {
   const bool may_be_purged = is_of_system(start, end - start);
   while (start < end) {
-    const Address reach = align_down(start, window::kLinkReach) + window::kLinkReach;
+    const Address reach = align_down(start, window::kRunReach) + window::kRunReach;
     const size_t bytes = smaller(smaller(end, reach) - start, window::kMostChunk);
     void* memory = g_page_map.prepare(start, bytes) ? metadata::allocate(sizeof(Part)) : nullptr;
     if (memory == nullptr) return;
@@ -86,7 +86,7 @@ bool ProgramSource::get(size_t bytes, size_t alignment) {
   return true;
 }
 
-// The function's first answer may cross a multiple of kLinkReach, which makes two parts that are too short.
+// The function's first answer may cross a multiple of kRunReach, which makes two parts that are too short.
 window::Chunk ProgramSource::chunk(size_t bytes) {
   Part* part = take_spare(bytes);
   if (part == nullptr && get(bytes, kHugePageBytes)) part = take_spare(bytes);

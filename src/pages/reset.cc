@@ -79,11 +79,11 @@ Run* PageHeap::used_runs() {
   return used;
 }
 
-// Memory that crosses multiples of kLinkReach becomes several runs, but one chunk, which the source gets back whole.
+// Memory that crosses multiples of kRunReach becomes several runs, but one chunk, which the source gets back whole.
 void PageHeap::add_chunk(Address start, size_t bytes) {
   Run* record = nullptr;
   for (size_t part; bytes != 0; start += part, bytes -= part) {
-    part = smaller(bytes, align_down(start, window::kLinkReach) + window::kLinkReach - start);
+    part = smaller(bytes, align_down(start, window::kRunReach) + window::kRunReach - start);
     if (!reserve_headers()) return;  // lost: address space
     Lock lock(lock_);
     if (header_count_ < kHeadersPerOperation) return;

@@ -14,8 +14,8 @@ namespace {
 
 constinit Source g_by_options;
 
-bool crosses_link_reach(Address start, size_t bytes) {
-  return start / window::kLinkReach != (start + bytes - 1) / window::kLinkReach;
+bool crosses_reach(Address start, size_t bytes) {
+  return start / window::kRunReach != (start + bytes - 1) / window::kRunReach;
 }
 
 // alignment 0: a chunk.
@@ -135,7 +135,7 @@ window::Chunk Source::from_files(size_t bytes, size_t alignment, bool last_try, 
   return anonymous(bytes, alignment);
 }
 
-// The result may cross a multiple of kLinkReach, which a chunk must not.
+// The result may cross a multiple of kRunReach, which a chunk must not.
 window::Chunk Source::from_hooks(size_t bytes, size_t alignment) {
   bool zero = false, commit = true;
   note_hook_call();
@@ -155,7 +155,7 @@ window::Chunk Source::chunk(size_t bytes, bool last_try) {
     return from_files(bytes, 0, last_try, &in_source);
   }
   window::Chunk chunk = from_hooks(bytes, kHugePageBytes);
-  if (chunk.start == 0 || !crosses_link_reach(chunk.start, bytes)) return chunk;
+  if (chunk.start == 0 || !crosses_reach(chunk.start, bytes)) return chunk;
   release_huge(chunk.start, bytes);
   return from_hooks(bytes, size_t{1} << (floor_log2(bytes - 1) + 1));
 }

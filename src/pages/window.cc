@@ -17,15 +17,15 @@ constinit size_t g_bytes = 0;
 constinit std::atomic<size_t> g_used{0};  // bytes handed out from the start on; changes under the lock
 constinit std::atomic<size_t> g_mapped{0};
 
-bool crosses_link_reach(Address start, size_t bytes) {
-  return start / kLinkReach != (start + bytes - 1) / kLinkReach;
+bool crosses_reach(Address start, size_t bytes) {
+  return start / kRunReach != (start + bytes - 1) / kRunReach;
 }
 
 // Returns the next part of the window, or 0.
 Address take_addresses(size_t bytes) {
   Lock lock(g_lock);
   size_t used = g_used.load(std::memory_order_relaxed);
-  if (crosses_link_reach(g_start + used, bytes)) used = align_up(g_start + used, kLinkReach) - g_start;
+  if (crosses_reach(g_start + used, bytes)) used = align_up(g_start + used, kRunReach) - g_start;
   if (used + bytes > g_bytes) return 0;
   g_used.store(used + bytes, std::memory_order_relaxed);
   return g_start + used;
@@ -62,12 +62,12 @@ Chunk from_window(size_t bytes) {
 
 Chunk from_anywhere(size_t bytes) {
   void* memory = os::map(bytes, os::MappingUse::kHeap);
-  if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
+  if (memory != nullptr && crosses_reach(address_of(memory), bytes)) {
     os::unmap(memory, bytes);
     memory = os::map(2 * bytes, os::MappingUse::kHeap);
     if (memory == nullptr) return {};
     Address start = address_of(memory);
-    Address boundary = align_up(start, kLinkReach);
+    Address boundary = align_up(start, kRunReach);
     Address keep = boundary - start >= bytes ? start : boundary;
     if (keep > start) os::unmap(memory, keep - start);
     if (keep + bytes < start + 2 * bytes) os::unmap(pointer_to(keep + bytes), start + bytes - keep);
@@ -87,8 +87,8 @@ Chunk from_data_segment(size_t bytes) {
   {
     Lock lock(g_segment_lock);
     memory = os::extend_data_segment(bytes, kHugePageBytes);
-    if (memory != nullptr && crosses_link_reach(address_of(memory), bytes)) {
-      memory = os::extend_data_segment(bytes, kLinkReach);  // the memory below is lost: address space only
+    if (memory != nullptr && crosses_reach(address_of(memory), bytes)) {
+      memory = os::extend_data_segment(bytes, kRunReach);  // the memory below is lost: address space only
     }
   }
   if (memory == nullptr || !g_page_map.prepare(address_of(memory), bytes)) return {};

@@ -16,8 +16,8 @@ struct Chunk {
   bool zeroed = true;
 };
 
-// Slab runs hold links of 32 bits, so neither a run nor a chunk crosses a multiple of this.
-inline constexpr Address kLinkReach = Address{1} << 32;
+// Neither a run nor a chunk crosses a multiple of this, which bounds the length of free runs, since neighbours are joined.
+inline constexpr Address kRunReach = Address{1} << 32;
 inline constexpr size_t kMostChunk = size_t{1} << 30;
 
 // Places the window. start: a multiple of kHugePageBytes. Called once, before anything else; otherwise there is no window.
@@ -28,7 +28,7 @@ size_t bytes();
 size_t used_bytes();    // handed out, from the start on
 inline bool contains(Address a) { return a - start() < bytes(); }
 
-// Zeroed address space with page map entries, within one kLinkReach. bytes: up to kMostChunk, rounded up to huge pages.
+// Zeroed address space with page map entries, within one kRunReach. bytes: up to kMostChunk, rounded up to huge pages.
 // An arena keeps its chunks and purges their memory, except in unmap.cc and reset.cc.
 Chunk allocate(size_t bytes);
 

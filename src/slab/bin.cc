@@ -73,7 +73,7 @@ ACRE_ALWAYS_INLINE BlockList Bin::take_blocks_of(Slab* slab, uint32_t most) {
 
 // Uncut blocks come last.
 ACRE_COLD BlockList Bin::take_of_purged(Slab* slab, uint64_t bits, uint32_t most) {
-  const bool has_deferred = !is_shared(RemoteWord::state_in(bits)) && !is_end(slab->deferred);
+  const bool has_deferred = !is_shared(RemoteWord::state_in(bits)) && slab->deferred != nullptr;
   if (has_deferred || slab->carved != slab->capacity) return take_local(slab, bits, most);
   slab::list_local(slab, slab::restore(slab));
   return take_listed(slab, slab->remote.load(std::memory_order_acquire), most);
@@ -82,37 +82,37 @@ ACRE_COLD BlockList Bin::take_of_purged(Slab* slab, uint64_t bits, uint32_t most
 ACRE_ALWAYS_INLINE BlockList Bin::take_listed(Slab* slab, uint64_t bits, uint32_t most) {
   bool stays = true;
   uint64_t rest;
-  LowAddress head;
+  Link* head;
   Link* last;
   uint32_t count;
   do {
     head = head_block(slab, RemoteWord::head_in(bits));
     last = checked_link(slab, head);
-    for (count = 1; count != most && !is_end(last->next); ++count) last = checked_link(slab, last->next);
-    const LowAddress next = last->next;
-    if (is_end(next) != (count == RemoteWord::listed_in(bits))) overwritten_list();
-    if (!is_end(next) && !is_block_start(slab, link_at(slab, next))) overwritten_list();
-    rest = RemoteWord::less_listed(bits, count, is_end(next) ? 0 : head_of(slab, next), slab->enough);
+    for (count = 1; count != most && last->next() != nullptr; ++count) last = checked_link(slab, last->next());
+    Link* const next = last->next();
+    if ((next == nullptr) != (count == RemoteWord::listed_in(bits))) overwritten_list();
+    if (next != nullptr && !is_block_start(slab, next)) overwritten_list();
+    rest = RemoteWord::less_listed(bits, count, next == nullptr ? 0 : head_of(slab, next), slab->enough);
     stays = keep_if_binned(slab, rest, stays);
     // As change_remote(); acquire on failure for the links.
   } while (!slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel, std::memory_order_acquire));
-  last->next = kEndOfList;
+  last->set_next(nullptr);
   return {slab, head, count};
 }
 
 // Takes deferred blocks, or blocks not carved yet; not uncut ones. The deferred list of a shared run belongs to the former owner.
 BlockList Bin::take_local(Slab* slab, uint64_t bits, uint32_t most) {
-  BlockList taken{slab, is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred, 0};
-  if (is_end(taken.head)) {
+  BlockList taken{slab, is_shared(RemoteWord::state_in(bits)) ? nullptr : slab->deferred, 0};
+  if (taken.head == nullptr) {
     taken.count = smaller<uint32_t>(most, slab->capacity - slab->carved);
-    taken.head = slab::cut(slab, taken.count, kEndOfList);
+    taken.head = slab::cut(slab, taken.count, nullptr);
   } else {
     Link* last = checked_link(slab, taken.head);
-    for (taken.count = 1; taken.count != most && !is_end(last->next); ++taken.count) {
-      last = checked_link(slab, last->next);
+    for (taken.count = 1; taken.count != most && last->next() != nullptr; ++taken.count) {
+      last = checked_link(slab, last->next());
     }
-    slab->deferred = last->next;
-    last->next = kEndOfList;
+    slab->deferred = last->next();
+    last->set_next(nullptr);
   }
   bool stays = true;
   uint64_t rest;

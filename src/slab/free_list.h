@@ -1,10 +1,10 @@
 // Free blocks and the links between them.
 //
-// A free block's first eight bytes are a Link: the low 32 bits of the next free block's address (a run never crosses a
-// multiple of 4 GiB, so the high bits are the run's), hidden by a key; and a mark: the low 32 bits of the address of its
-// run's header. Headers lie out of line and programs never see their addresses, so a block that carries its run's mark is
-// almost certainly free: free() checks it exactly (cache/misuse.cc). malloc takes only blocks with a mark, so that an overwritten
-// link never leads it elsewhere, and clears the Link of each block that it returns.
+// A free block's first eight bytes are its Link: the next free block's address, hidden by a key of the process.
+// Addresses have at most 48 bits, so the upper sixteen bits of each link are those of the key: the *mark*. Programs never
+// see the key, so a block that carries the mark is almost certainly free: free() checks it exactly (cache/misuse.cc).
+// malloc takes only blocks whose link leads to an address, so that an overwritten link never leads it elsewhere, and
+// clears the link of each block that it returns.
 #pragma once
 
 #include "base/fatal.h"
@@ -13,57 +13,60 @@
 
 namespace acre {
 
-using Mark = uint32_t;
+using Mark = uint16_t;
+inline constexpr unsigned kMarkAt = 48;
+
+// Random bits for each process. Set before the first run is made. The mark's bits are not those with which numbers and
+// addresses begin: 0 or all ones.
+inline constinit uint64_t g_link_key ACRE_HIDDEN = uint64_t{0x8000} << kMarkAt;
+inline constinit Mark g_mark ACRE_HIDDEN = 0x8000;
+inline void set_link_key(uint64_t secret) {
+  g_mark = static_cast<Mark>((secret >> kMarkAt & 0xbfff) | 0x8000);
+  g_link_key = (secret & ((uint64_t{1} << kMarkAt) - 1)) | uint64_t{g_mark} << kMarkAt;
+}
+
+// No block lies at this address or above. A variable, so that it is an operand of one instruction.
+inline constinit uint64_t g_past_blocks ACRE_HIDDEN = uint64_t{1} << kMarkAt;
 
 struct Link {
-  LowAddress next;
-  Mark mark;
+  uint64_t hidden;
+
+  // Null: the end of the list.
+  ACRE_ALWAYS_INLINE Link* next() const { return reinterpret_cast<Link*>(hidden ^ g_link_key); }
+  ACRE_ALWAYS_INLINE void set_next(const Link* next) { hidden = reinterpret_cast<uint64_t>(next) ^ g_link_key; }
+  ACRE_ALWAYS_INLINE Mark mark() const { return static_cast<Mark>(hidden >> kMarkAt); }
 };
-
-// Random bits for each process, with which addresses in lists are hidden; even, so that they do not hide the end of a
-// list. Set before the first run is made.
-inline constinit uint32_t g_link_key ACRE_HIDDEN = 0;
-inline void set_link_key(uint64_t secret) { g_link_key = static_cast<uint32_t>(secret) & ~kEndOfList; }
-
-ACRE_ALWAYS_INLINE LowAddress low_address(Address a) { return static_cast<LowAddress>(a) ^ g_link_key; }
-ACRE_ALWAYS_INLINE LowAddress low_address(const void* p) { return low_address(address_of(p)); }
-ACRE_ALWAYS_INLINE Address high_part(Address a) { return a & ~Address{0xffffffff}; }
-// What turns a LowAddress of this run's blocks into an address, by exclusive or.
-ACRE_ALWAYS_INLINE Address reveal_of(const Slab* slab) { return high_part(slab->base) | g_link_key; }
-ACRE_ALWAYS_INLINE bool is_end(LowAddress low) { return (low & kEndOfList) != 0; }
 
 ACRE_ALWAYS_INLINE Link* link_of(void* block) { return static_cast<Link*>(block); }
-ACRE_ALWAYS_INLINE Link* link_at(const Slab* slab, LowAddress low) {
-  return reinterpret_cast<Link*>(reveal_of(slab) ^ low);
-}
+ACRE_ALWAYS_INLINE Link* link_of(Address block) { return reinterpret_cast<Link*>(block); }
+ACRE_ALWAYS_INLINE bool is_marked(const void* block) { return static_cast<const Link*>(block)->mark() == g_mark; }
+// Whether `next`, which a block's link leads to, is an address; which it is if the block has the mark.
+ACRE_ALWAYS_INLINE bool is_address(const Link* next) { return reinterpret_cast<uint64_t>(next) < g_past_blocks; }
 
-ACRE_ALWAYS_INLINE Mark mark_of(const Slab* slab) { return static_cast<Mark>(address_of(slab)); }
-ACRE_ALWAYS_INLINE bool is_marked(const Slab* slab, const void* block) {
-  return static_cast<const Link*>(block)->mark == mark_of(slab);
-}
+// While other threads change the list.
+inline Link* racy_next(const Link* link) { return Link{racy_load(link->hidden)}.next(); }
+inline bool seems_marked(const Link* link) { return Link{racy_load(link->hidden)}.mark() == g_mark; }
 
 // For a block that the program gets.
-ACRE_ALWAYS_INLINE void clear_link(Link* block) {
-  const uint64_t zero = 0;
-  __builtin_memcpy(block, &zero, sizeof zero);
+ACRE_ALWAYS_INLINE void clear_link(Link* block) { block->hidden = 0; }
+
+// Makes the block a free one, before `next` on a list.
+ACRE_ALWAYS_INLINE Link* write_link(void* block, const Link* next) {
+  link_of(block)->set_next(next);
+  return link_of(block);
 }
 
-ACRE_ALWAYS_INLINE void write_link(const Slab* slab, void* block, LowAddress next) {
-  link_of(block)->next = next;
-  link_of(block)->mark = mark_of(slab);
-}
-
-// Ends a list after `most` blocks, at least 1, if it is longer. reveal: of the blocks' runs.
+// Ends a list after `most` blocks, at least 1, if it is longer.
 struct CutOff {
   uint32_t count;  // blocks that the list has now
-  LowAddress rest;
+  Link* rest;
 };
-inline CutOff cut_off(Address reveal, LowAddress head, uint32_t most) {
-  Link* last = reinterpret_cast<Link*>(reveal ^ head);
+inline CutOff cut_off(Link* head, uint32_t most) {
+  Link* last = head;
   uint32_t count = 1;
-  for (; count < most && !is_end(last->next); ++count) last = reinterpret_cast<Link*>(reveal ^ last->next);
-  const LowAddress rest = last->next;
-  last->next = kEndOfList;
+  for (; count < most && last->next() != nullptr; ++count) last = last->next();
+  Link* rest = last->next();
+  last->set_next(nullptr);
   return {count, rest};
 }
 
@@ -74,12 +77,12 @@ struct ListEnd {
   uint32_t count = 0;
   Link* last = nullptr;
 };
-ListEnd walk_list(const Slab* slab, LowAddress head);
+ListEnd walk_list(const Slab* slab, Link* head);
 
 // A list of blocks of one run, and their number.
 struct BlockList {
   const Slab* run = nullptr;
-  LowAddress head = kEndOfList;
+  Link* head = nullptr;
   uint32_t count = 0;
   explicit operator bool() const { return count != 0; }
 };

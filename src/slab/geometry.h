@@ -40,9 +40,8 @@ ACRE_ALWAYS_INLINE bool is_block_start(const Slab* slab, const void* p) {
 
 // The link of a block that a list leads to. Ends the program if it is no free block of the run: the list is
 // overwritten.
-ACRE_ALWAYS_INLINE Link* checked_link(const Slab* slab, LowAddress low) {
-  Link* link = link_at(slab, low);
-  if (!is_block_start(slab, link) || !is_marked(slab, link)) overwritten_list();
+ACRE_ALWAYS_INLINE Link* checked_link(const Slab* slab, Link* link) {
+  if (!is_block_start(slab, link) || !is_marked(link)) overwritten_list();
   return link;
 }
 

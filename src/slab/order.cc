@@ -21,7 +21,7 @@ ACRE_COLD void order_by_chance(uint64_t seed) {
 }
 
 // Fisher and Yates' shuffle, from the inside out, of kMostAtOnce blocks at a time.
-ACRE_COLD LowAddress cut_by_chance(Slab* slab, uint32_t count, LowAddress tail) {
+ACRE_COLD Link* cut_by_chance(Slab* slab, uint32_t count, Link* tail) {
   uint64_t random = (g_seed + g_cuts.fetch_add(1, std::memory_order_relaxed)) * kHashFactor ^ slab->base;
   uint16_t order[kMostAtOnce];
   uint32_t first = slab->carved;
@@ -36,8 +36,8 @@ ACRE_COLD LowAddress cut_by_chance(Slab* slab, uint32_t count, LowAddress tail) 
     }
     for (uint32_t i = 0; i < now; ++i) {
       const Address block = slab->base + size_t{first + order[i]} * slab->block_bytes;
-      write_link(slab, pointer_to(block), tail);
-      tail = low_address(block);
+      write_link(pointer_to(block), tail);
+      tail = link_of(block);
     }
     first += now;
     count -= now;

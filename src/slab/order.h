@@ -15,6 +15,6 @@ void order_by_chance(uint64_t seed);
 inline constexpr uint32_t kLeastCut = 16;
 
 // As cut() (holder.h), in a random order.
-LowAddress cut_by_chance(Slab* slab, uint32_t count, LowAddress tail);
+Link* cut_by_chance(Slab* slab, uint32_t count, Link* tail);
 
 }  // namespace acre::slab

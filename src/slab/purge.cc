@@ -68,18 +68,17 @@ void count_blocks(const Slab* slab, LivePages& live) {
   }
 }
 
-void subtract_list(const Slab* slab, LowAddress head, LivePages& live) {
+void subtract_list(const Slab* slab, Link* head, LivePages& live) {
   uint32_t count = 0;
-  for (LowAddress low = head; !is_end(low);) {
-    const Link* link = checked_link(slab, low);
+  for (Link* link = head; link != nullptr; link = link->next()) {
+    checked_link(slab, link);
     if (++count > slab->capacity) overwritten_list();
     live.add(pages_of_block(offset_of(slab, link), slab->block_bytes), -1);
-    low = link->next;
   }
 }
 
 // Bits of the pages on which a block lies that is neither uncut nor on one of the lists.
-uint64_t live_pages(const Slab* slab, LowAddress listed, LowAddress deferred) {
+uint64_t live_pages(const Slab* slab, Link* listed, Link* deferred) {
   LivePages blocks;
   count_blocks(slab, blocks);
   subtract_list(slab, listed, blocks);
@@ -88,14 +87,13 @@ uint64_t live_pages(const Slab* slab, LowAddress listed, LowAddress deferred) {
 }
 
 // Puts the blocks of a list that stay cut before `to`.
-void add_cut(const Slab* slab, LowAddress head, Restored& to) {
-  for (LowAddress low = head, next; !is_end(low); low = next) {
-    Link* link = link_at(slab, low);
-    next = link->next;
+void add_cut(const Slab* slab, Link* head, Restored& to) {
+  for (Link *link = head, *next; link != nullptr; link = next) {
+    next = link->next();
     if (!is_block_start(slab, link) || is_uncut(slab, link)) continue;
     if (to.last == nullptr) to.last = link;
-    link->next = to.head;
-    to.head = low;
+    link->set_next(to.head);
+    to.head = link;
     ++to.count;
   }
 }
@@ -114,7 +112,7 @@ RemoteWord detach_list(Slab* slab) {
 
 void set_purged(Slab* slab, uint64_t pages) {
   relaxed_store(slab->run->purged, pages);
-  release_store(slab->free_path, pages != 0 ? FreePath::kPurged : unpurged_path(slab->size_class));
+  set_free_path(slab, pages != 0 ? FreePath::kPurged : unpurged_path(slab->size_class));
 }
 
 // Returns how many of these pages, of those below `touched`, were given back. If a purge is refused, the blocks are
@@ -142,7 +140,7 @@ bool Bin::find_live_pages(const Slab* slab, uint64_t* pages) {
   Lock lock(lock_);
   if (relaxed_load(slab->binned_in) != this) return false;
   const RemoteWord word = acquire_remote(slab);
-  *pages = slab::live_pages(slab, head_block(slab, word), is_shared(word.state) ? kEndOfList : slab->deferred);
+  *pages = slab::live_pages(slab, head_block(slab, word), is_shared(word.state) ? nullptr : slab->deferred);
   return true;
 }
 
@@ -159,7 +157,7 @@ void list_local(Slab* slab, const Restored& blocks) {
   RemoteWord word = load_remote(slab);
   RemoteWord next;
   do {
-    blocks.last->next = head_block(slab, word);
+    blocks.last->set_next(head_block(slab, word));
     next = word;
     next.head = head_of(slab, blocks.head);
     next.local = word.local - blocks.count;
@@ -170,8 +168,8 @@ void list_local(Slab* slab, const Restored& blocks) {
 size_t purge(Slab* slab) {
   const RemoteWord before = detach_list(slab);
   const bool shared = is_shared(before.state);
-  const LowAddress listed = head_block(slab, before);
-  const LowAddress deferred = shared ? kEndOfList : slab->deferred;  // a shared run's is its former owner's
+  Link* const listed = head_block(slab, before);
+  Link* const deferred = shared ? nullptr : slab->deferred;  // a shared run's is its former owner's
   const uint64_t live = live_pages(slab, listed, deferred);
   uint64_t returned = 0;
   const size_t touched = pages_for(size_t{slab->carved} * slab->block_bytes);
@@ -182,10 +180,10 @@ size_t purge(Slab* slab) {
     set_purged(slab, pages_below(last) & ~live);
     set_carved(slab, smaller<unsigned>(slab->carved, static_cast<unsigned>(behind / slab->block_bytes)));
   }
-  Restored cut{kEndOfList, nullptr, 0};
+  Restored cut{nullptr, nullptr, 0};
   add_cut(slab, listed, cut);
   add_cut(slab, deferred, cut);
-  if (!shared) slab->deferred = kEndOfList;
+  if (!shared) slab->deferred = nullptr;
   const size_t purged = return_pages(slab, returned, touched);
   list_local(slab, cut);
   const uint64_t after = slab->remote.load(std::memory_order_relaxed);
@@ -196,20 +194,18 @@ size_t purge(Slab* slab) {
 
 // Clears the bits of these pages, and cuts the uncut blocks that touch no other purged page, from this index on. The list
 // ends in `tail`.
-static Restored cut_again(Slab* slab, uint64_t again, size_t index, LowAddress tail) {
+static Restored cut_again(Slab* slab, uint64_t again, size_t index, Link* tail) {
   const uint64_t purged = slab->run->purged & ~again;
   const size_t size = slab->block_bytes;
   set_purged(slab, purged);
   Restored cut{tail, nullptr, 0};
-  LowAddress* end = &cut.head;
   const size_t stop = smaller((floor_log2(again) + size_t{1}) * kPageBytes, slab->carved * size);
   for (size_t offset = index * size; offset < stop; offset += size) {
     const uint64_t pages = pages_of_block(offset, size);
     if ((pages & again) == 0 || (pages & purged) != 0) continue;
-    cut.last = link_of(pointer_to(slab->base + offset));
-    write_link(slab, cut.last, tail);
-    *end = low_address(cut.last);
-    end = &cut.last->next;
+    Link* const link = write_link(pointer_to(slab->base + offset), tail);
+    cut.count == 0 ? static_cast<void>(cut.head = link) : cut.last->set_next(link);
+    cut.last = link;
     ++cut.count;
   }
   return cut;
@@ -221,7 +217,7 @@ static size_t first_uncut(const Slab* slab) { return lowest_bit(slab->run->purge
 ACRE_COLD Restored restore(Slab* slab) {
   const size_t index = first_uncut(slab);
   const uint64_t pages = slab->run->purged & pages_of_block(index * slab->block_bytes, slab->block_bytes);
-  return cut_again(slab, pages, index, kEndOfList);
+  return cut_again(slab, pages, index, nullptr);
 }
 
 ACRE_COLD bool restore_all(Slab* slab) {

@@ -45,7 +45,7 @@ size_t purge(Slab* slab);
 
 // A list of blocks that are on no other.
 struct Restored {
-  LowAddress head;
+  Link* head;
   Link* last;
   uint32_t count;
 };

@@ -10,18 +10,18 @@ bool is_all_free(const Slab* slab) {
   return word.state == RunState::kOwned && used_blocks == static_cast<int32_t>(word.free);
 }
 
-LowAddress find_hostage(const Slab* slab) {
-  const LowAddress head = acquire_load(slab->deferred);  // pairs with defer()
+Link* find_hostage(const Slab* slab) {
+  Link* const head = acquire_load(slab->deferred);  // pairs with defer()
   const uint32_t blocks = walk_list(slab, head).count;
   const int32_t used_blocks = acquire_load(slab->countdown) + slab->floor;  // pairs with defer()
-  return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : kEndOfList;
+  return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : nullptr;
 }
 
 // A late block is put before the hostage, whether its free has read the list's head yet or not.
-uint32_t share(Slab* slab, LowAddress hostage) {
+uint32_t share(Slab* slab, Link* hostage) {
   relaxed_store(slab->owner, kNoThread);
-  const LowAddress others = link_at(slab, hostage)->next;
-  link_at(slab, hostage)->next = kEndOfList;
+  Link* const others = hostage->next();
+  hostage->set_next(nullptr);
   const ListEnd end = walk_list(slab, others);
   const uint32_t local = slab->capacity - slab->carved;
   Bin* const bin = bin_of(slab);  // read first: after the change another thread may take blocks, but not the run
@@ -30,7 +30,7 @@ uint32_t share(Slab* slab, LowAddress hostage) {
   do {
     next = word;
     if (end.count != 0) {
-      end.last->next = head_block(slab, word);
+      end.last->set_next(head_block(slab, word));
       next.head = head_of(slab, others);
     }
     next.free = word.free + end.count + local;
@@ -47,9 +47,9 @@ bool is_free_but_for_hostage(const Slab* slab) {
 }
 
 uint32_t unshare(Slab* slab) {
-  const LowAddress head = relaxed_load(slab->deferred);  // the caller's own store, or seen by share()
+  Link* const head = relaxed_load(slab->deferred);  // the caller's own store, or seen by share()
   const ListEnd end = walk_list(slab, head);
-  relaxed_store(slab->deferred, kEndOfList);
+  relaxed_store(slab->deferred, static_cast<Link*>(nullptr));
   give_back_and_move(slab, head, end.last, end.count, GiveBack::kAndUnshare);
   return end.count;
 }

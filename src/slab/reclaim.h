@@ -22,10 +22,10 @@ bool is_all_free(const Slab* slab);
 
 // The hostage, if a run that its owner keeps but is not changing became shared: the head of its deferred list. End of
 // list if the free of that block is not counted yet: its last store is still to come.
-LowAddress find_hostage(const Slab* slab);
+Link* find_hostage(const Slab* slab);
 
 // Takes such a run from its owner. Returns the number of blocks that left its deferred list.
-uint32_t share(Slab* slab, LowAddress hostage);
+uint32_t share(Slab* slab, Link* hostage);
 
 // Whether the hostage is the only block that is not free. If so, no late block has come or will come.
 bool is_free_but_for_hostage(const Slab* slab);

@@ -8,7 +8,7 @@
 //   owned           its owner (*)                                   the owner's thread cache
 //   full            no thread                                       in no list: too few of its blocks are free
 //   binned          the thread that has locked its bin (+)          in its bin, or about to be put there
-//   shared full     former owner: free_list, deferred, countdown    in no list
+//   shared full     former owner: deferred, countdown               in no list
 //   shared binned   former owner: the same; locker of bin: others   as binned
 //
 //   change          from            to                       by                                     function
@@ -59,19 +59,21 @@ enum class FreePath : uint8_t {
   kLabelled,  // the same, where blocks have labels (labels.h)
 };
 
-// Low 32 bits of a block's address, hidden by a key, as links in free lists are (free_list.h); odd: end of list.
-using LowAddress = uint32_t;
-inline constexpr LowAddress kEndOfList = 1;
+struct Link;  // free_list.h
+
+// Where the private list for blocks of class c lies in a thread cache: in bytes from a list that takes none.
+inline constexpr uint16_t kListBytes = 16;
+constexpr uint16_t list_at(unsigned c) { return static_cast<uint16_t>((c + 1) * kListBytes); }
+inline constexpr uint16_t kNoListAt = 0;
 
 // "Fixed": from slab::make() until the pages go back. "Holder": the thread that the table above names.
 struct alignas(kCacheLine) Slab {
-  // Hot: what the owner's free reads and writes.
+  // Hot: what free() reads, and the owner's free writes if its private list is full.
   ThreadToken owner = kNoThread;      // holder writes; any thread may compare it with its own token
   Address base = 0;                   // fixed; 0: no slab run
   uint64_t divide = 0;                // fixed; geometry.h
   uint64_t limit = 0;                 // holder writes, any thread reads; geometry.h
-  LowAddress* free_list = nullptr;    // holder: the list for blocks that the owner frees (holder.h)
-  LowAddress deferred = kEndOfList;   // holder: blocks freed by the owner
+  Link* deferred = nullptr;           // holder: blocks freed by the owner
   int32_t countdown = 0;              // holder: the owner's frees until the slow path; used = countdown + floor
   int16_t floor = 0;                  // holder. No meaning, as for countdown, while no thread owns the run
   uint16_t spread = 0;                // fixed: requests of block_bytes - spread + 1 to block_bytes bytes are of the class
@@ -83,6 +85,7 @@ struct alignas(kCacheLine) Slab {
   uint8_t size_class = 0;             // fixed
   OwnersList list = OwnersList::kNone;  // owner
   FreePath free_path = FreePath::kOutbox;  // fixed in manual arenas; elsewhere holder writes, any thread reads
+  uint16_t list_at = kNoListAt;       // as free_path: list_at(size_class), or kNoListAt from FreePath::kPurged on
 
   // What other threads write.
   alignas(kCacheLine) std::atomic<uint64_t> remote{0};  // word.h
@@ -92,6 +95,10 @@ struct alignas(kCacheLine) Slab {
   HeapNode<Slab> node;                                  // bin; the owner's lists use next and prev
   Slab* next = nullptr;                                 // spare headers (unit_table); a heap's shared runs
 };
+inline void set_free_path(Slab* slab, FreePath path) {
+  relaxed_store(slab->list_at, path >= FreePath::kPurged ? kNoListAt : list_at(slab->size_class));
+  release_store(slab->free_path, path);
+}
 inline bool is_manual(const Slab* slab) { return relaxed_load(slab->free_path) >= FreePath::kManual; }
 inline bool is_labelled(const Slab* slab) { return relaxed_load(slab->free_path) == FreePath::kLabelled; }
 static_assert(sizeof(Slab) == 2 * kCacheLine, "two cache lines: the owner's and the others'");

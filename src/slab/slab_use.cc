@@ -11,9 +11,8 @@ SlabUse use_of(const Slab* slab) {
   const uint32_t capacity = smaller<uint32_t>(racy_load(slab->capacity), shape.capacity);
   const RemoteWord word = load_remote(slab);
   const uint32_t carved = smaller<uint32_t>(racy_load(slab->carved), capacity);
-  const bool is_open = racy_load(slab->free_list) != &slab->deferred;
   const int32_t counted = racy_load(slab->countdown) + racy_load(slab->floor);  // slab::used
-  const uint32_t used = is_open ? carved : smaller(static_cast<uint32_t>(larger(counted, 0)), carved);
+  const uint32_t used = smaller(static_cast<uint32_t>(larger(counted, 0)), carved);
   const uint32_t deferred = carved - used;
   use.block_bytes = shape.block_bytes;
   use.state = word.state;

@@ -35,9 +35,8 @@ Slab* make(Run* run, SizeClass c, Owner owner) {
   slab->enough = shape.enough;
   slab->pages = static_cast<uint8_t>(shape.pages);
   slab->size_class = static_cast<uint8_t>(c);
-  relaxed_store(slab->free_path, free_path_of(arena, c));
-  slab->deferred = kEndOfList;
-  slab->free_list = &slab->deferred;
+  set_free_path(slab, free_path_of(arena, c));
+  slab->deferred = nullptr;
   slab->list = OwnersList::kNone;
   set_carved(slab, 0);
   relaxed_store(slab->base, run->base);
@@ -79,7 +78,6 @@ ACRE_COLD static void note_bin_of(Slab* slab) { arena_of(slab)->note_bin(slab->s
 // `owner` is cleared before the word changes, since afterwards another thread may own the run.
 void release(Slab* slab) {
   const uint32_t local = slab->capacity - used(slab);
-  slab->free_list = &slab->deferred;
   slab->list = OwnersList::kNone;
   relaxed_store(slab->owner, kNoThread);
   RemoteWord word = acquire_remote(slab);
@@ -132,7 +130,7 @@ ACRE_APART bool inherit(Slab* slab, Owner me) {
 }
 
 // The general case: the run may go into its bin, or its pages to the page heap.
-void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what) {
+void give_back_and_move(Slab* slab, Link* head, Link* last, uint32_t count, GiveBack what) {
   if (ACRE_UNLIKELY(is_manual(slab))) note_bin_of(slab);
   // All that is needed later is read before the change: afterwards the run may be gone.
   Bin* bin = nullptr;
@@ -142,7 +140,7 @@ void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count,
   RemoteWord word = load_remote(slab);
   RemoteWord next;
   do {
-    last->next = head_block(slab, word);
+    last->set_next(head_block(slab, word));
     next = word;
     next.head = head_index;
     next.free = word.free + count;
@@ -162,11 +160,11 @@ void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count,
 }
 
 // The common case: the run stays where it is and its list grows.
-void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count) {
+void give_back(Slab* slab, Link* head, Link* last, uint32_t count) {
   const uint32_t head_index = head_of(slab, head);
   uint64_t bits = slab->remote.load(std::memory_order_relaxed);
   while (RemoteWord::only_grows(bits, count, slab->enough)) {
-    last->next = head_block(slab, static_cast<uint32_t>(bits & RemoteWord::kHeadMask));
+    last->set_next(head_block(slab, static_cast<uint32_t>(bits & RemoteWord::kHeadMask)));
     const uint64_t grown = RemoteWord::grown(bits, count, head_index);
     // Release: the blocks' links and what the program wrote pair with change_remote() and take_blocks().
     if (slab->remote.compare_exchange_weak(bits, grown, std::memory_order_release, std::memory_order_relaxed)) return;

@@ -23,12 +23,12 @@ bool inherit(Slab* slab, Owner me);
 
 // Hands over `count` blocks, linked from `head` to `last`, that a thread freed in a run that it does not own. The run
 // may be gone when this returns.
-void give_back(Slab* slab, LowAddress head, Link* last, uint32_t count);
+void give_back(Slab* slab, Link* head, Link* last, uint32_t count);
 
 // The same for one block.
 inline void give_back(Slab* slab, void* block) {
-  write_link(slab, block, kEndOfList);
-  give_back(slab, low_address(block), link_of(block), 1);
+  write_link(block, nullptr);
+  give_back(slab, link_of(block), link_of(block), 1);
 }
 
 // Returns the pages of a run whose blocks are all free. For the owner, or a thread that alone can reach the run.
@@ -44,7 +44,7 @@ void discard(Run* run);
 
 // For this folder: as give_back(). kAndUnshare: also ends the sharing.
 enum class GiveBack : bool { kBlocks, kAndUnshare };
-void give_back_and_move(Slab* slab, LowAddress head, Link* last, uint32_t count, GiveBack what);
+void give_back_and_move(Slab* slab, Link* head, Link* last, uint32_t count, GiveBack what);
 
 // For Bin and adopt(), after a change of the word from `word` that made the run the caller's.
 void begin_ownership(Slab* slab, const RemoteWord& word, Owner owner);

@@ -8,8 +8,8 @@
 // run (geometry.h), and asks the page map if it does not.
 //
 // The table is reserved address space (1/256 of the window), committed in steps as the window fills, so that mlockall()
-// populates little. The table begins at a random multiple of a header's size, which makes marks (free_list.h) random, and
-// the window at a random place. Before start-up, and if there is no address space for it, the table is one header of no run.
+// populates little. The table begins at a random multiple of a header's size, and the window at a random place. Before
+// start-up, and if there is no address space for it, the table is one header of no run.
 // The mask is a power of two, so headers that it reaches before the window and behind what is committed can be read.
 #pragma once
 

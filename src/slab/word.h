@@ -117,12 +117,12 @@ inline bool change_remote(Slab* slab, RemoteWord& from, const RemoteWord& to) {
 // For a run that no other thread knows.
 inline void reset_remote(Slab* slab) { slab->remote.store(RemoteWord{}.pack(), std::memory_order_relaxed); }
 
-inline LowAddress head_block(const Slab* slab, uint32_t head) {
-  return head == 0 ? kEndOfList : low_address(slab->base + (head - 1) * size_t{8});
+inline Link* head_block(const Slab* slab, uint32_t head) {
+  return head == 0 ? nullptr : link_of(slab->base + (head - 1) * size_t{8});
 }
-inline LowAddress head_block(const Slab* slab, const RemoteWord& word) { return head_block(slab, word.head); }
-inline uint32_t head_of(const Slab* slab, LowAddress block) {
-  return static_cast<uint32_t>((address_of(link_at(slab, block)) - slab->base) / 8 + 1);
+inline Link* head_block(const Slab* slab, const RemoteWord& word) { return head_block(slab, word.head); }
+inline uint32_t head_of(const Slab* slab, const Link* block) {
+  return static_cast<uint32_t>((address_of(block) - slab->base) / 8 + 1);
 }
 
 }  // namespace acre

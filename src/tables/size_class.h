@@ -88,7 +88,7 @@ struct RunShape {
   uint16_t enough;       // free blocks that put a run without owner into its bin: 1/8
   uint16_t enough_to_stay;  // remote blocks for which a thread stays with its current run: 1/64, or a few
   uint16_t first_batch;  // blocks carved at a time, at least: a page's worth
-  uint16_t most_kept;    // blocks of other runs that may be on a private list, in classes of few blocks a run
+  uint16_t most_listed;  // blocks that a thread may free onto its private list until the list is full
 };
 
 inline constexpr size_t kRunUnitPages = 8;        // runs begin at multiples of this
@@ -97,10 +97,10 @@ inline constexpr size_t kMostUnits = 8;
 inline constexpr size_t kLeastBlocks = 4;
 inline constexpr size_t kAcceptedPermille = 65;   // of a run's units that may stay unused
 inline constexpr size_t kLeastToStay = 4;
-inline constexpr size_t kFewEnough = 2;           // classes in which so few blocks are enough have few blocks a run
-inline constexpr size_t kMostKeptBlocks = 4;      // of other runs, on a private list …
-inline constexpr size_t kMostKeptShared = 6;      // … and on one of a shared class
-inline constexpr size_t kMostKeptBytes = 96 << 10;
+inline constexpr size_t kMostListed = 64;         // blocks on a private list …
+inline constexpr size_t kMostListedBytes = size_t{32} << 10;
+inline constexpr size_t kMostSharedListed = 6;    // … and on one of a shared class
+inline constexpr size_t kMostSharedListedBytes = size_t{96} << 10;
 
 // Thousandths of so many units that blocks of this size leave unused.
 constexpr size_t rest_permille(size_t size, size_t units) {
@@ -122,15 +122,15 @@ constexpr RunShape make_run_shape(SizeClass c) {
   size_t units = units_for(size);
   size_t capacity = units * kUnitPayload / size;
   size_t enough = larger<size_t>(1, capacity / 8);
-  size_t most_kept = is_shared_class(c) ? smaller(kMostKeptShared, kMostKeptBytes / size)
-                     : enough <= kFewEnough ? kMostKeptBlocks : 0;
+  size_t most_listed = is_shared_class(c) ? smaller(kMostSharedListed, kMostSharedListedBytes / size)
+                                          : smaller(kMostListed, kMostListedBytes / size);
   return {static_cast<uint32_t>(size),
           static_cast<uint16_t>(units * kRunUnitPages),
           static_cast<uint16_t>(capacity),
           static_cast<uint16_t>(enough),
           static_cast<uint16_t>(smaller(enough, larger(kLeastToStay, capacity / 64))),
           static_cast<uint16_t>(larger<size_t>(1, kPageBytes / size)),
-          static_cast<uint16_t>(most_kept)};
+          static_cast<uint16_t>(most_listed)};
 }
 
 struct RunShapes {

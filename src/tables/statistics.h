@@ -128,7 +128,7 @@ enum class StatType : uint8_t { kSize, kPages, kUnsigned, kU32, kU64, kPages64 }
   X(nonfull, kGauge, kRuns, "nonfull_slabs", kSize, "runs with a free block, whoever has them: all but full ones and those of sampled blocks") \
   X(rounding, kGauge, kBytes, "rounding", kSize, "of live blocks, what they are larger than was asked for, by a sample of requests") \
   X(fragmentation, kGauge, kPermille, "fragmentation", kSize, "the part of the runs' memory that is in no live block, in thousandths") \
-  X(allocated, kGauge, kBlocks, "nmalloc", kU64, "blocks ever allocated, without those that were sampled for the heap profile or guarded and are free again; a thread's private list and its last 256 frees may make it differ while threads run") \
+  X(allocated, kGauge, kBlocks, "nmalloc", kU64, "blocks ever allocated, without those that were sampled for the heap profile or guarded and are free again; a thread's private list and its last 1024 blocks may make it differ while threads run") \
   X(freed, kGauge, kBlocks, "ndalloc", kU64, "of these, the blocks that are free again") \
   X(refills, kCounter, kBlocks, "nfills", kU64, "private lists filled") \
   X(new_runs, kCounter, kRuns, "nslabs", kU64, "runs cut from free pages") \

@@ -60,15 +60,15 @@ BUGS = [
     Bug("hostage-not-counted",
         "the hostage is of a free whose last store is to come",
         "slab/reclaim.cc",
-        "return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : kEndOfList;",
-        "return used_blocks >= 0 && blocks != 0 ? head : kEndOfList;"),
+        "return used_blocks == static_cast<int32_t>(slab->carved - blocks) ? head : nullptr;",
+        "return used_blocks >= 0 && blocks != 0 ? head : nullptr;"),
     Bug("no-hostage",
         "all deferred blocks are taken from an idle owner",
         "slab/reclaim.cc",
-        "  const LowAddress others = link_at(slab, hostage)->next;\n"
-        "  link_at(slab, hostage)->next = kEndOfList;",
-        "  const LowAddress others = hostage;\n"
-        "  release_store(slab->deferred, kEndOfList);"),
+        "  Link* const others = hostage->next();\n"
+        "  hostage->set_next(nullptr);",
+        "  Link* const others = hostage;\n"
+        "  release_store(slab->deferred, nullptr);"),
     Bug("unshared-early",
         "who reclaims ends the sharing while a late block may come",
         "slab/reclaim.cc",
@@ -82,12 +82,12 @@ BUGS = [
     Bug("takes-the-hostage",
         "blocks are taken off the deferred list of a shared run",
         "slab/bin.cc",
-        "is_shared(RemoteWord::state_in(bits)) ? kEndOfList : slab->deferred",
+        "is_shared(RemoteWord::state_in(bits)) ? nullptr : slab->deferred",
         "slab->deferred"),
     Bug("purges-the-hostage",
         "who purges a shared run takes the deferred list of its former owner",
         "slab/purge.cc",
-        "shared ? kEndOfList : slab->deferred;",
+        "shared ? nullptr : slab->deferred;",
         "slab->deferred;"),
     Bug("owns-purged-pages",
         "who becomes the owner of a run does not cut its uncut blocks again",
@@ -97,8 +97,8 @@ BUGS = [
     Bug("purge-forgets-frees",
         "who purges a run puts its list back over what was freed meanwhile",
         "slab/purge.cc",
-        "blocks.last->next = head_block(slab, word);",
-        "blocks.last->next = kEndOfList;"),
+        "blocks.last->set_next(head_block(slab, word));",
+        "blocks.last->set_next(nullptr);"),
     Bug("takes-unlocked",
         "blocks are taken of a run without its bin's lock",
         "slab/bin.cc",
@@ -117,13 +117,13 @@ BUGS = [
     Bug("cuts-late",
         "a block is cut when the run is full already, and may be adopted",
         "slab/bin.cc",
-        "    taken.head = slab::cut(slab, taken.count, kEndOfList);\n",
+        "    taken.head = slab::cut(slab, taken.count, nullptr);\n",
         "    for (uint64_t rest;;) {\n"
         "      rest = RemoteWord::less_local(bits, taken.count, slab->enough);\n"
         "      keep_if_binned(slab, rest, true);\n"
         "      if (slab->remote.compare_exchange_weak(bits, rest, std::memory_order_acq_rel)) break;\n"
         "    }\n"
-        "    taken.head = slab::cut(slab, taken.count, kEndOfList);\n"
+        "    taken.head = slab::cut(slab, taken.count, nullptr);\n"
         "    return taken;\n"),
     Bug("stays-binned",
         "the run of which too little is free leaves its bin, and its word still says binned",

@@ -16,7 +16,7 @@ namespace {
 void reclaim() {
   if (slab::is_all_free(run())) {
     slab::free_pages(run());
-  } else if (const LowAddress hostage = slab::find_hostage(run()); !is_end(hostage)) {
+  } else if (Link* const hostage = slab::find_hostage(run()); hostage != nullptr) {
     slab::share(run(), hostage);
   }
 }
@@ -41,7 +41,7 @@ void use_up() {
   hand_out_list(slab::take_deferred(slab));
   if (hand_out_list(slab::collect_remote(slab, &collected)) != collected) fail("the remote list was counted wrong");
   const unsigned uncarved = slab->capacity - slab->carved;
-  if (uncarved != 0) hand_out_list(slab::carve(slab, uncarved, kEndOfList));
+  if (uncarved != 0) hand_out_list(slab::carve(slab, uncarved, nullptr));
 }
 
 void free_if_live(unsigned index, Owner me) {
@@ -455,7 +455,7 @@ std::vector<Case> cases() {
          if (thread < 2) {
            free_block(thread, thread == 0 ? kOther : kThird);
          } else if (make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 1, kEndOfList));
+           hand_out_list(slab::carve(run(), 1, nullptr));
            release();
          }
        },
@@ -467,7 +467,7 @@ std::vector<Case> cases() {
          if (thread < 2) {
            free_block(thread, thread == 0 ? kOther : kThird);
          } else if (make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 2, kEndOfList));
+           hand_out_list(slab::carve(run(), 2, nullptr));
            release();
          }
        },
@@ -479,7 +479,7 @@ std::vector<Case> cases() {
          if (thread == 0) free_block(1, kOwner);
          if (thread == 1 && slab::is_all_free(run())) slab::free_pages(run());
          if (thread == 2 && make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 2, kEndOfList));
+           hand_out_list(slab::carve(run(), 2, nullptr));
            release();
          }
        },
@@ -491,7 +491,7 @@ std::vector<Case> cases() {
          if (thread == 0) free_block(1, kOther);
          if (thread == 1 && slab::is_all_free(run())) slab::free_pages(run());
          if (thread == 2 && make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 2, kEndOfList));
+           hand_out_list(slab::carve(run(), 2, nullptr));
            release();
          }
        },
@@ -508,7 +508,7 @@ std::vector<Case> cases() {
          free_block(1, kOther);
          if (!are_pages_free() && slab::is_free_but_for_hostage(run())) slab::unshare(run());
          if (make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 2, kEndOfList));
+           hand_out_list(slab::carve(run(), 2, nullptr));
            release();
          }
        },
@@ -524,7 +524,7 @@ std::vector<Case> cases() {
          }
          if (slab::is_free_but_for_hostage(run())) slab::unshare(run());
          if (make_again(kThird, 2, 1) != nullptr) {
-           hand_out_list(slab::carve(run(), 2, kEndOfList));
+           hand_out_list(slab::carve(run(), 2, nullptr));
            release();
          }
        },

@@ -42,7 +42,6 @@ void name_world() {
   name(&world().header.base, "base");
   name(&world().header.divide, "divide");
   name(&world().header.limit, "limit");
-  name(&world().header.free_list, "free_list");
   name(&world().header.deferred, "deferred");
   name(&world().header.countdown, "countdown");
   name(&world().header.floor, "floor");
@@ -81,7 +80,7 @@ void begin(Owner owner, unsigned live, unsigned capacity, unsigned enough) {
   world().pages.home = &reinterpret_cast<Arena*>(world().arena)->pages;
   name_world();
   Slab* slab = make_run(owner, capacity, enough);
-  if (live != 0) hand_out_list(slab::carve(slab, live, kEndOfList));
+  if (live != 0) hand_out_list(slab::carve(slab, live, nullptr));
 }
 
 Slab* run() { return &world().header; }
@@ -105,12 +104,12 @@ void take_back(void* block) {
   live = false;
 }
 
-unsigned hand_out_list(LowAddress head) {
+unsigned hand_out_list(Link* head) {
   unsigned count = 0;
-  while (!is_end(head)) {
-    Link* link = link_at(run(), head);
-    head = link->next;
-    link->mark = 0;
+  while (head != nullptr) {
+    Link* link = head;
+    head = link->next();
+    clear_link(link);
     hand_out(link);
     ++count;
   }
@@ -213,7 +212,7 @@ void PageHeap::free(Run*, bool) {
 // The hardened mode is off.
 uint16_t guard_pages::begin(Run*, const RunShape& shape) { return shape.capacity; }
 bool guard_pages::lift(Run*) { return true; }
-LowAddress slab::cut_by_chance(Slab*, uint32_t, LowAddress) { interleave::fail("the order is by address"); }
+Link* slab::cut_by_chance(Slab*, uint32_t, Link*) { interleave::fail("the order is by address"); }
 
 // Wipes the links.
 bool os::purge(void* start, size_t bytes) {

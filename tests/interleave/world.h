@@ -28,7 +28,7 @@ unsigned index_of(const void* block);
 void hand_out(void* block);
 void take_back(void* block);
 // All blocks of a list come to the program, as malloc hands them out; returns how many.
-unsigned hand_out_list(acre::LowAddress head);
+unsigned hand_out_list(acre::Link* head);
 bool is_live(unsigned index);
 unsigned live_blocks();
 

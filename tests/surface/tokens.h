@@ -51,7 +51,9 @@ enum By { kByArgument, kByName };
      : (pointers)        ? __alloc_token_1_##name(__VA_ARGS__)                                                  \
                          : __alloc_token_0_##name(__VA_ARGS__))
 
+// A block of 8 bytes is aligned to 8.
 static inline void *check_block(void *block, size_t size, size_t alignment) {
+    if (size <= 8 && alignment == 16) alignment = 8;
     CHECK_AT(block != nullptr && is_aligned(block, alignment), size);
     CHECK_AT(malloc_usable_size(block) >= size, size);
     memset(block, 0x61, size);

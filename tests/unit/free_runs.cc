@@ -151,7 +151,7 @@ TEST_F(FreeRunsOf, AnAlignedPlaceInside) {
 }
 
 TEST_F(FreeRunsOf, TheLongestRuns) {
-  const size_t most = window::kLinkReach >> kPageShift;  // free runs do not reach over it
+  const size_t most = window::kRunReach >> kPageShift;  // free runs do not reach over it
   PageRun* run = add(0, most);
   EXPECT_EQ(set.find(most, 1), run);
   EXPECT_EQ(set.find(1, 1), run);

@@ -150,10 +150,10 @@ TEST(HookSources, WhatIsDirtyFromTheStartCountsAsHeld) {
 
 // So many bytes of mapped memory, half of them on either side of a multiple of 4 GiB.
 void* map_across_link_reach(size_t bytes) {
-  const size_t room = window::kLinkReach + 2 * bytes;
+  const size_t room = window::kRunReach + 2 * bytes;
   void* all = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   EXPECT_NE(all, MAP_FAILED);
-  void* p = pointer_to(align_up(address_of(all) + bytes, window::kLinkReach) - bytes / 2);
+  void* p = pointer_to(align_up(address_of(all) + bytes, window::kRunReach) - bytes / 2);
   munmap(all, room);
   return mmap(p, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "acre/jemalloc.h"
 #include "cache/free.h"
 #include "cache/registry.h"
 #include "heap_support.h"
@@ -36,14 +37,14 @@ struct Filled {
   // The caller, which looks, has its runs from here on: to make one would be to grow, and a look more.
   Filled() { my_heap(); }
 
-  // Leaves runs of several classes adopted and available, with blocks alive in all of them. None of few blocks:
-  // of those some would be kept on private lists, which reclaimers leave alone.
+  // Leaves runs of several classes adopted and available, with blocks alive in all of them. Blocks are freed past the
+  // private lists, which reclaimers leave alone.
   void fill() {
     for (size_t i = 0; i < 4000; ++i) blocks.push_back(acre_malloc(300 + i % 5 * 200));
     std::vector<void*> kept;
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (i % 3 == 0) {
-        acre_free(blocks[i]);
+        acre_dallocx(blocks[i], MALLOCX_TCACHE_NONE);
       } else {
         kept.push_back(blocks[i]);
       }
@@ -53,7 +54,7 @@ struct Filled {
   }
 
   void free_all() {
-    for (void* block : blocks) acre_free(block);
+    for (void* block : blocks) acre_dallocx(block, MALLOCX_TCACHE_NONE);
     blocks.clear();
     my_heap().outbox().flush();
   }
@@ -233,7 +234,7 @@ TEST(IdleHeap, GetsItsSharedRunsBackWhenItWakes) {
   EXPECT_EQ(filled.heap->shared, nullptr);
   for (Slab* slab : shared) {
     EXPECT_FALSE(is_shared(load_remote(slab).state));
-    EXPECT_TRUE(is_end(slab->deferred));
+    EXPECT_TRUE(slab->deferred == nullptr);
   }
   filled.free_all();
 }

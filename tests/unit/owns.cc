@@ -41,7 +41,7 @@ TEST(Owns, ABlockThatLooksFreeIsLookedForWhileOthersAllocate) {
   while (given == nullptr) std::this_thread::yield();
   void* block = given;
   for (int i = 0; i < 500; ++i) {
-    link_of(block)->mark = mark_of(unit_table::at(block));
+    link_of(block)->set_next(nullptr);
     EXPECT_GE(acre_malloc_usable_size(block), 100u);
   }
   done = true;
@@ -53,7 +53,7 @@ TEST(Owns, ABlockThatLooksFreeIsLookedForWhileOthersAllocate) {
 // mark 0.
 TEST(Owns, ABlockThatLooksFree) {
   void* block = acre_malloc(100);
-  link_of(block)->mark = mark_of(unit_table::at(block));
+  link_of(block)->set_next(nullptr);
   EXPECT_TRUE(acre_owns(block));
   acre_free(block);
 }

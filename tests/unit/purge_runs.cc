@@ -184,8 +184,8 @@ TEST(PurgeOfRun, LeavesTheHostageOfASharedRun) {
   Slab* slab = test::make_slab(arena, c);
   std::vector<void*> blocks = test::carve_all(slab);
   for (size_t i = 0; i + 1 < blocks.size(); ++i) slab::defer(slab, blocks[i]);
-  const LowAddress hostage = slab::find_hostage(slab);
-  ASSERT_FALSE(is_end(hostage));
+  Link* const hostage = slab::find_hostage(slab);
+  ASSERT_FALSE(hostage == nullptr);
   slab::share(slab, hostage);
   ASSERT_EQ(arena.bin(c).take_quiet(slab, kNever), Bin::Quiet::kTaken);
   EXPECT_EQ(slab::purge(slab), 7u);

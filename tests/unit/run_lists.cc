@@ -7,10 +7,12 @@
 #include <thread>
 
 #include "acre/acre.h"
+#include "acre/jemalloc.h"
 #include "cache/allowance.h"
-#include "cache/current.h"
+#include "cache/private_list.h"
 #include "cache/registry.h"
 #include "cache/owner_at_work.h"
+#include "cache/verify.h"
 #include "reclaim/idle.h"
 #include "support.h"
 #include "tables/options.h"
@@ -158,13 +160,16 @@ TEST_F(RunListsTest, RunsAreNotMadeAndDestroyedEachTime) {
   for (void* block : base) acre_free(block);
 }
 
+// Frees a block past the private list.
+void free_past_list(void* block) { acre_dallocx(block, MALLOCX_TCACHE_NONE); }
+
 TEST_F(RunListsTest, ABlockFreedInAFullRunBringsItBack) {
   const SizeClass c = class_of_size(1024);
   const size_t capacity = run_shape(c).capacity;
   std::vector<void*> blocks = allocate_many(2 * capacity, 1024);
-  acre_free(blocks[0]);
+  free_past_list(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
-  for (size_t i = 1; i < run_shape(c).enough; ++i) acre_free(blocks[i]);
+  for (size_t i = 1; i < run_shape(c).enough; ++i) free_past_list(blocks[i]);
   const Walk walk(heap());
   EXPECT_EQ(walk.adopted, 0u);
   EXPECT_EQ(walk.available, 1u) << "enough of it is free";
@@ -178,10 +183,10 @@ TEST_F(RunListsTest, WhatOthersHaveFreedServesBeforeANewRun) {
   const auto new_runs = [&] { return registry::events_of(heap(), c).new_runs; };
   std::vector<void*> blocks = allocate_many(2 * shape.capacity, 1024);
   const size_t of_first = 1 + shape.enough;
-  acre_free(blocks[0]);
+  free_past_list(blocks[0]);
   EXPECT_EQ(Walk(heap()).adopted, 1u);
   const auto use_up = [&] {
-    while (heap().use(c).lists.current->carved != shape.capacity || !is_end(heap().slots[c].head)) {
+    while (heap().use(c).lists.current->carved != shape.capacity || heap().slots[c].head != nullptr) {
       blocks.push_back(acre_malloc(1024));
     }
   };
@@ -208,7 +213,7 @@ TEST_F(RunListsTest, ARunStaysCurrentForAFewBlocks) {
   const auto use_up = [&] {
     do {
       blocks.push_back(acre_malloc(48));
-    } while (lists.current->carved != lists.current->capacity || !is_end(heap().slots[c].head));
+    } while (lists.current->carved != lists.current->capacity || heap().slots[c].head != nullptr);
   };
   const auto others_free = [&](size_t count) {
     std::thread([&] {
@@ -241,19 +246,20 @@ TEST_F(RunListsTest, WhatWasFreedLastIsHandedOutFirst) {
 }
 
 // A thread that allocates and frees in place never finds its list empty, and yet comes by the slow path.
-TEST_F(RunListsTest, BlocksThatAreFreedInPlaceAreSeenInTheEnd) {
+TEST_F(RunListsTest, BlocksThatAreTakenInPlaceAreSeenInTheEnd) {
   const SizeClass c = class_of_size(64);
   void* lasting = acre_malloc(64);
+  private_list::count_and_let(heap(), c, private_list::kMostLeft);
   const uint64_t recycled = heap().use(c).blocks.recycled;
   const uint32_t events = heap().events;
   const uint64_t refills = registry::events_of(heap(), c).refills;
-  for (uint32_t i = 0; i < 10 * current::kFreesUnseen; ++i) acre_free(acre_malloc(64));
+  constexpr uint32_t kRounds = 10 * private_list::kMostLeft;
+  for (uint32_t i = 0; i < kRounds + 1; ++i) acre_free(acre_malloc(64));
   EXPECT_EQ(registry::events_of(heap(), c).refills, refills);
   EXPECT_EQ(heap().events - events, 10u);
-  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, 10 * current::kFreesUnseen);
-  acre_free(acre_malloc(64));
-  current::settle(heap(), c);
-  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, 10 * current::kFreesUnseen + 1u);
+  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, kRounds);
+  private_list::count(heap(), c);
+  EXPECT_EQ(heap().use(c).blocks.recycled - recycled, kRounds + 1);
   collect_step(heap());
   acre_free(lasting);
 }
@@ -279,32 +285,59 @@ TEST_F(RunListsTest, ARunThatIsUsedInPlaceIsNotCollected) {
   }
 }
 
-// Runs of few blocks: a block that comes back to a released run is handed out again, and nobody adopts the run.
-TEST_F(RunListsTest, BlocksOfReleasedRunsAreKept) {
-  constexpr size_t kSize = 4096;
-  const size_t most = run_shape(class_of_size(kSize)).most_kept;
-  ASSERT_GE(most, 2u);
-  std::vector<void*> blocks = allocate_many(10 * run_shape(class_of_size(kSize)).capacity, kSize);
-  const uint64_t adoptions = registry::events_of(heap(), class_of_size(kSize)).adoptions;
-  for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
-  EXPECT_EQ(registry::events_of(heap(), class_of_size(kSize)).adoptions, adoptions);
-  for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(kSize), blocks[i - 1]) << "the one freed last";
-  for (size_t i = 0; i < most; ++i) acre_free(blocks[i]);
-  EXPECT_GT(registry::events_of(heap(), class_of_size(kSize)).adoptions, adoptions) << "no more than so many between two refills";
-  for (size_t i = most; i < blocks.size(); ++i) acre_free(blocks[i]);
+// Blocks with which the private list of their class is empty, in several runs.
+std::vector<void*> allocate_with_empty_list(size_t size) {
+  const SizeClass c = class_of_size(size);
+  std::vector<void*> blocks = allocate_many(4 * run_shape(c).capacity + run_shape(c).most_listed, size);
+  while (heap_if_any()->slots[c].head != nullptr) blocks.push_back(acre_malloc(size));
+  return blocks;
+}
+
+// A block is handed out again whatever run it is of, and nobody adopts the run.
+TEST_F(RunListsTest, AListTakesBlocksOfAllRunsUpToItsBound) {
+  for (size_t size : {16, 1000, 4096}) {
+    const SizeClass c = class_of_size(size);
+    const size_t most = run_shape(c).most_listed;
+    std::vector<void*> blocks = allocate_with_empty_list(size);
+    const size_t stride = blocks.size() / (most + 1);
+    const uint64_t adoptions = registry::events_of(heap(), c).adoptions;
+    for (size_t i = 0; i < most; ++i) acre_free(blocks[i * stride]);
+    EXPECT_EQ(private_list_length(heap(), c), most) << size;
+    EXPECT_EQ(registry::events_of(heap(), c).adoptions, adoptions);
+    for (size_t i = most; i != 0; --i) EXPECT_EQ(acre_malloc(size), blocks[(i - 1) * stride]) << "the one freed last";
+    for (size_t i = 0; i <= most; ++i) acre_free(blocks[i * stride]);
+    EXPECT_EQ(private_list_length(heap(), c), most) << "the last one went to its run";
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i % stride != 0 || i / stride > most) acre_free(blocks[i]);
+    }
+    EXPECT_TRUE(lists_are_whole(heap()));
+  }
+}
+
+// A thread that frees blocks of others keeps as many, and no more.
+TEST_F(RunListsTest, AListTakesBlocksOfOtherThreadsUpToItsBound) {
+  const SizeClass c = class_of_size(200);
+  acre_free(acre_malloc(200));
+  std::vector<void*> blocks;
+  std::thread([&blocks] { blocks = allocate_many(500, 200); }).join();
+  for (void* block : blocks) acre_free(block);
+  EXPECT_LE(private_list_length(heap(), c), larger<size_t>(run_shape(c).most_listed, run_shape(c).first_batch));
+  EXPECT_TRUE(lists_are_whole(heap()));
 }
 
 // Given up, each goes back to its own run.
-TEST_F(RunListsTest, KeptBlocksGoBackByCollection) {
-  const SizeClass c = class_of_size(4096);
-  std::vector<void*> blocks = allocate_many(10 * run_shape(c).capacity, 4096);
-  for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
-  EXPECT_NE(heap().use(c).lists.kept, 0u);
-  for (int step = 0; step < 200; ++step) collect_step(heap());
-  EXPECT_EQ(heap().use(c).lists.kept, 0u);
-  EXPECT_TRUE(is_end(heap().slots[c].head));
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);
+TEST_F(RunListsTest, ListsGoBackByCollection) {
+  for (size_t size : {48, 4096}) {
+    const SizeClass c = class_of_size(size);
+    std::vector<void*> blocks = allocate_with_empty_list(size);
+    for (size_t i = 0; i < blocks.size(); i += run_shape(c).capacity) acre_free(blocks[i]);
+    EXPECT_NE(private_list_length(heap(), c), 0u);
+    for (int step = 0; step < 200; ++step) collect_step(heap());
+    EXPECT_TRUE(heap().slots[c].head == nullptr);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i % run_shape(c).capacity != 0) acre_free(blocks[i]);
+    }
+    EXPECT_TRUE(lists_are_whole(heap()));
   }
 }
 

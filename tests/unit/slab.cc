@@ -88,7 +88,7 @@ TEST_F(SlabTest, CarvedBlocksGoBeforeTheTail) {
   Slab* slab = make();
   std::vector<void*> blocks = test::carve(slab, 3);
   slab::defer(slab, blocks[1]);
-  LowAddress tail = slab::take_deferred(slab);
+  Link* tail = slab::take_deferred(slab);
   std::vector<void*> list = test::blocks_of(slab, slab::carve(slab, 2, tail));
   ASSERT_EQ(list.size(), 3u);
   EXPECT_EQ(list[2], blocks[1]);
@@ -100,7 +100,7 @@ TEST_F(SlabTest, AReturnedListIsDeferred) {
   std::vector<void*> blocks = test::carve(slab, 3);
   slab::defer(slab, blocks[0]);
   expect_adds_up(slab, 2);
-  slab::return_list(slab, slab::carve(slab, 5, kEndOfList));
+  slab::return_list(slab, slab::carve(slab, 5, nullptr));
   expect_adds_up(slab, 2);
   EXPECT_EQ(slab::deferred_count(slab), 6u);
 }
@@ -209,8 +209,8 @@ TEST_F(SlabTest, AnOfferOfARunWhoseBlocksAreAllFreeIsReturned) {
   std::vector<void*> blocks;
   Slab* slab = make_full(&blocks);
   std::vector<void*> last = take_from(blocks, 1);
-  test::Group group(slab, blocks);
-  group.last->next = kEndOfList;
+  test::Group group(blocks);
+  group.last->set_next(nullptr);
   RemoteWord full = load_remote(slab);
   const RemoteWord binned{RunState::kBinned, group.count, 0, head_of(slab, group.head)};
   while (!change_remote(slab, full, binned)) {
@@ -281,14 +281,14 @@ TEST_F(SlabDeathTest, AnOverwrittenListEndsTheProgram) {
   Link* victim = link_of(blocks[2]);
   const Link sound = *victim;
   EXPECT_EQ(test::list_length(slab, slab->deferred), 4u);
-  victim->next = low_address(blocks[3]);
+  victim->set_next(link_of(blocks[3]));
   EXPECT_DEATH(walk_list(slab, slab->deferred), kMessage) << "a circle";
-  victim->next = low_address(address_of(blocks[1]) + 8);
+  victim->set_next(link_of(address_of(blocks[1]) + 8));
   EXPECT_DEATH(walk_list(slab, slab->deferred), kMessage) << "into a block";
-  victim->next = 0x41414140;
+  victim->set_next(link_of(Address{0x41414140}));
   EXPECT_DEATH(walk_list(slab, slab->deferred), kMessage) << "out of the run";
   *victim = sound;
-  victim->mark ^= 1;
+  victim->hidden ^= uint64_t{1} << kMarkAt;
   EXPECT_DEATH(walk_list(slab, slab->deferred), kMessage) << "without a mark";
 }
 

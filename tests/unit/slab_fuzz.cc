@@ -133,7 +133,7 @@ class FuzzedSlab {
   }
 
   void share(Slab* slab, Known& known) {
-    if (known.out.empty() || is_end(slab->deferred)) return;
+    if (known.out.empty() || slab->deferred == nullptr) return;
     const uint32_t deferred = slab::deferred_count(slab);
     EXPECT_EQ(slab::share(slab, slab::find_hostage(slab)), deferred - 1) << "all but the hostage";
     known.owner = kNoThread;
@@ -162,7 +162,7 @@ class FuzzedSlab {
 
   void allocate(Slab* slab, Known& known) {
     const uint32_t uncarved = slab->capacity - slab->carved;
-    LowAddress list = slab::take_deferred(slab);
+    Link* list = slab::take_deferred(slab);
     if (uncarved != 0) list = slab::carve(slab, static_cast<uint32_t>(random_.between(1, uncarved)), list);
     take_out(known, test::blocks_of(slab, list));
   }
@@ -344,7 +344,7 @@ class Stress {
   }
 
   bool fill_pot(Slab* slab, test::Random& random) {
-    LowAddress list = kEndOfList;
+    Link* list = nullptr;
     if (random.one_in(2)) {
       uint64_t unused = 0;
       list = slab::collect_remote(slab, &unused);
@@ -353,7 +353,7 @@ class Stress {
       list = slab::take_deferred(slab);
       if (uncarved != 0) list = slab::carve(slab, smaller(uncarved, 8u), list);
     }
-    if (is_end(list)) return false;
+    if (list == nullptr) return false;
     std::vector<void*> blocks = test::blocks_of(slab, list);
     for (void* block : blocks) {
       EXPECT_NE(state_of(block), kOut) << "handed out twice";

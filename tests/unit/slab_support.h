@@ -20,13 +20,13 @@ inline Slab* make_slab(Arena& arena, SizeClass c, Owner owner = kOwner) {
 }
 
 // Takes a private list apart, as malloc does.
-inline std::vector<void*> blocks_of(const Slab* slab, LowAddress head) {
+inline std::vector<void*> blocks_of(const Slab* slab, Link* head) {
   EXPECT_LE(walk_list(slab, head).count, slab->capacity);
   std::vector<void*> blocks;
-  while (!is_end(head)) {
-    Link* block = link_at(slab, head);
-    head = block->next;
-    block->mark = 0;
+  while (head != nullptr) {
+    Link* block = head;
+    head = block->next();
+    clear_link(block);
     blocks.push_back(block);
   }
   return blocks;
@@ -41,21 +41,21 @@ inline std::vector<void*> collect(Slab* slab) {
 }
 
 inline std::vector<void*> carve(Slab* slab, uint32_t count) {
-  return blocks_of(slab, slab::carve(slab, count, kEndOfList));
+  return blocks_of(slab, slab::carve(slab, count, nullptr));
 }
 inline std::vector<void*> carve_all(Slab* slab) { return carve(slab, slab->capacity - slab->carved); }
 
 // A list of blocks for give_back, as an outbox makes it.
 struct Group {
-  LowAddress head = kEndOfList;
+  Link* head = nullptr;
   Link* last = nullptr;
   uint32_t count = 0;
 
-  Group(const Slab* slab, const std::vector<void*>& blocks) {
+  explicit Group(const std::vector<void*>& blocks) {
     for (void* block : blocks) {
       if (last == nullptr) last = link_of(block);
-      write_link(slab, block, head);
-      head = low_address(block);
+      write_link(block, head);
+      head = link_of(block);
       ++count;
     }
   }
@@ -63,11 +63,11 @@ struct Group {
 
 inline void give_back(Slab* slab, const std::vector<void*>& blocks) {
   if (blocks.empty()) return;
-  Group group(slab, blocks);
+  Group group(blocks);
   slab::give_back(slab, group.head, group.last, group.count);
 }
 
-inline uint32_t list_length(const Slab* slab, LowAddress head) { return walk_list(slab, head).count; }
+inline uint32_t list_length(const Slab* slab, Link* head) { return walk_list(slab, head).count; }
 
 // The accounting identity of slab/slab.h, for a run that its owner holds. with_program: blocks that the test
 // has, private lists included; the remote list comes on top.

@@ -20,7 +20,7 @@ void expect_sound(const window::Chunk& chunk, size_t wanted) {
   ASSERT_GE(chunk.bytes, wanted);
   ASSERT_TRUE(is_aligned(chunk.bytes, kHugePageBytes));
   ASSERT_TRUE(is_aligned(chunk.start, kPageBytes));
-  ASSERT_EQ(chunk.start / window::kLinkReach, (chunk.start + chunk.bytes - 1) / window::kLinkReach);
+  ASSERT_EQ(chunk.start / window::kRunReach, (chunk.start + chunk.bytes - 1) / window::kRunReach);
   for (Address a : {chunk.start, chunk.start + chunk.bytes - kPageBytes}) {
     ASSERT_TRUE(test::all_zero(pointer_to(a), kPageBytes));
     PageRun page;

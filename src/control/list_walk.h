@@ -17,23 +17,19 @@ inline const Slab* find_slab(const void* p) {
   return slab != nullptr && is_block_start(slab, p) ? slab : nullptr;
 }
 
-// The blocks of a private list may lie in several runs, though most lie in one. The owner changes the list meanwhile,
+// The blocks of a private list may lie in several runs. The owner changes the list meanwhile,
 // so each step is checked before the next one. Calls visit with each block's run, and ends if it returns false. Returns
 // the list's length.
 template <class Visit>
 uint32_t walk_private_list(const Heap& heap, SizeClass c, Visit&& visit) {
-  const Slot& slot = heap.slots[c];
-  const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_kept;
-  LowAddress low = racy_load(slot.head);
-  const Address reveal = racy_load(slot.reveal);
+  const uint32_t most = uint32_t{run_shape(c).capacity} + run_shape(c).most_listed;
+  const Link* link = racy_load(heap.slots[c].head);
   const Slab* last = nullptr;
   uint32_t length = 0;
-  for (; length < most && !is_end(low); ++length) {
-    Link* link = reinterpret_cast<Link*>(reveal ^ low);
+  for (; length < most && link != nullptr; ++length, link = racy_next(link)) {
     const Slab* slab = last != nullptr && is_block_start(last, link) ? last : find_slab(link);
-    if (slab == nullptr || racy_load(link->mark) != mark_of(slab) || !visit(slab)) return length;
+    if (slab == nullptr || !seems_marked(link) || !visit(slab)) return length;
     last = slab;
-    low = racy_load(link->next);
   }
   return length;
 }
