@@ -171,8 +171,9 @@ enum class HeapKind : uint8_t { kNone, kUsual, kObserved };
 
 // The private lists. First in a heap, so that a list's place is its distance from the heap.
 struct Slots {
-  Slot none;              // always empty and full; slot_at leads here while a class is unused or the heap is not plain, and
-                          // list_at (slab/slab.h) for runs of manual arenas and such with purged pages
+  // Always empty, and full. slot_at leads here while a class is unused or the heap is not plain, and list_at
+  // (slab/slab.h) for runs of manual arenas and for runs with purged pages.
+  Slot none;
   Slot slots[kSmallClasses] = {};
 };
 

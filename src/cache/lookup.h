@@ -35,8 +35,8 @@ ACRE_ALWAYS_INLINE Found find_block(const void* p) {
   }
 }
 
-// Whether a block of a run has the mark, and a link that could be on a list of its class. By chance one live block in some
-// ten thousands has the mark, and hardly any has such a link.
+// Whether a block of a run has the mark, and a link to nothing or to a block of its class. A few live blocks have the
+// mark by chance (slab/free_list.h), and hardly any has such a link.
 inline bool seems_free(const Slab* slab, const void* block) {
   const auto* link = static_cast<const Link*>(block);
   if (!seems_marked(link)) return false;

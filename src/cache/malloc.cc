@@ -166,7 +166,7 @@ void* take_block(Heap& heap, SizeClass c) {
     tick(heap);
     if (!refill(heap, c)) return nullptr;
   }
-  return pop(heap.slots[c]);
+  return pop(slot);
 }
 
 ACRE_APART void* take_or_null(Heap& heap, SizeClass c, size_t asked) {

@@ -80,7 +80,7 @@ class Outbox {
   struct Group {
     Slab* slab = nullptr;
     Link* last = nullptr;
-    Link* head = 0;
+    Link* head = nullptr;
     uint32_t count = 0;
   };
 

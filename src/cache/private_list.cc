@@ -2,16 +2,24 @@
 
 namespace acre::private_list {
 
-ACRE_NOINLINE void count(Heap& heap, SizeClass c) {
+// Counts what has passed, and leaves it to the caller to note what the next count is against.
+ACRE_ALWAYS_INLINE static void add_passed(Heap& heap, SizeClass c) {
   auto& [lists, blocks] = heap.use(c);
   const Slot& slot = heap.slots[c];
-  const Passed since = passed(lists, slot.room, slot.left);
-  if ((since.taken | since.freed) == 0) return;
+  const auto taken = static_cast<uint32_t>(lists.left - slot.left);
+  blocks.recycled += taken + static_cast<uint32_t>(lists.room - slot.room);  // what free() put there
+  if (ACRE_UNLIKELY(sampler::is_on())) sampler::passed(heap, c, taken);
+}
+
+// Writes nothing if nothing has passed: an unused class takes no memory.
+ACRE_NOINLINE void count(Heap& heap, SizeClass c) {
+  RunLists& lists = heap.use(c).lists;
+  const Slot& slot = heap.slots[c];
+  if (lists.room == slot.room && lists.left == slot.left) return;
+  add_passed(heap, c);
   lists.room = slot.room;
   lists.left = slot.left;
   lists.busy = true;
-  blocks.recycled += since.freed;
-  if (ACRE_UNLIKELY(sampler::is_on())) sampler::passed(heap, c, since.taken);
 }
 
 void count_and_let(Heap& heap, SizeClass c, int32_t left) {
@@ -28,11 +36,9 @@ ACRE_APART void set_bound(Heap& heap, SizeClass c, uint32_t bound) {
 }
 
 void filled(Heap& heap, SizeClass c, uint32_t number) {
-  auto& [lists, blocks] = heap.use(c);
+  add_passed(heap, c);
+  RunLists& lists = heap.use(c).lists;
   Slot& slot = heap.slots[c];
-  const Passed since = passed(lists, slot.room, slot.left);
-  blocks.recycled += since.freed;
-  if (ACRE_UNLIKELY(sampler::is_on())) sampler::passed(heap, c, since.taken);
   const bool is_told = heap.kind != HeapKind::kUsual && !hardened::is_on();  // else src/hardened tells of frees itself
   lists.bound = is_told ? 0 : run_shape(c).most_listed;
   slot.room = lists.room = lists.bound - static_cast<int32_t>(number);

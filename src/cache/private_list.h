@@ -1,13 +1,14 @@
-// The private list of a class: free blocks from which malloc takes the first. A thread that frees a block puts it on its
-// private list, whatever run the block is of: malloc then returns the block that was freed last, while the processor's
-// caches still hold it. Only the list's thread uses it. The runs count its blocks as used, and know nothing of them.
+// The private list of a class: free blocks from which malloc takes the first. A thread that frees a block puts it on
+// its private list, whatever run the block is of: malloc then returns the block that was freed last, while the
+// processor's caches still hold it. Only the list's thread uses it. The runs count its blocks as used, and know nothing
+// of them.
 //
-// free() puts no more blocks on a list that has as many as its bound (RunShape::most_listed), or on a *closed* one, whose
-// bound is 0. They go to their runs then. A refill may put more on the list.
+// free() puts no more blocks on a list that has as many as its bound (RunShape::most_listed), or on a *closed* one,
+// whose bound is 0. They go to their runs then. A refill may put more on the list.
 //
-// malloc may take `left` blocks before it comes by the slow path, which counts what was taken and freed until then. So a
-// thread whose lists are never empty has slow-path events, too, and a block that is to be sampled
-// (observe/sampler.h) is allocated there.
+// malloc may take `left` blocks before it takes the slow path, which counts what was taken and freed until then. So a
+// thread whose lists are never empty has slow-path events, too, and a block that is to be sampled (observe/sampler.h)
+// is allocated there.
 #pragma once
 
 #include "cache/heap.h"
@@ -21,17 +22,7 @@ inline uint32_t length(const Heap& heap, SizeClass c) {
   return static_cast<uint32_t>(heap.use(c).lists.bound - heap.slots[c].room);
 }
 
-// Blocks that were taken off the list, and put there by free(), since it was counted last.
-struct Passed {
-  uint32_t taken;
-  uint32_t freed;
-};
-inline Passed passed(const RunLists& lists, int32_t room, int32_t left) {
-  const int32_t taken = lists.left - left;
-  return {static_cast<uint32_t>(taken), static_cast<uint32_t>(taken + lists.room - room)};
-}
-
-// Counts the list.
+// Counts the blocks that malloc took off the list, and free() put there, since the list was counted last.
 void count(Heap& heap, SizeClass c);
 
 // Counts the list, and lets malloc take so many blocks before it has to be counted again.

@@ -6,10 +6,10 @@
 // on dirty pages, including pages of runs that other classes do not use; a new run on new memory.
 #include <string.h>
 
-#include "cache/private_list.h"
 #include "cache/malloc.h"
 #include "cache/owner_at_work.h"
 #include "cache/placement.h"
+#include "cache/private_list.h"
 #include "cache/upcalls.h"
 #include "slab/order.h"
 
@@ -121,7 +121,7 @@ bool begins_with_few(const Heap& heap, SizeClass c) {
 ACRE_COLD Link* blocks_by_chance(Slab* slab, uint32_t count) {
   const uint32_t cut = smaller<uint32_t>(larger(count, slab::kLeastCut), slab->capacity);
   Link* const head = slab::carve(slab, cut, nullptr);
-  if (cut != count) slab::return_list(slab, cut_off(head, count).rest);
+  if (cut != count) slab::return_list(slab, cut_off(head, count));
   return head;
 }
 

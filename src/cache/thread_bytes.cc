@@ -1,7 +1,7 @@
 #include "cache/thread_bytes.h"
 
-#include "cache/private_list.h"
 #include "cache/owner_at_work.h"
+#include "cache/private_list.h"
 
 namespace acre::thread_bytes {
 

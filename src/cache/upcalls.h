@@ -87,8 +87,8 @@ ACRE_ALWAYS_INLINE bool is_on() { return relaxed_load(g_on); }
 extern std::atomic<bool> g_new_threads ACRE_HIDDEN;
 inline bool new_threads() { return g_new_threads.load(std::memory_order_relaxed); }
 
-// While it is on, where malloc does not take a block off the private list without a look: returns a sampled block, or
-// one that passes unseen, from the list. Null if memory is refused. asked: the bytes that the program asked for, or more.
+// While it is on, for malloc if the private list is empty or has to be counted: returns a sampled block, or one from the
+// list, which is filled if need be. Null if memory is refused. asked: the bytes that the program asked for, or more.
 void* allocate(Heap& heap, SizeClass c, size_t asked);
 
 // While it is on: so many blocks were taken off the private list.

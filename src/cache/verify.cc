@@ -1,8 +1,8 @@
 #include "cache/verify.h"
 
-#include "cache/private_list.h"
 #include "cache/lookup.h"
 #include "cache/owner_at_work.h"
+#include "cache/private_list.h"
 
 namespace acre {
 

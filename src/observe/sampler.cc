@@ -1,12 +1,12 @@
 #include "observe/sampler.h"
 
 #include "base/probes.h"
-#include "cache/private_list.h"
 #include "cache/lookup.h"
 #include "cache/malloc.h"
 #include "cache/misuse.h"
 #include "cache/owner_at_work.h"
 #include "cache/placement.h"
+#include "cache/private_list.h"
 #include "cache/sampled_run.h"
 #include "cache/thread_bytes.h"
 #include "observe/fill.h"

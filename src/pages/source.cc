@@ -14,10 +14,6 @@ namespace {
 
 constinit Source g_by_options;
 
-bool crosses_reach(Address start, size_t bytes) {
-  return start / window::kRunReach != (start + bytes - 1) / window::kRunReach;
-}
-
 // alignment 0: a chunk.
 window::Chunk anonymous(size_t bytes, size_t alignment) {
   if (alignment == 0) return window::allocate(bytes);
@@ -155,7 +151,7 @@ window::Chunk Source::chunk(size_t bytes, bool last_try) {
     return from_files(bytes, 0, last_try, &in_source);
   }
   window::Chunk chunk = from_hooks(bytes, kHugePageBytes);
-  if (chunk.start == 0 || !crosses_reach(chunk.start, bytes)) return chunk;
+  if (chunk.start == 0 || !window::crosses_reach(chunk.start, bytes)) return chunk;
   release_huge(chunk.start, bytes);
   return from_hooks(bytes, size_t{1} << (floor_log2(bytes - 1) + 1));
 }

@@ -17,10 +17,6 @@ constinit size_t g_bytes = 0;
 constinit std::atomic<size_t> g_used{0};  // bytes handed out from the start on; changes under the lock
 constinit std::atomic<size_t> g_mapped{0};
 
-bool crosses_reach(Address start, size_t bytes) {
-  return start / kRunReach != (start + bytes - 1) / kRunReach;
-}
-
 // Returns the next part of the window, or 0.
 Address take_addresses(size_t bytes) {
   Lock lock(g_lock);

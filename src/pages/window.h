@@ -16,8 +16,9 @@ struct Chunk {
   bool zeroed = true;
 };
 
-// Neither a run nor a chunk crosses a multiple of this, which bounds the length of free runs, since neighbours are joined.
+// Neither a run nor a chunk crosses a multiple of this. Free neighbours are joined, so this bounds their length.
 inline constexpr Address kRunReach = Address{1} << 32;
+inline bool crosses_reach(Address start, size_t bytes) { return start / kRunReach != (start + bytes - 1) / kRunReach; }
 inline constexpr size_t kMostChunk = size_t{1} << 30;
 
 // Places the window. start: a multiple of kHugePageBytes. Called once, before anything else; otherwise there is no window.

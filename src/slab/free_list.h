@@ -1,10 +1,10 @@
 // Free blocks and the links between them.
 //
 // A free block's first eight bytes are its Link: the next free block's address, hidden by a key of the process.
-// Addresses have at most 48 bits, so the upper sixteen bits of each link are those of the key: the *mark*. Programs never
-// see the key, so a block that carries the mark is almost certainly free: free() checks it exactly (cache/misuse.cc).
-// malloc takes only blocks whose link leads to an address, so that an overwritten link never leads it elsewhere, and
-// clears the link of each block that it returns.
+// Addresses have at most 48 bits, so the upper sixteen bits of each link are those of the key: the *mark*. A live block
+// of random contents has the mark once in 65 536 times, so free() searches the lists for a block that has it
+// (cache/misuse.cc). malloc takes only blocks whose link leads to an address, which a link that was overwritten whole
+// does as seldom, and clears the link of each block that it returns.
 #pragma once
 
 #include "base/fatal.h"
@@ -56,18 +56,13 @@ ACRE_ALWAYS_INLINE Link* write_link(void* block, const Link* next) {
   return link_of(block);
 }
 
-// Ends a list after `most` blocks, at least 1, if it is longer.
-struct CutOff {
-  uint32_t count;  // blocks that the list has now
-  Link* rest;
-};
-inline CutOff cut_off(Link* head, uint32_t most) {
+// Ends a list, which is longer, after `count` blocks, at least 1. Returns the rest.
+inline Link* cut_off(Link* head, uint32_t count) {
   Link* last = head;
-  uint32_t count = 1;
-  for (; count < most && last->next() != nullptr; ++count) last = last->next();
+  while (--count != 0) last = last->next();
   Link* rest = last->next();
   last->set_next(nullptr);
-  return {count, rest};
+  return rest;
 }
 
 [[noreturn]] void overwritten_list();

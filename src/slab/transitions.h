@@ -10,7 +10,7 @@ namespace acre::slab {
 // Turns pages into a slab run, owned by `owner`. Null if memory for its header is refused: the pages stay the caller's.
 Slab* make(Run* run, SizeClass c, Owner owner);
 
-// The owner gives the run up. An open run has to be settled before.
+// The owner gives the run up.
 void release(Slab* slab);
 
 // Makes the calling thread, which owned the run last and is freeing a block of it, its owner again. Returns false if

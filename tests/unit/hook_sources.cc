@@ -149,7 +149,7 @@ TEST(HookSources, WhatIsDirtyFromTheStartCountsAsHeld) {
 }
 
 // So many bytes of mapped memory, half of them on either side of a multiple of 4 GiB.
-void* map_across_link_reach(size_t bytes) {
+void* map_across_run_reach(size_t bytes) {
   const size_t room = window::kRunReach + 2 * bytes;
   void* all = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   EXPECT_NE(all, MAP_FAILED);
@@ -162,7 +162,7 @@ TEST(HookSources, WhatIsNotTakenBackIsOneAgainWhereverItLies) {
   Hooks hooks;
   ManualArena* arena = hooks.make();
   acre_free(allocate(arena, 10));
-  void* whole = hooks.next = map_across_link_reach(100 * kMiB);
+  void* whole = hooks.next = map_across_run_reach(100 * kMiB);
   void* p = allocate(arena, 100 * kMiB);
   EXPECT_EQ(p, whole);
   hooks.declines = 1;
