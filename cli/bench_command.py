@@ -42,7 +42,8 @@ def add_report(parser):
     parser.explain(
         "Writes the page of a run again, from its results; of several runs as of one.",
         (("{acre} bench report build/bench/results/2026-01-31-120000", "the page, in this folder"),
-         ("{acre} bench report first.jsonl second.jsonl -o page", "of two files, in the folder page")))
+         ("{acre} bench report first.jsonl second.jsonl -o page", "of two files, in the folder page"),
+         ("{acre} bench report first.jsonl --json", "its ratios, for programs")))
     arguments.report(parser)
     parser.set_defaults(reads_only=True)
 
@@ -132,9 +133,9 @@ def print_list(as_json):
 
 
 def main(options):
-    if options.json and not (options.list or getattr(options, "of", None) or hasattr(options, "before")
+    if options.json and not (options.list or getattr(options, "of", None) or getattr(options, "reads_only", False)
                              or hasattr(options, "simulates") or hasattr(options, "is_on_musl")):
-        usage_error("bench", "--json goes with --list, overhead --of, compare, contention and musl")
+        usage_error("bench", "--json goes with --list, report, overhead --of, compare, contention and musl")
     if options.list:
         return print_list(options.json)
     if getattr(options, "reads_only", False) or getattr(options, "of", None):

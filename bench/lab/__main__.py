@@ -215,7 +215,11 @@ def make_report(words):
     parser = argparse.ArgumentParser(prog="acre bench report")
     arguments.report(parser)
     options = parser.parse_args(words)
-    show(options.output, [file / "results.jsonl" if file.is_dir() else file for file in options.results])
+    files = [file / "results.jsonl" if file.is_dir() else file for file in options.results]
+    if options.json:
+        report.show_json(results.read(files), OUT)
+    else:
+        show(options.output, files)
     return 0
 
 

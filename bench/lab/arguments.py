@@ -91,6 +91,7 @@ def musl(parser):
 def report(parser):
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="files of results, or their folders")
     parser.add_argument("-o", "--output", type=Path, default=Path("."), metavar="FOLDER", help="for the page (.)")
+    parser.add_argument("--json", action="store_true", help="no page: a line of JSON a ratio")
 
 
 def compare(parser):

@@ -135,11 +135,11 @@ def figures(results, metric):
 
 
 class Ratios:
-    """The ratios of one metric."""
+    """The ratios of one metric. own: its figures, if they are not those of the runs."""
 
-    def __init__(self, results, metric, base=BASE):
+    def __init__(self, results, metric, base=BASE, own=None):
         self.results, self.metric, self.base = results, metric, base
-        self.figures = figures(results, metric)
+        self.figures = figures(results, metric) if own is None else own
         self.spread = lru_cache(maxsize=None)(self.spread)
 
     def pairs(self, case, allocator):

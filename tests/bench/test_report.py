@@ -4,6 +4,7 @@
 import functools
 import html.parser
 import io
+import json
 import math
 import re
 import sys
@@ -69,6 +70,17 @@ def whole():
         outline.feed(text)
         pictures = {file.name: file.read_bytes()[:4] for file in (path.parent / "plots").iterdir()}
         return found, text, outline, pictures
+
+
+@functools.cache
+def lines():
+    """-> (Results of a few workloads, the lines about them)"""
+    entries = [entry for entry in made_up.whole_run(rounds=2) if entry.get("workload") in (None, "larson", "mariadb")]
+    console = Console(file=io.StringIO())
+    with tempfile.TemporaryDirectory() as scratch:
+        found = results.read([made_up.write(Path(scratch) / "results.jsonl", entries)])
+    report.show_json(found, console)
+    return found, [json.loads(line) for line in console.file.getvalue().splitlines()]
 
 
 class ThePage(unittest.TestCase):
@@ -150,6 +162,30 @@ class TheTerminal(unittest.TestCase):
 
     def test_it_fits(self):
         self.assertLessEqual(max(map(len, self.shown(80).splitlines())), 80)
+
+
+class TheLines(unittest.TestCase):
+    def test_they_tell_what_the_page_tells(self):
+        found, _ = lines()
+        page = tables.Tables(found)
+        mean = page.oracles["time"].against(("stress",), "acre")
+        (line,) = self.chosen(groups="stress", metric="time", allocator="acre", against="best peers")
+        self.assertEqual((line["ratio"], line["low"], line["verdict"]), (mean.value, mean.low, mean.verdict))
+        for case in page.ratios["peak_kib"].cases("larson"):
+            (line,) = self.chosen(**case._asdict(), metric="peak_kib", allocator="acre", against="glibc")
+            self.assertEqual(line["value"], page.ratios["peak_kib"].median(case, "acre"))
+
+    def test_a_missing_mean_says_what_is_missing(self):
+        missing = [line for line in lines()[1] if line["verdict"] == "missing"]
+        self.assertTrue(missing)
+        self.assertTrue(all(line["missing"] and "ratio" not in line for line in missing))
+
+    def test_latencies_are_among_them(self):
+        slowest = [line for line in lines()[1] if line["metric"] == "latency.p99.99"]
+        self.assertTrue([line for line in slowest if line.get("value", 0) > 0])
+
+    def chosen(self, **wanted):
+        return [line for line in lines()[1] if all(line.get(name) == value for name, value in wanted.items())]
 
 
 class Details(unittest.TestCase):

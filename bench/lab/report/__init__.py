@@ -12,3 +12,9 @@ def show(results, console):
     from . import terminal
 
     terminal.show(results, console)
+
+
+def show_json(results, console):
+    from . import lines
+
+    lines.show(results, console.file)
