@@ -40,6 +40,7 @@ class Case(NamedTuple):
     pairs: int  # pairs (or operations) a round, by which the count is divided
     conf: str = ""  # acre's options
     calls: str = ""  # what the program is told to do, if it is not the case's name
+    share: float = SHARE  # more where the slow path is taken often and work that depends on the clock comes in it
 
 
 CASES = {
@@ -53,7 +54,7 @@ CASES = {
     "batch_lifo_48": Case(50, 200, 1000),
     "batch_shuffled_48": Case(20, 50, 4096),
     "replace_16_512": Case(200_000, 200_000, 1),
-    "replace_1k_16k": Case(200_000, 200_000, 1),
+    "replace_1k_16k": Case(200_000, 200_000, 1, share=0.02),  # 156.7 to 158.6 were seen
     "calloc_64": Case(20_000, 100_000, 1),
     "calloc_1000": Case(20_000, 50_000, 1),
     "realloc_growth": Case(2_000, 10_000, 1),
@@ -160,17 +161,17 @@ def measure(program, name, lib, folder, conf=None):
     return (long - short) / (case.rounds * case.pairs)
 
 
-def tolerance(entry):
-    return max(TOLERANCE, SHARE * entry["recorded"])
+def tolerance(name, entry):
+    return max(TOLERANCE, CASES[name].share * entry["recorded"])
 
 
-def allowed(entry):
+def allowed(name, entry):
     """The most instructions a case may cost: its hard limit, and its recorded number plus tolerance."""
     bounds = []
     if entry.get("limit") is not None:
         bounds.append(entry["limit"])
     if entry.get("recorded") is not None:
-        bounds.append(entry["recorded"] + tolerance(entry))
+        bounds.append(entry["recorded"] + tolerance(name, entry))
     return min(bounds, default=None)
 
 
@@ -183,14 +184,14 @@ def measure_checked(program, name, lib, folder, bound, conf=None):
     return best
 
 
-def verdict(value, entry):
+def verdict(name, value, entry):
     if entry.get("limit") is not None and value > entry["limit"]:
         return "OVER THE LIMIT"
     if entry.get("recorded") is None:
         return "not recorded"
-    if value > entry["recorded"] + tolerance(entry):
+    if value > entry["recorded"] + tolerance(name, entry):
         return "GREW"
-    return "fell: --update" if value < entry["recorded"] - tolerance(entry) else "ok"
+    return "fell: --update" if value < entry["recorded"] - tolerance(name, entry) else "ok"
 
 
 def show(value):
@@ -249,7 +250,7 @@ def main():
         program = build(folder, machine)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             free_hand = args.print or args.update
-            bounds = {name: None if free_hand else allowed(entries[name]) for name in names}
+            bounds = {name: None if free_hand else allowed(name, entries[name]) for name in names}
             counts = pool.map(lambda name: measure_checked(program, name, lib, folder, bounds[name]), names)
             for name, value in zip(names, counts):
                 if args.print:
@@ -258,7 +259,7 @@ def main():
                 entry = entries[name]
                 if args.update:
                     entry["recorded"] = round(value, 1)
-                said = verdict(value, entry)
+                said = verdict(name, value, entry)
                 if said.isupper():
                     failed.append(name)
                 columns = f"{show(entry.get('limit')):>9}{show(entry.get('recorded')):>10}"
@@ -267,7 +268,7 @@ def main():
                 counts = pool.map(lambda name: measure_checked(program, name, lib, folder, bounds[name], PROFILED),
                                   PROFILED_CASES)
                 for name, value in zip(PROFILED_CASES, counts):
-                    said = verdict(value, entries[name])
+                    said = verdict(name, value, entries[name])
                     if said.isupper():
                         failed.append(f"{name} with profiling")
                     print(f"{name + ' profiled':<27}{value:>9.1f}  {said}", flush=True)
