@@ -247,6 +247,6 @@ class Oracle:
         return spread_of(logs, (case, allocator, "oracle", self.ratios.metric)) if logs else None
 
     def picks(self, name):
-        """The peers it picks for a workload's cases, the most frequent first."""
+        """The peers it picks for a workload's cases, the most frequent first; of these the one picked first."""
         best = [self.best(case) for case in self.ratios.cases(name)]
-        return sorted({name for name in best if name}, key=lambda name: -best.count(name))
+        return sorted(dict.fromkeys(filter(None, best)), key=lambda name: -best.count(name))

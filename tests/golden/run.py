@@ -40,7 +40,7 @@ class Case(NamedTuple):
     pairs: int  # pairs (or operations) a round, by which the count is divided
     conf: str = ""  # acre's options
     calls: str = ""  # what the program is told to do, if it is not the case's name
-    share: float = SHARE  # more where the slow path is taken often and work that depends on the clock comes in it
+    share: float = SHARE  # more where a count is seen to vary
 
 
 CASES = {
@@ -54,7 +54,7 @@ CASES = {
     "batch_lifo_48": Case(50, 200, 1000),
     "batch_shuffled_48": Case(20, 50, 4096),
     "replace_16_512": Case(200_000, 200_000, 1),
-    "replace_1k_16k": Case(200_000, 200_000, 1, share=0.02),  # 156.7 to 158.6 were seen
+    "replace_1k_16k": Case(200_000, 200_000, 1, share=0.02),  # 156.7 to 158.6: searches for pages vary
     "calloc_64": Case(20_000, 100_000, 1),
     "calloc_1000": Case(20_000, 50_000, 1),
     "realloc_growth": Case(2_000, 10_000, 1),

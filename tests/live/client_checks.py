@@ -55,9 +55,9 @@ def info(pid):
         return all_of(client).startswith(b"ok\n")
 
 
-def hostile(path, clients):
-    """Connections that say nonsense, half of something, or nothing, and that never read."""
-    generator = random.Random(5)
+def hostile(path):
+    """-> connections that say nonsense, half of something, or nothing, and that never read."""
+    generator, clients = random.Random(5), []
     for turn in range(60):
         client = connected(path)  # waits for room in the queue
         client.setblocking(False)
@@ -72,13 +72,13 @@ def hostile(path, clients):
                     client.close()
                     continue
         clients.append(client)
+    return clients
 
 
 def check_hostile(checks, work):
     with work.running("work") as process:
         live.ask(process.pid, "info")
-        path, clients = path_of(process.pid), []
-        hostile(path, clients)
+        clients = hostile(path_of(process.pid))
         # Behind all who wait there; each of them has a second.
         live.PATIENCE_S, usual = 120, live.PATIENCE_S
         checks.that(live.ask_json(process.pid, "info")["pid"] == process.pid, "who behaves is served among hostile clients")

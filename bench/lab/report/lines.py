@@ -5,6 +5,7 @@ import json
 from ..compare import latencies
 from ..ratios import METRICS, YARDSTICKS, Estimate, Oracle, Ratios
 from ..results import BASE
+from ..workload import GROUPS
 from .tables import POINTS
 
 BEST = "best peers"
@@ -16,9 +17,8 @@ def show(results, file):
         write(Lines(results, metric).all(), file)
     for point in POINTS:
         found = Lines(results, f"latency.{point}", latencies(results, point))
-        for workload in results.workloads:
-            for case in found.ratios.cases(workload):
-                write(found.of_case(case), file)
+        for workload in found.ratios.workloads(GROUPS):
+            write(found.of_cases(workload), file)
 
 
 def write(lines, file):
@@ -76,11 +76,12 @@ class Lines:
             yield self.line(of, name, BASE, self.ratios.case(case, name), value=value)
             yield self.line(of, name, BEST, estimate_of(self.oracle.versus(case, name), case), value=value)
 
+    def of_cases(self, workload):
+        for case in self.ratios.cases(workload):
+            yield from self.of_case(case)
+
     def all(self):
         yield from self.of_groups()
-        for workload in self.results.workloads:
-            cases = self.ratios.cases(workload)
-            if cases:
-                yield from self.of_workload(workload)
-            for case in cases:
-                yield from self.of_case(case)
+        for workload in self.ratios.workloads(GROUPS):
+            yield from self.of_workload(workload)
+            yield from self.of_cases(workload)
