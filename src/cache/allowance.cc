@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "cache/registry.h"
 #include "slab/arena.h"
 #include "tables/options.h"
 
@@ -27,14 +26,17 @@ size_t shared_bound() {
   return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
 }
 
-// A single heap may keep as much as is in use, since no other thread could use it.
-void adapt_bound() {
-  const size_t part = registry::live_heaps() == 1 ? 1 : 4;
+// A heap may keep as much as is in use if others keep next to nothing, as the heaps of threads that wait do: what it
+// keeps is of use to no other.
+constexpr size_t kNextToNothing = 4 * kAllowanceStep;
+void adapt_bound(const Heap& heap) {
+  const size_t of_others = g_handed_out.load(std::memory_order_relaxed) - heap.allowed_pages;
+  const size_t part = of_others <= kNextToNothing ? 1 : 4;
   g_automatic_bound.store(larger(kLeastBound, arenas::used_pages() / part), std::memory_order_relaxed);
 }
 
-void on_refusal() {
-  if (g_refusals.fetch_add(1, std::memory_order_relaxed) % kRefusalsPerLook == 0) adapt_bound();
+void on_refusal(const Heap& heap) {
+  if (g_refusals.fetch_add(1, std::memory_order_relaxed) % kRefusalsPerLook == 0) adapt_bound(heap);
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ bool extend_allowance(Heap& heap) {
   size_t handed_out = g_handed_out.load(std::memory_order_relaxed);
   do {
     if (handed_out + kAllowanceStep > shared_bound()) {
-      on_refusal();
+      on_refusal(heap);
       return false;
     }
   } while (!g_handed_out.compare_exchange_weak(handed_out, handed_out + kAllowanceStep));

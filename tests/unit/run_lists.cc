@@ -396,6 +396,38 @@ TEST_F(RunListsTest, AnEmptiedHeapReturnsAllPages) {
   EXPECT_EQ(used(), before);
 }
 
+// A thread frees two blocks of each run of 96 MiB, while others that are alive keep nothing or much. -> the most that it
+// kept, in bytes
+size_t most_kept_beside(size_t kept_by_another) {
+  constexpr size_t kSize = 1000;
+  const size_t capacity = run_shape(class_of_size(kSize)).capacity;
+  const std::vector<void*> theirs = allocate_many(kept_by_another / kSize, kSize);
+  for (size_t i = 0; i < theirs.size(); i += capacity / 2) acre_free(theirs[i]);
+  size_t most = 0;
+  std::thread([&most, capacity] {
+    const std::vector<void*> blocks = allocate_many((size_t{96} << 20) / kSize, kSize);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i % (capacity / 2) != 0) continue;
+      acre_free(blocks[i]);
+      most = larger(most, heap_if_any()->kept_pages * kPageBytes);
+    }
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i % (capacity / 2) != 0) acre_free(blocks[i]);
+    }
+  }).join();
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    if (i % (capacity / 2) != 0) acre_free(theirs[i]);
+  }
+  return most;
+}
+
+TEST_F(RunListsTest, AThreadAtWorkBesideThreadsThatWaitKeepsAsMuchAsIsInUse) {
+  set_option(index_of(Option::thread_cache_max), -1, OptionSource::kRunTime);
+  EXPECT_LE(most_kept_beside(size_t{24} << 20), size_t{44} << 20);
+  empty_heap(heap());
+  EXPECT_GT(most_kept_beside(0), size_t{88} << 20);
+}
+
 // Each thread may keep so much, although all together may keep nothing.
 TEST_F(RunListsTest, WhatEachThreadMayKeep) {
   set_bound(0);
