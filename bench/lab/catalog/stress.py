@@ -33,6 +33,8 @@ def rpmalloc_cases():
         ("every loop handed over", "cross=1"),
     ):
         cases += line(None, full=[4], variant=variant, arguments=[*FEW, *SMALL, argument])
+    heavy = ("loops=600", "blocks=200000", "ops=20000")
+    cases += line(None, full=[1], variant="16–1000 B, 200 000 blocks", arguments=[*heavy, *SMALL])
     fifth = ("loops=3000", "blocks=1000", "ops=1000", "min=16", "max=16000", "cross=5")
     cases += line(2, full=[8], variant="16–16000 B, a fifth handed over", arguments=fifth)
     return cases
