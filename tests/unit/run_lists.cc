@@ -400,11 +400,11 @@ TEST_F(RunListsTest, AnEmptiedHeapReturnsAllPages) {
 // kept, in bytes
 size_t most_kept_beside(size_t kept_by_another) {
   constexpr size_t kSize = 1000;
-  const size_t capacity = run_shape(class_of_size(kSize)).capacity;
+  constexpr size_t capacity = run_shape(class_of_size(kSize)).capacity;
   const std::vector<void*> theirs = allocate_many(kept_by_another / kSize, kSize);
   for (size_t i = 0; i < theirs.size(); i += capacity / 2) acre_free(theirs[i]);
   size_t most = 0;
-  std::thread([&most, capacity] {
+  std::thread([&most] {
     const std::vector<void*> blocks = allocate_many((size_t{96} << 20) / kSize, kSize);
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (i % (capacity / 2) != 0) continue;
