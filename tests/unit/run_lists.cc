@@ -404,17 +404,20 @@ size_t most_kept_beside(size_t kept_by_another) {
   const std::vector<void*> theirs = allocate_many(kept_by_another / kSize, kSize);
   for (size_t i = 0; i < theirs.size(); i += capacity / 2) acre_free(theirs[i]);
   size_t most = 0;
-  std::thread([&most] {
+  std::thread thread([&most] {
     const std::vector<void*> blocks = allocate_many((size_t{96} << 20) / kSize, kSize);
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      if (i % (capacity / 2) != 0) continue;
+    for (size_t i = 0; i < blocks.size(); i += capacity / 2) {
       acre_free(blocks[i]);
       most = larger(most, heap_if_any()->kept_pages * kPageBytes);
     }
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (i % (capacity / 2) != 0) acre_free(blocks[i]);
     }
-  }).join();
+  });
+  {
+    const OwnerAtWork busy(*heap_if_any());  // the other thread may not reclaim what this one keeps
+    thread.join();
+  }
   for (size_t i = 0; i < theirs.size(); ++i) {
     if (i % (capacity / 2) != 0) acre_free(theirs[i]);
   }
