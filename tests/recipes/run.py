@@ -2,7 +2,7 @@
 
 Debian and the servers are installed in a folder, with acre's packages, and booted: systemd and its services run as
 they would. Then each page's commands run as printed, one page after the other, and print what the page says. What a
-page needs is in its last line: "Tested with Debian 12's `redis-server`." container.md's image is built by buildah. The
+page needs is in its last line: "Tested with Debian 12's `redis-server`." container.md's images are built by buildah. The
 page `ways` stands for README.md's: from a package, a wheel and a clone to a running Redis (ways.py).
 
 --keep: the Debians are made in this folder and stay, so that the next run begins with the pages. ACRE_PACKAGES names a
@@ -110,7 +110,8 @@ def main():
             if booted and with_servers(checks, bare, folder / "root", booted, debs):
                 check_pages(checks, folder / "root", booted)
             if len(pages) > len(booted):
-                container.check(checks, PAGES / container.PAGE, bare, debs, work)
+                container.check(checks, PAGES / container.PAGE, bare, debs,
+                                lambda image: ways.wheel_in(image, os.environ.get("ACRE_PACKAGES")), work)
             if not options.pages or ways.PAGE in options.pages:
                 ways.check(checks, bare, copied, debs, os.environ.get("ACRE_PACKAGES"), work, SUDO)
     finally:
