@@ -26,6 +26,7 @@ FOR_TESTS = ("pkg-config", "valgrind", "googletest", "libgoogle-perftools-dev")
 TIMEOUT_S = 7200
 LABELS = ("unit", "surface", "misuse")
 LEAST_TESTS = 1500
+LINES_OF_TEST = 12
 
 
 def in_cxx(name):
@@ -46,6 +47,13 @@ def lines(log, *words):
     return "\n".join([line for line in text if any(word in line for word in words)][:30] or text[-15:])
 
 
+def failed_tests(log):
+    """What the log says of each test that did not pass, and the first lines that the test printed."""
+    text = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    begins = [at for at, line in enumerate(text) if "***" in line and "***Skipped" not in line]
+    return "\n".join(line for at in begins[:10] for line in text[at:at + LINES_OF_TEST]) or "\n".join(text[-15:])
+
+
 def check(checks, name, folder):
     log, build, jobs = folder / f"{name}.log", folder / name, str(len(os.sched_getaffinity(0)))
     compilers = [f"-DCMAKE_C_COMPILER={name}", f"-DCMAKE_CXX_COMPILER={in_cxx(name)}"]
@@ -55,9 +63,9 @@ def check(checks, name, folder):
     if not checks.that(made, f"{name} builds acre", lines(log, "error", "warning")):
         return
     log.write_text("")
-    well = run(["ctest", "--test-dir", build, "-j", jobs, "-L", f"^({'|'.join(LABELS)})$"], log)
+    well = run(["ctest", "--test-dir", build, "-j", jobs, "--output-on-failure", "-L", f"^({'|'.join(LABELS)})$"], log)
     count = log.read_text().count("   Passed ")
-    checks.that(well and count > LEAST_TESTS, f"{name}: {count} tests pass", lines(log, "***"))
+    checks.that(well and count > LEAST_TESTS, f"{name}: {count} tests pass", failed_tests(log))
 
 
 def check_debian_13(checks, names, folder):
