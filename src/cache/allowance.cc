@@ -26,8 +26,8 @@ size_t shared_bound() {
   return chosen >= 0 ? static_cast<size_t>(chosen) / kPageBytes : g_automatic_bound.load(std::memory_order_relaxed);
 }
 
-// A heap may keep as much as is in use if others keep next to nothing, as the heaps of threads that wait do: what it
-// keeps is of use to no other.
+// A heap may keep as much as is in use if all others together keep next to nothing, as those of waiting threads do:
+// they have little use for its runs.
 constexpr size_t kNextToNothing = 4 * kAllowanceStep;
 void adapt_bound(const Heap& heap) {
   const size_t of_others = g_handed_out.load(std::memory_order_relaxed) - heap.allowed_pages;

@@ -425,7 +425,7 @@ size_t most_kept_beside(size_t kept_by_another) {
 }
 
 TEST_F(RunListsTest, AThreadAtWorkBesideThreadsThatWaitKeepsAsMuchAsIsInUse) {
-  set_option(index_of(Option::thread_cache_max), -1, OptionSource::kRunTime);
+  ASSERT_TRUE(set_option(index_of(Option::thread_cache_max), -1, OptionSource::kRunTime));
   EXPECT_LE(most_kept_beside(size_t{24} << 20), size_t{44} << 20);
   empty_heap(heap());
   EXPECT_GT(most_kept_beside(0), size_t{88} << 20);
