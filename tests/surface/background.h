@@ -9,13 +9,16 @@
 
 enum { kFilledBlocks = 40000, kPatienceSeconds = 60 };
 
-// 40 MB in small blocks and 40 MB in large ones, freed again: nearly all of it is dirty then.
-static inline void fill_and_free(void) {
+// 40 MB in small blocks and 40 MB in large ones, freed again -> resident bytes while all were live. What is resident
+// after the last free may be less: on a slow machine the background thread purges the first ones by then.
+static inline size_t fill_and_free(void) {
     static void *small[kFilledBlocks], *large[400];
     for (int i = 0; i < kFilledBlocks; i++) small[i] = memset(must_malloc(1000), 1, 1000);
     for (int i = 0; i < 400; i++) large[i] = memset(must_malloc(100 * KIB), 1, 100 * KIB);
+    const size_t filled = resident_bytes();
     for (int i = 0; i < kFilledBlocks; i++) free(small[i]);
     for (int i = 0; i < 400; i++) free(large[i]);
+    return filled;
 }
 
 // Sleeps, without a call of malloc, until resident memory is at most so much.

@@ -34,8 +34,7 @@ static void sleeper(int generations) {
     alarm(280);
     char task[64];
     CHECK_EQ(background_threads(task), 0);
-    fill_and_free();
-    const size_t filled = resident_bytes();
+    const size_t filled = fill_and_free();
     wait_until_resident(filled - 60 * MIB);
     CHECK_EQ(background_threads(task), 1);
     if (generations > 1) {
