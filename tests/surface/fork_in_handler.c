@@ -60,6 +60,8 @@ static void *work(void *argument) {
         _exit(9);
     }
     for (int i = 0; i < kSlots; i++) free(blocks[i]);
+    // The child of the last fork was interrupted between its last look at in_child and the next one at stop.
+    if (in_child) _exit(9);
     return NULL;
 }
 
