@@ -1,6 +1,8 @@
 // Guard pages.
 #include <sys/mman.h>
 
+#include <cerrno>
+
 #include "os/linux_calls.h"
 #include "os/os.h"
 
@@ -8,16 +10,30 @@ namespace acre::os {
 
 namespace {
 
-// The numbers of <linux/mman.h> since 6.13.
+// The numbers of <linux/mman.h> since 6.13, and 5.14.
 constexpr int kInstallGuard = 102;
 constexpr int kRemoveGuard = 103;
+constexpr int kPopulateRead = 22;
 
+// Makes a page of its own a guard, and asks the kernel for that page. Emulators such as QEMU's user mode report success for
+// advice that they do not know.
+bool kernel_guards() {
+  const size_t bytes = page_bytes();
+  void* page = map(bytes);
+  if (page == nullptr) return false;
+  const auto advise = [&](int advice) { return counted(kMadvise, as_long(page), static_cast<long>(bytes), advice); };
+  const bool guards = advise(kInstallGuard) == 0 && advise(kPopulateRead) == -EFAULT;
+  unmap(page, bytes);
+  return guards;
+}
+
+// The first answer holds: what is guarded in one way cannot be made usable in the other.
 bool has_guard_regions() {
   static constinit std::atomic<int8_t> has{-1};
   int8_t known = has.load(std::memory_order_relaxed);
   if (known < 0) {
-    known = counted(kMadvise, 0, 0, kInstallGuard) == 0;
-    has.store(known, std::memory_order_relaxed);
+    const int8_t answer = kernel_guards();
+    if (has.compare_exchange_strong(known, answer, std::memory_order_relaxed)) known = answer;
   }
   return known != 0;
 }

@@ -23,6 +23,9 @@ namespace acre::fake_os::kernel {
 
 namespace {
 
+// Advice of Linux 6.13 and 5.14, which older headers do not name.
+constexpr long kInstallGuard = 102, kRemoveGuard = 103, kPopulateRead = 22;
+
 constexpr uint64_t kEnd = uint64_t{1} << 47;  // of a process's addresses on x86-64, but for a page
 
 constinit std::atomic<Layout> g_layout{Layout::kOrdinary};
@@ -31,6 +34,8 @@ constinit std::atomic<uint64_t> g_made{0}, g_first{0}, g_end{0}, g_refused{0};
 constinit std::atomic<uint64_t> g_advised{0}, g_misaligned{0}, g_placed{0};
 constinit std::atomic<unsigned> g_kinds{0};
 constinit std::atomic<int64_t> g_mapped{0};
+constinit std::atomic<uint64_t> g_next_place{0};
+constinit std::atomic<bool> g_pretends{false};
 constinit std::atomic<Bug> g_bug{Bug::kNone};
 constinit std::atomic<uint64_t> g_now_ms{0};
 constinit ClockFunction g_real_clock = nullptr;
@@ -123,6 +128,8 @@ long map(const long (&a)[6]) {
   if (layout == Layout::kOrdinary || layout == Layout::kManyTebibytes || (a[3] & kFixed) != 0) {
     const bool taken = layout == Layout::kScattered && (a[3] & MAP_FIXED_NOREPLACE) != 0 && random % 4 == 0;
     if (taken) return -EEXIST;
+    const auto place = static_cast<long>((a[3] & kFixed) == 0 ? g_next_place.exchange(0) : 0);
+    if (place != 0) return kernel_syscall(SYS_mmap, place, size, a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
     return kernel_syscall(SYS_mmap, a[0], size, a[2], a[3], a[4], a[5]);
   }
   for (uint64_t i = 0; i < 32; ++i) {
@@ -146,6 +153,9 @@ long unmap(long start, long bytes) {
   return result;
 }
 
+bool is_about_guards(long advice) {
+  return advice == kInstallGuard || advice == kRemoveGuard || advice == kPopulateRead;
+}
 bool gives_back(long advice) { return advice == MADV_DONTNEED || advice == MADV_FREE; }
 
 // What the kernel does with it, bugs in the calls included.
@@ -168,6 +178,7 @@ long carry_out(long number, const long (&a)[6]) {
         if (bug == Bug::kForgetsToPurge) return 0;
         if (bug == Bug::kPurgesTooMuch) return kernel_syscall(number, a[0] - page, rounded + page, a[2], 0, 0, 0);
       }
+      if (g_pretends.load() && is_about_guards(a[2])) return 0;
       return kernel_syscall(number, a[0], rounded, a[2], 0, 0, 0);
     case SYS_mprotect:
       return kernel_syscall(number, a[0], rounded, a[2], 0, 0, 0);
@@ -189,12 +200,6 @@ void keep_account(long number, const long (&a)[6], long result) {
   }
 }
 
-// QEMU 7.2 takes the source of a move for unmapped though it stays mapped, and then ignores madvise there.
-bool is_emulated() {
-  static const bool is = getenv("ACRE_EMULATOR") != nullptr;
-  return is;
-}
-
 long answer(long number, const long (&a)[6]) {
   const Kind kind = kind_of(number);
   long result;
@@ -208,6 +213,7 @@ long answer(long number, const long (&a)[6]) {
     g_misaligned.fetch_add(1);
     result = -EINVAL;
   } else if (number == SYS_mremap && (a[3] & 4) != 0 && is_emulated()) {
+    // QEMU 7.2 takes the source of a move for unmapped though it stays mapped, and then ignores madvise there.
     result = -EINVAL;
   } else {
     result = carry_out(number, a);
@@ -216,15 +222,16 @@ long answer(long number, const long (&a)[6]) {
   return result;
 }
 
-bool may_extend(intptr_t more) {
+bool may_extend() {
   const uint64_t made = g_made.fetch_add(1);
-  if (is_refused(Kind::kMap, made)) {
-    g_refused.fetch_add(1);
-    return false;
-  }
+  if (!is_refused(Kind::kMap, made)) return true;
+  g_refused.fetch_add(1);
+  return false;
+}
+
+void note_extended(intptr_t more) {
   const size_t used = align_down(static_cast<size_t>(more), kHugePageBytes);  // the rest is lost
   g_mapped.fetch_add(static_cast<int64_t>(used));
-  return true;
 }
 
 int say_time(clockid_t clock, timespec* time) {
@@ -244,6 +251,13 @@ const char* name_of(Kind kind) {
   return kNames[static_cast<unsigned>(kind)];
 }
 
+bool is_emulated() {
+  static const bool is = getenv("ACRE_EMULATOR") != nullptr;
+  return is;
+}
+
+void pretend_to_guard() { g_pretends.store(true); }
+void place_next_at(uint64_t address) { g_next_place.store(address); }
 void after_next_unmap(void (*call)(uint64_t)) { g_after_unmap.store(call); }
 
 void begin(Layout layout) {
@@ -284,8 +298,11 @@ void move_clock(uint64_t ms) { g_now_ms.fetch_add(ms); }
 extern "C" void* sbrk(intptr_t more) noexcept {
   using namespace acre::fake_os::kernel;
   static const auto real = reinterpret_cast<void* (*)(intptr_t)>(dlsym(RTLD_NEXT, "sbrk"));
-  if (acre::g_kernel.load() != nullptr && !may_extend(more)) return reinterpret_cast<void*>(-1);
-  return real(more);
+  void* const refused = reinterpret_cast<void*>(-1);
+  if (acre::g_kernel.load() == nullptr) return real(more);
+  void* const end = may_extend() ? real(more) : refused;
+  if (end != refused) note_extended(more);
+  return end;
 }
 
 // acre asks the C library for the size of a page, once. A new image may have it from this variable.

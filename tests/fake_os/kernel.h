@@ -46,6 +46,15 @@ enum class Bug : unsigned {
 };
 void plant(Bug bug);
 
+// Whether the program runs in QEMU, which keeps 24 bytes for each page that was ever mapped.
+bool is_emulated();
+
+// From now on guards are not made, and the kernel says that they were: so does QEMU's user mode.
+void pretend_to_guard();
+
+// The next mapping without an address of its own gets this one.
+void place_next_at(uint64_t address);
+
 // Called once, by the thread that unmaps, when the next munmap was done.
 void after_next_unmap(void (*call)(uint64_t address));
 
