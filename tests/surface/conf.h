@@ -2,7 +2,7 @@
 #ifndef ACRE_TESTS_SURFACE_CONF_H
 #define ACRE_TESTS_SURFACE_CONF_H
 
-#include "check.h"
+#include "again.h"
 
 static char said[4096];
 
@@ -15,7 +15,7 @@ static int run_again(const char *path, void (*before)(void)) {
     if (child == 0) {
         if (before != NULL) before();
         dup2(ends[1], STDERR_FILENO);
-        execl(path, "program", "child", (char *)NULL);
+        start_again(path, "child", NULL);
         _exit(126);
     }
     close(ends[1]);

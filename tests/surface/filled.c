@@ -2,7 +2,7 @@
 // Options junk and zero: what new and freed bytes hold, for blocks of every kind. Runs itself again with each setting.
 // acre-test: libs=pthread
 // The hardened mode does not fill blocks: they are zero.
-#include "check.h"
+#include "again.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
         if (child == 0) {
             char index[2] = {(char)('0' + i), '\0'};
             setenv("ACRE_CONF", kSettings[i].conf, 1);
-            execl("/proc/self/exe", "filled", index, (char *)NULL);
+            start_again("/proc/self/exe", index, NULL);
             _exit(126);
         }
         check_child(child, 0);

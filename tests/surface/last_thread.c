@@ -2,6 +2,7 @@
 // A process ends with the last of the program's threads, by pthread_exit in main or later in another thread, whichever
 // of acre's own threads there are.
 #include "background.h"
+#include "again.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
             const pid_t child = fork();
             if (child == 0) {
                 CHECK_EQ(sigprocmask(SIG_UNBLOCK, &child_ends, NULL), 0);
-                execl("/proc/self/exe", "program", owns[i].thread, one, (char *)NULL);
+                start_again("/proc/self/exe", owns[i].thread, one);
                 _exit(126);
             }
             check_ends(child, conf, one);

@@ -4,7 +4,7 @@
 // acre-test: env=ACRE_CONF=prof:true,prof_sample:0
 #include <unistd.h>
 
-#include "check.h"
+#include "again.h"
 #include "frame_tables.h"
 
 extern "C" __attribute__((weak)) int acre_tag_push(const char *name);
@@ -40,6 +40,6 @@ int main(int argc, char **argv) {
     }
     if (argc > 1) return 0;
     setenv("ACRE_CONF", "prof:true,prof_sample:0,junk:true", 1);
-    execl("/proc/self/exe", argv[0], "again", nullptr);
+    start_again("/proc/self/exe", "again", nullptr);
     return 1;
 }

@@ -1,7 +1,7 @@
 // acre-test: libs=pthread
 // The option utrace: every allocation and every free is a line, and the lines balance; over fork, with closed and
 // foreign descriptors, and where the file cannot grow.
-#include "check.h"
+#include "again.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static int traced(const char *what) {
         told->child = child;
         told->moved = before;
     } else if (strcmp(what, "exec") == 0) {
-        execl("/proc/self/exe", "utrace", "after exec", (char *)NULL);
+        start_again("/proc/self/exe", "after exec", NULL);
     } else if (strcmp(what, "after exec") == 0) {
         free(must_malloc(4321));
     } else if (strcmp(what, "closed") == 0) {
@@ -171,7 +171,7 @@ static pid_t run(const char *what, const char *conf, size_t most_of_file) {
             CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
             signal(SIGXFSZ, SIG_IGN);
         }
-        execl(program, program, what, (char *)NULL);
+        start_again(program, what, NULL);
         _exit(99);
     }
     close(to);

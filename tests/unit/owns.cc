@@ -21,7 +21,7 @@ TEST(Owns, LiveBlocksAndNoOthers) {
     acre_free(block);
     EXPECT_FALSE(acre_owns(block)) << size;
   }
-  int local;
+  int local = 0;
   EXPECT_FALSE(acre_owns(&local));
 }
 
