@@ -269,10 +269,12 @@ TEST_F(Captures, AreGivenUpForGoodWhenTheUnwinderSaysOtherwise) {
   for (const int before : {2, 100}) {  // one of the first that are compared, and one of the later ones
     capture::set_way(capture::Way::kKnownWalks);
     std::optional<Lie> lie;
-    for (const int captures : {before, 1024, 200}) {
-      liar(captures);
-      EXPECT_EQ(capture::way(), captures == before ? capture::Way::kKnownWalks : capture::Way::kUnwinder);
-      captures == before ? static_cast<void>(lie.emplace()) : lie.reset();
+    // Counted, without a pointer into this frame: where the frame pointer's register is free for other values, as on
+    // RISC-V, a walk depends on such a pointer.
+    for (unsigned round = 0; round < 3; ++round) {
+      liar(round == 0 ? before : round == 1 ? 1024 : 200);
+      EXPECT_EQ(capture::way(), round == 0 ? capture::Way::kKnownWalks : capture::Way::kUnwinder);
+      round == 0 ? static_cast<void>(lie.emplace()) : lie.reset();
     }
   }
 }

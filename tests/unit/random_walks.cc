@@ -127,6 +127,9 @@ TEST_P(RandomWalks, GoTheUnwindersWayAndAllOfIt) {
 }
 
 TEST_P(RandomWalks, InSeveralThreads) {
+#if defined(__riscv)
+  GTEST_SKIP() << "glibc's start of a thread has no tables there: the unwinder stops before it, and no walk ends";
+#endif
   std::vector<std::thread> threads;
   std::atomic<unsigned> wrong{0};
   for (unsigned i = 0; i < 8; ++i) {
